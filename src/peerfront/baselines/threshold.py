@@ -1,0 +1,40 @@
+"""The threshold rule TH(c, m): vouchers go where they are most likely used, down to a chance of c.
+
+A baseline everybody must beat: it looks at nobody's recruits, only at how likely the next voucher is to be used.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from peerfront.baselines.by_survival import most_likely_used
+from peerfront.errors import SettingError
+from peerfront.problem import Allocation, CapacityModel, State, whole_number
+from peerfront.randomness import Luck
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The next voucher to the largest P(C >= k + 1); stop below `cutoff`, but spend `at_least` if the budget allows."""
+
+    capacity: CapacityModel
+    cutoff: float
+    at_least: int
+
+    def __post_init__(self) -> None:
+        whole_number("at_least of threshold", self.at_least, 0)
+        if not 0.0 <= self.cutoff <= 1.0:
+            raise SettingError(f"The cutoff of threshold is a probability between 0 and 1; found {self.cutoff}.")
+
+    @property
+    def name(self) -> str:
+        return f"threshold:cutoff={self.cutoff:g},at_least={self.at_least}"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        survival = self.capacity.survival(state.frontier.covariates, state.most_per_person)
+        likely = survival >= self.cutoff
+        wanted = int(likely.sum())
+        spend = min(max(wanted, self.at_least), state.spendable)
+        if spend == wanted:
+            return Allocation(likely.sum(axis=1))
+        return Allocation(np.bincount(most_likely_used(survival, spend), minlength=len(survival)))

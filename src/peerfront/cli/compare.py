@@ -1,0 +1,101 @@
+"""`peerfront compare`: policies against each other, on the same people with the same luck."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
+
+
+def compare_command(
+    world: Annotated[
+        list[str] | None, typer.Option(help="A world; repeat for several. [default: icpsr22140]", show_default=False)
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy; repeat for several. [default: random_split, constant, threshold, population_dp]",
+            show_default=False,
+        ),
+    ] = None,
+    discount: Annotated[
+        list[float] | None,
+        typer.Option(help="A discount; repeat for several. [default: 0.9, 0.95, 0.99, 1]", show_default=False),
+    ] = None,
+    draws: Annotated[int, typer.Option(help="How many draws of each world.")] = 1,
+    episodes: Annotated[int, typer.Option(help="Episodes in each draw.")] = 400,
+    budget: BUDGET = 100,
+    people: PEOPLE = 10,
+    rounds: ROUNDS = 50,
+    max_per_person: MAX_PER_PERSON = None,
+    max_per_round: MAX_PER_ROUND = None,
+    seed: SEED = 0,
+    against: Annotated[
+        str | None, typer.Option(help="Show differences to this policy. [default: the first]", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for trajectories, tables and figures.", show_default=False)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Complete what --out already holds.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out already holds.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes that share the work; results do not depend on it.")] = 2,
+    backend: Annotated[
+        str, typer.Option(help="loky (this machine), dask or ray (a cluster; optional extras).")
+    ] = "loky",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a running Dask scheduler or Ray head.", show_default=False)
+    ] = None,
+) -> None:
+    """Play policies in worlds and compare them fairly: paired episodes, several draws, intervals.
+
+    Without --out the tables are only printed. With it, Ctrl-C loses nothing: repeat the command with --resume.
+    """
+    from rich.console import Console
+
+    from peerfront.cli.progress import shown_progress
+    from peerfront.errors import SettingError, UnknownName
+    from peerfront.experiments.compare import compare
+    from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison
+    from peerfront.experiments.tables import terminal_tables
+    from peerfront.experiments.workers import Workers
+    from peerfront.problem import Rules, whole_number
+
+    defaults = Comparison()
+    comparison = Comparison(
+        worlds=tuple(world or defaults.worlds),
+        policies=tuple(policy or defaults.policies),
+        draws=tuple(range(whole_number("draws", draws, 1))),
+        discounts=tuple(discount or PAPER_DISCOUNTS),
+        episodes=episodes,
+        rules=Rules(budget, people, rounds, max_per_person, max_per_round),
+        seed=seed,
+    )
+    if against is not None and against not in comparison.policies:
+        raise UnknownName("policy in this comparison", against, comparison.policies)
+    if (resume or overwrite) and out is None:
+        raise SettingError("--resume and --overwrite need --out, the folder they are about.")
+    if resume and overwrite:
+        raise SettingError("Choose one of --resume (complete what is there) and --overwrite (replace it).")
+
+    with shown_progress() as progress:
+        try:
+            results = compare(
+                comparison,
+                out,
+                workers=Workers(workers, backend, scheduler),
+                resume=resume,
+                overwrite=overwrite,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            if out is not None:
+                typer.echo(
+                    f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True
+                )
+            raise
+    console = Console()
+    for table in terminal_tables(results, against):
+        console.print(table)
+    if out is not None:
+        console.print(f"Trajectories, tables and curves are in [bold]{out}[/]; start with {out / 'table.md'}.")

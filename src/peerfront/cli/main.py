@@ -1,0 +1,62 @@
+"""`peerfront`: the commands, and the one place where errors become messages and exit codes."""
+
+from typing import Annotated, Any
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from peerfront import __version__
+from peerfront.cli.compare import compare_command
+from peerfront.cli.policies import policies_command
+from peerfront.cli.simulate import simulate_command
+from peerfront.cli.worlds import worlds_command
+from peerfront.errors import PeerfrontError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class _ReportingGroup(TyperGroup):
+    """What the user can repair is one line and exit code 2; Ctrl-C is exit code 130; the rest is a defect."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PeerfrontError as problem:
+            typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+            typer.echo(str(problem), err=True)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            typer.echo("Stopped.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="peerfront",
+    cls=_ReportingGroup,
+    help="Decide who gets how many referral vouchers, this round and the next.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("worlds")(worlds_command)
+app.command("policies")(policies_command)
+app.command("simulate")(simulate_command)
+app.command("compare")(compare_command)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"peerfront {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass

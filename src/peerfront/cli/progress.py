@@ -1,0 +1,35 @@
+"""A progress bar with a time estimate, on standard error, for long work."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """A function to be told (done, in all, what was done last)."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        TextColumn("[dim]{task.description}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(done: int, total: int, last: str) -> None:
+            bar.update(task, completed=done, total=total, description=last)
+
+        yield tell

@@ -1,0 +1,73 @@
+"""`peerfront simulate`: watch one policy play one episode, round by round."""
+
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
+
+_ENDINGS = {
+    "BUDGET": "every voucher is given out",
+    "EXTINCT": "vouchers were given out, but nobody came",
+    "STOPPED": "the policy gave out no vouchers, so nobody can come",
+    "HORIZON": "the last round is over",
+}
+
+
+def simulate_command(
+    world: Annotated[str, typer.Option(help="The world, such as bridge or icpsr22140:sigma=0.2.")] = "icpsr22140",
+    policy: Annotated[str, typer.Option(help="The policy, such as threshold or constant:vouchers=3.")] = "threshold",
+    discount: Annotated[float, typer.Option(help="Worth of a recruit one round later.")] = 0.95,
+    draw: Annotated[int, typer.Option(help="Which draw of the world.")] = 0,
+    episode: Annotated[int, typer.Option(help="Which episode: the same number as in compare.")] = 0,
+    budget: BUDGET = 100,
+    people: PEOPLE = 10,
+    rounds: ROUNDS = 50,
+    max_per_person: MAX_PER_PERSON = None,
+    max_per_round: MAX_PER_ROUND = None,
+    seed: SEED = 0,
+) -> None:
+    """Play one episode and print its rounds as a table."""
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_task
+    from peerfront.problem import Ending, Round, Rules, rollout, whole_number
+
+    rules = Rules(budget, people, rounds, max_per_person, max_per_round)
+    whole_number("episode", episode, 0)
+    asked = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
+    task = Task(world, draw, policy, discount)
+    place, player = prepared_task(asked, task)
+
+    table = Table(title=f"{player.name} in {world}, draw {draw}, episode {episode}", title_justify="left")
+    for name in ("round", "people", "vouchers", "given", "to people, vouchers each", "recruits", "reward"):
+        table.add_column(name, justify="left" if name.startswith("to") else "right", no_wrap=not name.startswith("to"))
+    left, reward = rules.budget, 0.0
+
+    def show(played: Round) -> None:
+        nonlocal left, reward
+        recruits = int(played.referrals.recruits.sum())
+        reward += recruits * discount**played.number
+        given = int(played.vouchers.sum())
+        amounts, counts = np.unique(played.vouchers, return_counts=True)
+        shares = ", ".join(f"{n} x {k}" for k, n in zip(amounts[::-1], counts[::-1], strict=True) if k)
+        nobody = int((played.vouchers == 0).sum())
+        if nobody:
+            shares += f"{'; ' if shares else ''}{nobody} none"
+        table.add_row(
+            str(played.number), str(len(played.crowd)), str(left), str(given), shares, str(recruits), f"{reward:.2f}"
+        )
+        left -= given
+
+    result = rollout(place, player, rules, episode_luck(asked, task).row(episode), watch=show)
+    console = Console()
+    console.print(table)
+    total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name
+    console.print(
+        f"{total} recruits with {rules.budget - left} vouchers in {int(result.rounds[0])} rounds; "
+        f"reward {reward:.2f} at discount {discount:g}. It ended because {_ENDINGS[ending]}.",
+        highlight=False,
+    )
+    console.print("vouchers: left at the start of the round; 3 x 4: three people get four each.", style="dim")

@@ -1,0 +1,62 @@
+"""One small tree of errors. Each message says what was found, what is allowed, and what to do.
+
+Everything a user can cause is a `PeerfrontError`; the command line prints its message, without a traceback, and exits
+with code 2. Anything else is a defect of the program.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PeerfrontError(Exception):
+    """Something the user, or a component the user wrote, has to repair."""
+
+
+class SettingError(PeerfrontError):
+    """A setting is outside what is allowed: a negative budget, a discount of 1.2, a cap of zero."""
+
+
+class UnknownName(PeerfrontError):
+    """A world, policy or option that does not exist; suggests the nearest one that does."""
+
+    def __init__(self, kind: str, found: str, allowed: Iterable[str]) -> None:
+        names = sorted(allowed)
+        near = difflib.get_close_matches(found.lower().replace("-", "_"), names, n=1, cutoff=0.4)
+        suggestion = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"There is no {kind} called {found!r}.{suggestion} Choose one of: {', '.join(names)}.")
+
+
+class DataFileError(PeerfrontError):
+    """A file that cannot be read as what it should be, with the place of the first fault."""
+
+
+class InfeasibleAllocation(PeerfrontError):
+    """A policy gave out vouchers it does not have or may not give."""
+
+    def __init__(self, policy: str, fault: str) -> None:
+        super().__init__(f"Policy {policy!r} made an infeasible allocation: {fault}")
+        self.policy = policy
+        self.fault = fault
+
+    def __reduce__(self) -> tuple[type["InfeasibleAllocation"], tuple[str, str]]:
+        # An error raised in a worker process travels by pickle, which would otherwise pass the message as the policy.
+        return InfeasibleAllocation, (self.policy, self.fault)
+
+
+class OutputExists(PeerfrontError):
+    """A result is already there, and nobody asked to replace or complete it."""
+
+
+class MissingExtra(PeerfrontError):
+    """An optional library is needed and not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        super().__init__(
+            f"{purpose} needs an optional library that is not installed. "
+            f"Install it with: pip install -c constraints.txt -e '.[{extra}]'"
+        )
+        self.purpose = purpose
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[type["MissingExtra"], tuple[str, str]]:
+        return MissingExtra, (self.purpose, self.extra)

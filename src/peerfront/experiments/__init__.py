@@ -1,0 +1,1 @@
+"""Comparisons: what is compared, how it is run, and what is made of the results."""

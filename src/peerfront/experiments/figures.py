@@ -1,0 +1,84 @@
+"""Curves like the paper's figure: rounds along, cumulative reward above, cumulative recruits below, bands of +-1 SE."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from peerfront.experiments.results import Results, Run, write_bytes
+from peerfront.experiments.statistics import estimate
+
+# Okabe and Ito's palette, told apart by colour-blind readers; line styles tell them apart in print.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+_STYLES = ("-", "--", "-.", ":")
+
+
+def save_curves(results: Results, folder: Path) -> list[Path]:
+    """`curves-WORLD.png` and `.svg` for each world; returns their paths."""
+    written = []
+    for number, world in enumerate(results.comparison.worlds):
+        figure = curves(results, world)
+        name = world.partition(":")[0]
+        if sum(other.partition(":")[0] == name for other in results.comparison.worlds) > 1:
+            name = f"{name}-{number + 1}"
+        for kind in ("png", "svg"):
+            buffer = io.BytesIO()
+            # No date inside, so that the same results give the same file.
+            figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+            path = folder / f"curves-{name}.{kind}"
+            write_bytes(path, buffer.getvalue())
+            written.append(path)
+    return written
+
+
+def curves(results: Results, world: str) -> Figure:
+    """One column per discount, two rows."""
+    discounts = results.comparison.discounts
+    policies = results.comparison.policies
+    runs = [run for run in results.runs if run.world == world]
+    last = max(run.trajectories.recruits.shape[1] for run in runs)
+    figure = Figure(figsize=(2.2 + 2.9 * len(discounts), 6.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(2, len(discounts), sharex=True, sharey="row", squeeze=False)
+    for column, discount in enumerate(discounts):
+        for p, policy in enumerate(policies):
+            chosen = [run for run in runs if run.policy == policy and run.discount == discount]
+            style = {"color": _COLOURS[p % len(_COLOURS)], "linestyle": _STYLES[p % len(_STYLES)]}
+            for row, weight in enumerate((discount, 1.0)):
+                mean, error = _cumulative(chosen, weight, last)
+                rounds = np.arange(last + 1)
+                axes[row, column].plot(rounds, mean, label=policy, linewidth=1.8, **style)
+                axes[row, column].fill_between(
+                    rounds, mean - error, mean + error, color=style["color"], alpha=0.2, linewidth=0
+                )
+        axes[0, column].set_title(f"discount {discount:g}")
+        axes[1, column].set_xlabel("rounds played")
+    for axis in axes.flat:
+        axis.grid(alpha=0.3)
+        axis.set_xlim(0, last)
+        axis.set_ylim(bottom=0)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[0, 0].set_ylabel("discounted reward so far")
+    axes[1, 0].set_ylabel("recruits so far")
+    figure.suptitle(f"{world}: mean ± 1 standard error")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(policies), 5), frameon=False)
+    return figure
+
+
+def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard error of what was earned within the first t rounds, t = 0 .. last; flat after an episode's end."""
+    parts, draws = [], []
+    for run in runs:
+        recruits = run.trajectories.recruits
+        earned = np.zeros((len(recruits), last + 1))
+        earned[:, 1 : recruits.shape[1] + 1] = recruits * discount ** np.arange(recruits.shape[1])
+        parts.append(np.cumsum(earned, axis=1))
+        draws.append(np.full(len(recruits), run.draw))
+    so_far, clusters = np.concatenate(parts), np.concatenate(draws)
+    found = [estimate(so_far[:, t], clusters) for t in range(last + 1)]
+    return np.array([e.mean for e in found]), np.nan_to_num(np.array([e.standard_error for e in found]))

@@ -1,0 +1,121 @@
+"""The policies by name, and how each is prepared for a world: what it may look at before the first episode.
+
+A policy plans in the *planning* world and is tested in the *testing* world; it never sees the latter.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from peerfront.errors import SettingError, UnknownName
+from peerfront.problem import Policy, Rules, World
+from peerfront.randomness import named_luck
+from peerfront.specs import Option, Spec
+
+POPULATION_SAMPLE = 1024  # people from whom population_dp learns the marginal capacities (the paper's size)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a policy may know before it plays."""
+
+    planning_world: World
+    rules: Rules
+    discount: float
+    discounts: tuple[float, ...]  # all that are compared, for preparations that serve them together
+    seed: int
+
+
+@dataclass(frozen=True)
+class PolicyEntry:
+    """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
+
+    summary: str
+    prepare: Callable[..., Policy]
+    options: Mapping[str, Option]
+    uses_discount: Callable[[Spec], bool]
+    """Whether the discount changes what it does; if not, one set of episodes serves every discount."""
+
+
+def policy_entry(spec: Spec) -> PolicyEntry:
+    """The entry of a specification, its settings checked."""
+    if spec.name not in POLICIES:
+        raise UnknownName("policy", spec.name, POLICIES)
+    entry = POLICIES[spec.name]
+    spec.read_options(entry.options)
+    return entry
+
+
+def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
+    """The policy of a specification such as `constant:vouchers=3`, ready to play."""
+    entry = policy_entry(spec)
+    return entry.prepare(preparation, **spec.read_options(entry.options))
+
+
+def _random_split(_: Preparation) -> Policy:
+    from peerfront.baselines.random_split import RandomSplit
+
+    return RandomSplit()
+
+
+def _constant(_: Preparation, **options: Any) -> Policy:
+    from peerfront.baselines.constant import Constant
+
+    return Constant(**options)
+
+
+def _threshold(known: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
+    from peerfront.baselines.threshold import Threshold
+
+    if (cutoff is None) != (at_least is None):
+        raise SettingError("threshold: give both cutoff= and at_least=, or neither to have them tuned by simulation.")
+    if cutoff is not None and at_least is not None:
+        return Threshold(known.planning_world.capacity, cutoff, at_least)
+    return _tuned_thresholds(known.planning_world, known.rules, known.discounts, known.seed)[known.discount]
+
+
+@lru_cache(maxsize=4)
+def _tuned_thresholds(world: World, rules: Rules, discounts: tuple[float, ...], seed: int) -> Mapping[float, Policy]:
+    """Kept for the discounts of the same world that follow: one simulated grid serves them all."""
+    from peerfront.baselines.threshold_tuning import tune_threshold
+
+    return tune_threshold(world, rules, discounts, seed=seed)
+
+
+def _population_dp(known: Preparation, population: int = POPULATION_SAMPLE) -> Policy:
+    from peerfront.baselines.population_dp import fit_population_dp
+
+    people = known.planning_world.population(named_luck(("population", known.seed), population))
+    return fit_population_dp(known.planning_world.capacity, people, known.rules, known.discount)
+
+
+POLICIES: Mapping[str, PolicyEntry] = {
+    "random_split": PolicyEntry(
+        summary="a random round budget, split at random (the paper's Random)",
+        prepare=_random_split,
+        options={},
+        uses_discount=lambda _: False,
+    ),
+    "constant": PolicyEntry(
+        summary="the same number of vouchers for everybody, while they last",
+        prepare=_constant,
+        options={"vouchers": Option(int, "vouchers each (default 3)")},
+        uses_discount=lambda _: False,
+    ),
+    "threshold": PolicyEntry(
+        summary="vouchers where they are most likely used, down to a cutoff; tuned by simulation unless given",
+        prepare=_threshold,
+        options={
+            "cutoff": Option(float, "smallest chance of use that earns a voucher"),
+            "at_least": Option(int, "vouchers to spend in a round even below the cutoff"),
+        },
+        uses_discount=lambda spec: not spec.options,
+    ),
+    "population_dp": PolicyEntry(
+        summary="dynamic programming over budget and frontier size (the paper's IID-Population DP)",
+        prepare=_population_dp,
+        options={"population": Option(int, "people sampled to learn the marginal capacities (default 1024)")},
+        uses_discount=lambda _: True,
+    ),
+}

@@ -1,0 +1,112 @@
+"""Comparisons as tables a person reads: in Markdown and in the terminal."""
+
+import math
+
+import pandas as pd
+from rich.table import Table
+
+from peerfront.experiments.results import Results
+from peerfront.experiments.statistics import differences, summary
+
+_TITLES = {"discounted_reward": "Discounted reward", "recruits": "Recruits"}
+
+
+def _number(mean: float, error: float) -> str:
+    return f"{mean:.1f}" if math.isnan(error) else f"{mean:.1f} ± {error:.1f}"
+
+
+def _interval(row: pd.Series) -> str:
+    return (
+        f"{row['mean']:+.1f}"
+        if math.isnan(row["low"])
+        else f"{row['mean']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]"
+    )
+
+
+def mean_tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]]:
+    """(title, header, rows) for each world and metric: a row per policy, a column per discount."""
+    means = summary(results.episodes())
+    found = []
+    for world in results.comparison.worlds:
+        for metric, title in _TITLES.items():
+            part = means[(means["world"] == world) & (means["metric"] == metric)]
+            cells = {
+                (row["policy"], row["discount"]): _number(row["mean"], row["standard_error"])
+                for _, row in part.iterrows()
+            }
+            found.append((f"{title} in {world}", *_layout(results, results.comparison.policies, cells)))
+    return found
+
+
+def difference_tables(results: Results, against: str | None = None) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Paired differences in discounted reward to one policy (the first unless named), with 95% intervals."""
+    reference = against or results.comparison.policies[0]
+    others = tuple(policy for policy in results.comparison.policies if policy != reference)
+    if not others:
+        return []
+    pairs = differences(results.episodes())
+    pairs = pairs[pairs["metric"] == "discounted_reward"]
+    flipped = pairs.rename(columns={"policy": "against", "against": "policy"})
+    flipped = flipped.assign(mean=-flipped["mean"], low=-flipped["high"], high=-flipped["low"])
+    both = pd.concat([pairs, flipped], ignore_index=True)
+    found = []
+    for world in results.comparison.worlds:
+        part = both[(both["world"] == world) & (both["against"] == reference)]
+        cells = {(row["policy"], row["discount"]): _interval(row) for _, row in part.iterrows()}
+        title = f"Discounted reward above {reference} in {world}, paired, 95% intervals"
+        found.append((title, *_layout(results, others, cells)))
+    return found
+
+
+def _layout(
+    results: Results, policies: tuple[str, ...], cells: dict[tuple[str, float], str]
+) -> tuple[list[str], list[list[str]]]:
+    discounts = results.comparison.discounts
+    header = ["policy", *(f"discount {discount:g}" for discount in discounts)]
+    return header, [[policy, *(cells[policy, discount] for discount in discounts)] for policy in policies]
+
+
+def markdown_report(results: Results, against: str | None = None) -> str:
+    """What was compared, the means, and the paired differences."""
+    asked = results.comparison
+    rules = asked.rules
+    caps = "".join(
+        f", at most {cap} vouchers a {kind}"
+        for cap, kind in ((rules.max_per_person, "person"), (rules.max_per_round, "round"))
+        if cap is not None
+    )
+    lines = [
+        "# Comparison",
+        "",
+        f"{rules.budget} vouchers, {rules.people} people at the start, at most {rules.rounds} rounds{caps}. "
+        f"{asked.episodes} episodes in each of {len(asked.draws)} draw{'s' if len(asked.draws) > 1 else ''}, the same people "
+        f"with the same luck for every policy (seed {asked.seed}).",
+        "Means ± standard errors"
+        + (
+            f"; with {len(asked.draws)} draws these come from the spread between draws."
+            if len(asked.draws) > 1
+            else " over episodes of this one draw."
+        ),
+    ]
+    for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
+        lines += ["", f"## {title}", "", _markdown(header, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(header: list[str], rows: list[list[str]]) -> str:
+    rule = ["---"] + ["---:"] * (len(header) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
+
+
+def terminal_tables(results: Results, against: str | None = None) -> list[Table]:
+    """The same tables for the terminal."""
+    found = []
+    for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
+        table = Table(title=title, title_justify="left", title_style="bold")
+        table.add_column(header[0], no_wrap=True)
+        for name in header[1:]:
+            table.add_column(name, justify="right")
+        for row in rows:
+            table.add_row(*row)
+        found.append(table)
+    return found

@@ -1,0 +1,150 @@
+"""The one loop of the whole program: play episodes round by round, many at once.
+
+Training, evaluation, forecasting, the Gymnasium environment and the comparison all come through here. Episodes run in
+lock step: each round the policy is asked once per living episode, and then all people of all episodes refer together,
+in bulk. The contract, terminal cases included, is docs/simulation.md.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.problem.allocation import Allocation, check_feasible
+from peerfront.problem.frontier import Frontier
+from peerfront.problem.policy import Policy
+from peerfront.problem.rules import Rules
+from peerfront.problem.state import State
+from peerfront.problem.world import Crowd, Referrals, World
+from peerfront.randomness import Luck
+
+_POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luck is nobody's
+
+
+class Ending(IntEnum):
+    """Why an episode ended."""
+
+    BUDGET = 0  # every voucher is given out
+    EXTINCT = 1  # vouchers were given and nobody came
+    STOPPED = 2  # the policy gave out nothing, so nobody can come
+    HORIZON = 3  # the last round is over
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectories:
+    """What happened, round by round; zeros after the end of an episode."""
+
+    recruits: NDArray[np.int64]  # [episodes, rounds]
+    spend: NDArray[np.int64]  # [episodes, rounds]
+    frontier: NDArray[np.int64]  # [episodes, rounds], people at the start of the round
+    rounds: NDArray[np.int64]  # [episodes], rounds played
+    ending: NDArray[np.int64]  # [episodes], an Ending each
+
+    def discounted_rewards(self, discount: float) -> NDArray[np.float64]:
+        """sum over t of discount^t * recruits_t, [episodes]."""
+        rewards: NDArray[np.float64] = self.recruits @ discount ** np.arange(self.recruits.shape[1])
+        return rewards
+
+    @property
+    def total_recruits(self) -> NDArray[np.int64]:
+        totals: NDArray[np.int64] = self.recruits.sum(axis=1)
+        return totals
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of all living episodes, for whoever watches a rollout (histories, printed tables)."""
+
+    number: int
+    crowd: Crowd
+    vouchers: NDArray[np.int64]  # [people]
+    referrals: Referrals
+
+
+class Episodes:
+    """Episodes under way: `states` says where each living one stands, `step` plays a round of all of them."""
+
+    def __init__(self, world: World, rules: Rules, luck: Luck, start: Crowd | None = None) -> None:
+        self.world, self.rules, self.luck = world, rules, luck
+        count = len(luck)
+        self.round = 0
+        self._remaining = np.full(count, rules.budget, dtype=np.int64)
+        self._recruits, self._spend, self._sizes = (np.zeros((count, rules.rounds), dtype=np.int64) for _ in range(3))
+        self._played = np.zeros(count, dtype=np.int64)
+        # What holds if no round is ever played; `step` says otherwise.
+        self._ending = np.full(count, Ending.BUDGET if rules.budget == 0 else Ending.EXTINCT, dtype=np.int64)
+        self._crowd = self._still_playing(world.seeds(luck, rules.people) if start is None else start)
+
+    def _still_playing(self, crowd: Crowd) -> Crowd:
+        playing = (self._remaining > 0)[crowd.episode] & (self.round < self.rules.rounds)
+        return crowd if playing.all() else crowd.where(playing)
+
+    def states(self) -> list[State]:
+        """The states of the living episodes, in order; none when all are over."""
+        living = np.unique(self._crowd.episode)
+        ends = np.searchsorted(self._crowd.episode, living, side="right").tolist()
+        keys, covariates = self._crowd.keys, self._crowd.covariates
+        return [
+            State(budget, Frontier(keys[a:b], covariates[a:b]), self.round, self.rules)
+            for a, b, budget in zip([0, *ends], ends, self._remaining[living].tolist(), strict=False)
+        ]
+
+    def policy_lucks(self) -> list[Luck]:
+        """For each of `states`, the luck of whatever policy plays it this round."""
+        living = np.unique(self._crowd.episode)
+        lucks = Luck(self.luck.keys[living]).members(np.full(len(living), _POLICY_LUCK + self.round))
+        return [lucks.row(i) for i in range(len(lucks))]
+
+    def step(self, allocations: Sequence[Allocation]) -> Round:
+        """Give out vouchers, one (feasible) allocation for each of `states`, and see who comes."""
+        crowd, number, count = self._crowd, self.round, len(self.luck)
+        vouchers = np.concatenate([allocation.vouchers for allocation in allocations])
+        referrals = self.world.refer(crowd, vouchers)
+        spent = np.bincount(crowd.episode, weights=vouchers, minlength=count).astype(np.int64)
+        came = np.bincount(referrals.next_crowd.episode, minlength=count)
+        self._sizes[:, number] = np.bincount(crowd.episode, minlength=count)
+        self._spend[:, number] = spent
+        self._recruits[:, number] = came
+        self._remaining -= spent
+        living = np.unique(crowd.episode)
+        self._played[living] = number + 1
+        self._ending[living] = np.select(
+            [self._remaining[living] == 0, spent[living] == 0, came[living] == 0],
+            [Ending.BUDGET, Ending.STOPPED, Ending.EXTINCT],
+            Ending.HORIZON,
+        )
+        self.round += 1
+        self._crowd = self._still_playing(referrals.next_crowd)
+        return Round(number, crowd, vouchers, referrals)
+
+    def trajectories(self) -> Trajectories:
+        """What has happened so far."""
+        return Trajectories(self._recruits, self._spend, self._sizes, self._played, self._ending)
+
+
+def ask(policy: Policy, state: State, luck: Luck) -> Allocation:
+    """The policy's allocation, checked."""
+    allocation = policy.allocate(state, luck)
+    check_feasible(allocation, state, policy.name)
+    return allocation
+
+
+def rollout(
+    world: World,
+    policy: Policy,
+    rules: Rules,
+    luck: Luck,
+    *,
+    start: Crowd | None = None,
+    watch: Callable[[Round], None] | None = None,
+) -> Trajectories:
+    """Play one episode for each row of luck to its end. `start` replaces the world's own first frontiers."""
+    episodes = Episodes(world, rules, luck, start)
+    while states := episodes.states():
+        lucks = episodes.policy_lucks()
+        played = episodes.step([ask(policy, state, luck) for state, luck in zip(states, lucks, strict=True)])
+        if watch is not None:
+            watch(played)
+    return episodes.trajectories()

@@ -1,0 +1,47 @@
+"""The rules of the game: how many vouchers there are, who starts, how long it lasts, and what is too much."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from peerfront.errors import SettingError
+
+
+def whole_number(name: str, value: Any, at_least: int) -> int:
+    """`value` as an int, or an error that says what was found and what is allowed."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or math.isinf(value):
+        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value!r}.")
+    if value != int(value) or value < at_least:
+        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value}.")
+    return int(value)
+
+
+def checked_discount(value: Any) -> float:
+    """A discount factor in (0, 1], or an error."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+        raise SettingError(
+            f"A discount must lie above 0 and be at most 1; found {value!r}. Use 1 to value late recruits like early ones."
+        )
+    return float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """One episode's protocol. The defaults are the paper's (Section 5.3): 100 vouchers, 10 people, 50 rounds."""
+
+    budget: int = 100
+    """Vouchers for the whole study, B."""
+    people: int = 10
+    """People on the first frontier, |F0|."""
+    rounds: int = 50
+    """Rounds after which the study ends, whatever is left."""
+    max_per_person: int | None = None
+    """Most vouchers one person may get in a round; None for no cap."""
+    max_per_round: int | None = None
+    """Most vouchers that may be given out in a round; None for no cap."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("budget", 0), ("people", 0), ("rounds", 1), ("max_per_person", 1), ("max_per_round", 1)):
+            value = getattr(self, name)
+            if value is not None or name in ("budget", "people", "rounds"):
+                object.__setattr__(self, name, whole_number(name.replace("_", " "), value, least))

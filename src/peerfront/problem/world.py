@@ -1,0 +1,108 @@
+"""Worlds: where referrals happen. Many episodes are played at once, so people of all of them stand in one crowd."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.covariates import Codes, Schema
+from peerfront.problem.dynamics import CapacityModel, OffspringModel
+from peerfront.randomness import Keys, Luck, fold
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The frontiers of many episodes, one after another: person i stands on the frontier of `episode[i]`."""
+
+    episode: NDArray[np.int64]  # [people], nondecreasing
+    keys: Keys  # [people], the lineage of each
+    covariates: Codes  # [people, fields]
+    members: NDArray[np.int64] | None = None  # [people], which member of a finite population each one is
+    memory: Any = None
+    """What the world has to remember between rounds (a network: who has been recruited). Policies never see it."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Crowd":
+        """The chosen people, and the same memory."""
+        members = None if self.members is None else self.members[chosen]
+        return Crowd(self.episode[chosen], self.keys[chosen], self.covariates[chosen], members, self.memory)
+
+    @property
+    def luck(self) -> Luck:
+        return Luck(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Referrals:
+    """What came of a round: how many each person brought, N_i = min(k_i, C_i), and the next frontier."""
+
+    recruits: NDArray[np.int64]  # [people]
+    next_crowd: Crowd
+    parent: NDArray[np.int64]  # [recruits], who brought each member of the next crowd
+
+
+class World(Protocol):
+    """Where an episode takes place.
+
+    `capacity` and `offspring` are what a planner who knows this world may use. In a world of independent referrals
+    they are also what happens; in a finite network they are an approximation, because there the past matters.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def capacity(self) -> CapacityModel: ...
+    @property
+    def offspring(self) -> OffspringModel: ...
+
+    def population(self, luck: Luck) -> Codes:
+        """Covariates of one person drawn like a first recruit for each row of luck, [rows, fields]."""
+        ...
+
+    def seeds(self, episodes: Luck, people: int) -> Crowd:
+        """The first frontier of each episode. Asking for more people never changes the earlier ones."""
+        ...
+
+    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
+        """Give person i `vouchers[i]` and see who comes."""
+        ...
+
+
+class SeedModel(Protocol):
+    """Where first recruits come from: one person for each row of luck."""
+
+    def sample(self, luck: Luck) -> Codes: ...
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
+class BranchingWorld:
+    """A capacity model and an offspring model, and independent referrals: the world of the paper, true or learned."""
+
+    name: str
+    schema: Schema
+    capacity: CapacityModel
+    offspring: OffspringModel
+    seed_model: SeedModel
+
+    def population(self, luck: Luck) -> Codes:
+        return self.seed_model.sample(luck)
+
+    def seeds(self, episodes: Luck, people: int) -> Crowd:
+        episode = np.repeat(np.arange(len(episodes)), people)
+        ordinals = np.tile(np.arange(people), len(episodes))
+        keys = fold(episodes.keys[episode], ordinals)
+        return Crowd(episode, keys, self.population(Luck(keys)))
+
+    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
+        recruits = np.minimum(vouchers, self.capacity.sample(crowd.covariates, crowd.luck))
+        parent = np.repeat(np.arange(len(crowd)), recruits)
+        first_child = np.cumsum(recruits) - recruits
+        ordinals = np.arange(len(parent)) - first_child[parent]
+        keys = fold(crowd.keys[parent], ordinals)
+        children = self.offspring.sample(crowd.covariates[parent], Luck(keys))
+        return Referrals(recruits, Crowd(crowd.episode[parent], keys, children), parent)

@@ -1,0 +1,131 @@
+"""The worlds by name, for the command line and for comparisons."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peerfront.errors import SettingError, UnknownName
+from peerfront.problem import World
+from peerfront.simulation.boom_bust import boom_bust
+from peerfront.simulation.bridge import bridge
+from peerfront.simulation.icpsr22140 import Icpsr22140Settings, icpsr22140, published
+from peerfront.simulation.network import network_world, synthetic_society
+from peerfront.specs import Option, Spec
+
+
+@dataclass(frozen=True)
+class WorldEntry:
+    """How a named world is described and made; `make` takes the draw and the settings given after the colon."""
+
+    summary: str
+    description: str
+    make: Callable[..., World]
+    options: Mapping[str, Option]
+    has_draws: bool
+    """Whether the draw matters; if not, every draw is the same world with other luck."""
+
+
+def make_world(spec: Spec | str, draw: int = 0) -> World:
+    """The world of a specification such as `icpsr22140:sigma=0.2`."""
+    chosen = Spec.parse(spec) if isinstance(spec, str) else spec
+    if chosen.name not in WORLDS:
+        raise UnknownName("world", chosen.name, WORLDS)
+    entry = WORLDS[chosen.name]
+    options = chosen.read_options(entry.options)
+    return entry.make(draw, **options) if entry.has_draws else entry.make(**options)
+
+
+def _icpsr22140(draw: int, **settings: Any) -> World:
+    return icpsr22140(Icpsr22140Settings(draw=draw, **settings))
+
+
+def _network(
+    draw: int,
+    nodes: str | None = None,
+    edges: str | None = None,
+    exclude: tuple[str, ...] = (),
+    people: int | None = None,
+    **settings: float,
+) -> World:
+    from peerfront.simulation.network_files import read_society
+
+    if (nodes is None) != (edges is None):
+        raise SettingError("network: give both nodes= and edges=, or neither for the built-in population.")
+    if nodes is not None and edges is not None:
+        if people is not None:
+            raise SettingError("network: people= is for the built-in population; the node file says who there is.")
+        return network_world(read_society(Path(nodes), Path(edges), exclude), draw=draw, **settings)
+    if exclude:
+        raise SettingError("network: exclude= needs a node file (nodes=, edges=).")
+    society = synthetic_society(draw=draw) if people is None else synthetic_society(people, draw=draw)
+    return network_world(society, draw=draw, **settings)
+
+
+_SIGMA = Option(float, "heterogeneity of capacities (default 1; .2 gives a 5-10x spread)")
+
+WORLDS: Mapping[str, WorldEntry] = {
+    "icpsr22140": WorldEntry(
+        summary="the paper's world as described: 17 fields, Poisson-softplus capacities, inheritance by field",
+        description=(
+            "Covariates and inheritance probabilities of the paper's appendix (ICPSR 22140): 17 categorical fields, 72 "
+            "one-hot columns. Capacity is Poisson with rate kappa * softplus(w . x), calibrated to a mean of 2.5. First "
+            "recruits come from a pool of 300. Each draw is another w and another pool."
+        ),
+        make=_icpsr22140,
+        options={
+            "sigma": _SIGMA,
+            "mean_capacity": Option(float, "mean rate over uniformly random people (default 2.5)"),
+            "pool": Option(int, "people from whom first frontiers are drawn (default 300)"),
+        },
+        has_draws=True,
+    ),
+    "published": WorldEntry(
+        summary="the world behind the paper's Table 1: uniform inheritance of .7, one fixed draw",
+        description=(
+            "As icpsr22140, with every field inherited with probability .7 and the one draw of weights and pool with "
+            "which the published table can be found again (docs/deviations.md, 2)."
+        ),
+        make=published,
+        options={},
+        has_draws=False,
+    ),
+    "boom_bust": WorldEntry(
+        summary="those who bring the most bring dead ends: A -> C, B -> B",
+        description=(
+            "Types A (rate 5, recruits are C), B (rate 2, recruits are B) and C (rate .01). A recruit follows the rule "
+            "with probability .85, else its type is uniform. First recruits: .45 A, .45 B, .10 C."
+        ),
+        make=boom_bust,
+        options={"fidelity": Option(float, "probability that a recruit follows the rule (default .85)")},
+        has_draws=False,
+    ),
+    "bridge": WorldEntry(
+        summary="people with little immediate yield open the community that matters",
+        description=(
+            "Types Local (rate 4, recruits are Dead), Bridge (rate .8, recruits are Hub), Hub (rate 3, recruits .6 Hub, "
+            ".4 Dead) and Dead (rate .02). First recruits: .5 Local, .4 Bridge, .1 Dead."
+        ),
+        make=bridge,
+        options={},
+        has_draws=False,
+    ),
+    "network": WorldEntry(
+        summary="recruitment without replacement over a finite network (built in, or from two CSV files)",
+        description=(
+            "Everybody can be recruited once. A person brings as many as willingness (softplus Poisson, mean 2.5), vouchers "
+            "and still-unrecruited acquaintances allow, picked uniformly. Built in: 1,000 people with homophily in four "
+            "attributes; or nodes=FILE,edges=FILE. Each draw is another willingness (and built-in population)."
+        ),
+        make=_network,
+        options={
+            "nodes": Option(str, "CSV with a column id and categorical columns"),
+            "edges": Option(str, "CSV with the columns source and target"),
+            "exclude": Option(tuple, "node columns to leave out, joined with +"),
+            "people": Option(int, "size of the built-in population (default 1000)"),
+            "sigma": _SIGMA,
+            "willingness": Option(float, "mean number of people somebody is willing to bring (default 2.5)"),
+        },
+        has_draws=True,
+    ),
+}

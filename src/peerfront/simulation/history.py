@@ -1,0 +1,65 @@
+"""Past referrals from any world, to learn from: censored triples and parent-child pairs (appendix C.2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from peerfront.problem import History, Policy, Round, Rules, World, rollout, whole_number
+from peerfront.randomness import Luck, named_luck
+
+
+@dataclass(frozen=True)
+class HistorySettings:
+    """The defaults are the paper's sizes."""
+
+    triples: int = 2048
+    """Referrers with vouchers and recruits (x, k, y)."""
+    pairs: int = 4096
+    """Recruiter-recruit pairs."""
+    max_vouchers: int = 10
+    """Vouchers of a referrer are uniform on 1 .. max_vouchers."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("triples", 0), ("pairs", 0), ("max_vouchers", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+
+
+def simulate_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
+    """The paper's recipe: referrers and parents from the pool, vouchers uniform, capacities and recruits of the world.
+
+    Everybody here is asked once, on their own. `recorded_history` follows whole recruitments instead.
+    """
+    sizes = settings or HistorySettings()
+    triples = named_luck(("history", seed, "triples"), sizes.triples)
+    referrers = world.population(triples)
+    vouchers = 1 + (triples.uniform("vouchers") * sizes.max_vouchers).astype(np.int64)
+    capacity = world.capacity.sample(referrers, triples)
+    pairs = named_luck(("history", seed, "pairs"), sizes.pairs)
+    parents = world.population(pairs)
+    children = world.offspring.sample(parents, pairs)
+    return History(world.schema, referrers, vouchers, np.minimum(vouchers, capacity), parents, children)
+
+
+def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck) -> History:
+    """What a study would have on file after these episodes: every referrer met and every recruit made."""
+    referrers, vouchers, recruits, parents, children = ([] for _ in range(5))  # type: ignore[var-annotated]
+
+    def note(played: Round) -> None:
+        people, after = played.crowd, played.referrals
+        referrers.append(people.covariates)
+        vouchers.append(played.vouchers)
+        recruits.append(after.recruits)
+        parents.append(people.covariates[after.parent])
+        children.append(after.next_crowd.covariates)
+
+    rollout(world, policy, rules, episodes, watch=note)
+    fields = len(world.schema.fields)
+    no_people, no_counts = np.zeros((0, fields), dtype=np.int16), np.zeros(0, dtype=np.int64)
+    return History(
+        world.schema,
+        np.concatenate([no_people, *referrers]),
+        np.concatenate([no_counts, *vouchers]),
+        np.concatenate([no_counts, *recruits]),
+        np.concatenate([no_people, *parents]),
+        np.concatenate([no_people, *children]),
+    )

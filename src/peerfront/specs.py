@@ -1,0 +1,65 @@
+"""Naming a world or a policy with its settings in one word: `threshold:cutoff=0.9,at_least=12`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from peerfront.errors import SettingError, UnknownName
+
+Value = str | int | float | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting that may be given after the colon."""
+
+    kind: type[str] | type[int] | type[float] | type[tuple[str, ...]]
+    help: str
+
+    def read(self, owner: str, name: str, text: str) -> Value:
+        if self.kind is tuple:
+            return tuple(part for part in text.split("+") if part)
+        try:
+            value: Value = self.kind(text)
+        except ValueError:
+            wanted = {int: "a whole number", float: "a number"}[self.kind]  # text cannot fail
+            raise SettingError(f"{owner}: {name} must be {wanted}; found {text!r}.") from None
+        return value
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A name and the settings given with it, still as text."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> "Spec":
+        name, _, rest = text.strip().partition(":")
+        options = []
+        for part in rest.split(",") if rest else []:
+            key, equals, value = part.partition("=")
+            if not equals or not key.strip():
+                raise SettingError(
+                    f"Cannot read {part!r} in {text!r}. Write settings as name:key=value,key=value, "
+                    "for example threshold:cutoff=0.9,at_least=12."
+                )
+            options.append((key.strip(), value.strip()))
+        return cls(name.strip(), tuple(options))
+
+    def __str__(self) -> str:
+        return self.name + (":" + ",".join(f"{k}={v}" for k, v in self.options) if self.options else "")
+
+    def read_options(self, allowed: Mapping[str, Option]) -> dict[str, Any]:
+        """The settings as values of their kinds; unknown or repeated ones are errors."""
+        values: dict[str, Any] = {}
+        for key, text in self.options:
+            if key not in allowed:
+                if not allowed:
+                    raise SettingError(f"{self.name} has no settings; found {key!r}.")
+                raise UnknownName(f"setting of {self.name}", key, allowed)
+            if key in values:
+                raise SettingError(f"{self}: {key} is given twice; give it once.")
+            values[key] = allowed[key].read(self.name, key, text)
+        return values
