@@ -54,7 +54,7 @@ def poisson_quantile(uniforms: NDArray[np.float64], rates: NDArray[np.float64]) 
     if large.any():
         from scipy.stats import poisson
 
-        counts[large] = poisson.ppf(uniforms[large], rates[large]).astype(np.int64)
+        counts[large] = np.asarray(poisson.ppf(uniforms[large], rates[large]), dtype=np.int64)
     return counts
 
 

@@ -104,7 +104,8 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), reward, self._state is None, False, self._info(refused=not allowed)
 
     def _refer(self) -> float:
-        assert self._episodes is not None and self._state is not None
+        assert self._episodes is not None
+        assert self._state is not None
         allocation = Allocation(self._vouchers[: len(self._state.frontier)].copy())
         check_feasible(allocation, self._state, "the agent")
         played = self._episodes.step([allocation])

@@ -40,7 +40,8 @@ class PopulationDP:
         budget = state.remaining_budget
         if budget >= len(self.values):
             raise SettingError(
-                f"This table was made for budgets of at most {len(self.values) - 1}; found {budget}. Fit it for the larger one."
+                f"This table was made for budgets of at most {len(self.values) - 1}; found {budget}. "
+                "Fit it for the larger one."
             )
         survival = self.capacity.survival(state.frontier.covariates, state.most_per_person)
         order = most_likely_used(survival, state.spendable)
@@ -145,7 +146,7 @@ def _backward_induction(
 def _best_spend(
     survival: NDArray[np.float64], order: NDArray[np.int64], values: NDArray[np.float64], budget: int, discount: float
 ) -> int:  # pragma: no cover - compiled
-    """The first spend s that maximises expected recruits + discount * E[U(budget - s, N)]; `order` hands out vouchers."""
+    """The first spend s that maximises recruits now + discount * E[U(budget - s, N)]; `order` hands out vouchers."""
     people = len(survival)
     vouchers = np.zeros(people, dtype=np.int64)
     chances = np.zeros(len(order) + 1)  # of 0, 1, 2, ... recruits in all

@@ -7,6 +7,8 @@ import typer
 
 from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
 
+INTERRUPTED = 130
+
 
 def compare_command(
     world: Annotated[
@@ -68,7 +70,7 @@ def compare_command(
         draws=tuple(range(whole_number("draws", draws, 1))),
         discounts=tuple(discount or PAPER_DISCOUNTS),
         episodes=episodes,
-        rules=Rules(budget, people, rounds, max_per_person, max_per_round),
+        rules=Rules.checked(budget, people, rounds, max_per_person, max_per_round),
         seed=seed,
     )
     if against is not None and against not in comparison.policies:
@@ -93,7 +95,7 @@ def compare_command(
                 typer.echo(
                     f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True
                 )
-            raise
+            raise typer.Exit(INTERRUPTED) from None
     console = Console()
     for table in terminal_tables(results, against):
         console.print(table)

@@ -1,10 +1,9 @@
 """`peerfront`: the commands, and the one place where errors become messages and exit codes."""
 
-from typing import Annotated, Any
+import sys
+from typing import Annotated
 
-import click
 import typer
-from typer.core import TyperGroup
 
 from peerfront import __version__
 from peerfront.cli.compare import compare_command
@@ -14,27 +13,10 @@ from peerfront.cli.worlds import worlds_command
 from peerfront.errors import PeerfrontError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
-
-
-class _ReportingGroup(TyperGroup):
-    """What the user can repair is one line and exit code 2; Ctrl-C is exit code 130; the rest is a defect."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except PeerfrontError as problem:
-            typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-            typer.echo(str(problem), err=True)
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            typer.echo("Stopped.", err=True)
-            raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(
     name="peerfront",
-    cls=_ReportingGroup,
     help="Decide who gets how many referral vouchers, this round and the next.",
     no_args_is_help=True,
     add_completion=False,
@@ -60,3 +42,13 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
+
+def main() -> None:
+    """What the user can repair is one line and exit code 2; Ctrl-C is exit code 130; anything else is a defect."""
+    try:
+        app()
+    except PeerfrontError as problem:
+        typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+        typer.echo(str(problem), err=True)
+        sys.exit(BAD_INPUT)

@@ -4,9 +4,12 @@ from typing import Annotated
 
 import typer
 
-BUDGET = Annotated[int, typer.Option(help="Vouchers for the whole study.")]
-PEOPLE = Annotated[int, typer.Option(help="People on the first frontier.")]
-ROUNDS = Annotated[int, typer.Option(help="Rounds after which the study ends.")]
-MAX_PER_PERSON = Annotated[int | None, typer.Option(help="Most vouchers one person may get in a round.")]
-MAX_PER_ROUND = Annotated[int | None, typer.Option(help="Most vouchers that may be given out in a round.")]
+# Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says what was found.
+BUDGET = Annotated[float, typer.Option(metavar="N", help="Vouchers for the whole study.")]
+PEOPLE = Annotated[float, typer.Option(metavar="N", help="People on the first frontier.")]
+ROUNDS = Annotated[float, typer.Option(metavar="N", help="Rounds after which the study ends.")]
+MAX_PER_PERSON = Annotated[float | None, typer.Option(metavar="N", help="Most vouchers one person may get in a round.")]
+MAX_PER_ROUND = Annotated[
+    float | None, typer.Option(metavar="N", help="Most vouchers that may be given out in a round.")
+]
 SEED = Annotated[int, typer.Option(help="Names the luck; the same seed gives the same people and the same results.")]

@@ -12,6 +12,7 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskID,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -27,9 +28,12 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
         TextColumn("[dim]{task.description}"),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
+        task: TaskID | None = None
 
         def tell(done: int, total: int, last: str) -> None:
-            bar.update(task, completed=done, total=total, description=last)
+            nonlocal task
+            if task is None:  # nothing to show before work begins
+                task = bar.add_task("", total=total)
+            bar.update(task, completed=done, description=last)
 
         yield tell

@@ -8,7 +8,7 @@ from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE,
 
 _ENDINGS = {
     "BUDGET": "every voucher is given out",
-    "EXTINCT": "vouchers were given out, but nobody came",
+    "EXTINCT": "nobody is left who could refer",
     "STOPPED": "the policy gave out no vouchers, so nobody can come",
     "HORIZON": "the last round is over",
 }
@@ -35,7 +35,7 @@ def simulate_command(
     from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_task
     from peerfront.problem import Ending, Round, Rules, rollout, whole_number
 
-    rules = Rules(budget, people, rounds, max_per_person, max_per_round)
+    rules = Rules.checked(budget, people, rounds, max_per_person, max_per_round)
     whole_number("episode", episode, 0)
     asked = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
     task = Task(world, draw, policy, discount)

@@ -71,7 +71,7 @@ def curves(results: Results, world: str) -> Figure:
 
 
 def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard error of what was earned within the first t rounds, t = 0 .. last; flat after an episode's end."""
+    """Mean and standard error of what the first t rounds earned, t = 0 .. last; flat after an episode's end."""
     parts, draws = [], []
     for run in runs:
         recruits = run.trajectories.recruits

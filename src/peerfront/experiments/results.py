@@ -53,8 +53,10 @@ class Results:
         runs = []
         for task in tasks(comparison):
             result = by_task[task]
-            for discount in comparison.discounts if task.discount is None else (task.discount,):
-                runs.append(Run(task.world, task.draw, task.policy, discount, result.prepared, result.trajectories))
+            runs += [
+                Run(task.world, task.draw, task.policy, discount, result.prepared, result.trajectories)
+                for discount in (comparison.discounts if task.discount is None else (task.discount,))
+            ]
         return cls(comparison, tuple(runs))
 
     def episodes(self) -> pd.DataFrame:

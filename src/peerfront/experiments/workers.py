@@ -1,6 +1,6 @@
 """Doing many independent tasks at once, here or on a cluster, through joblib."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ class Workers:
         if self.scheduler is not None and self.backend == "loky":
             raise SettingError("A scheduler address is for the backends dask and ray; loky works on this machine.")
 
-    def map_unordered(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    def map_unordered(self, function: Callable[[T], R], items: Sequence[T]) -> Generator[R]:
         """Results as they are done. Closing the iterator (Ctrl-C does) cancels what has not begun."""
         if self.count == 1 and self.backend == "loky":
             yield from map(function, items)

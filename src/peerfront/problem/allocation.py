@@ -47,7 +47,8 @@ def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     if spend > state.remaining_budget:
         raise InfeasibleAllocation(
             policy,
-            f"it spends {spend} of {state.remaining_budget} remaining vouchers, {spend - state.remaining_budget} too many.",
+            f"it spends {spend} of {state.remaining_budget} remaining vouchers, "
+            f"{spend - state.remaining_budget} too many.",
         )
     rules = state.rules
     if rules.max_per_round is not None and spend > rules.max_per_round:

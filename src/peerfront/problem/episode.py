@@ -27,7 +27,7 @@ class Ending(IntEnum):
     """Why an episode ended."""
 
     BUDGET = 0  # every voucher is given out
-    EXTINCT = 1  # vouchers were given and nobody came
+    EXTINCT = 1  # nobody is left: vouchers were given and nobody came, or nobody was there to begin with
     STOPPED = 2  # the policy gave out nothing, so nobody can come
     HORIZON = 3  # the last round is over
 

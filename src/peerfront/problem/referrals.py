@@ -36,7 +36,8 @@ class History:
     @property
     def saturated(self) -> NDArray[np.bool_]:
         """Rows with y = k, which say only that C >= k."""
-        return self.recruits == self.vouchers
+        saturated: NDArray[np.bool_] = self.recruits == self.vouchers
+        return saturated
 
 
 def _refuse_rows(fault: str, wrong: NDArray[np.bool_]) -> None:

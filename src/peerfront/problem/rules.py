@@ -20,7 +20,8 @@ def checked_discount(value: Any) -> float:
     """A discount factor in (0, 1], or an error."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
         raise SettingError(
-            f"A discount must lie above 0 and be at most 1; found {value!r}. Use 1 to value late recruits like early ones."
+            f"A discount must lie above 0 and be at most 1; found {value!r}. "
+            "Use 1 to value late recruits like early ones."
         )
     return float(value)
 
@@ -45,3 +46,15 @@ class Rules:
             value = getattr(self, name)
             if value is not None or name in ("budget", "people", "rounds"):
                 object.__setattr__(self, name, whole_number(name.replace("_", " "), value, least))
+
+    @classmethod
+    def checked(
+        cls,
+        budget: float,
+        people: float,
+        rounds: float,
+        max_per_person: float | None = None,
+        max_per_round: float | None = None,
+    ) -> "Rules":
+        """Rules from numbers somebody typed; fractions and the like are errors that say so."""
+        return cls(budget, people, rounds, max_per_person, max_per_round)  # type: ignore[arg-type] # __post_init__ checks

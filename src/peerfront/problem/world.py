@@ -48,8 +48,11 @@ class World(Protocol):
     """Where an episode takes place.
 
     `capacity` and `offspring` are what a planner who knows this world may use. In a world of independent referrals
-    they are also what happens; in a finite network they are an approximation, because there the past matters.
+    they are also what happens; in a finite network they are an approximation, because there the past matters. Worlds
+    are compared by identity, so they can be keys of a cache.
     """
+
+    def __hash__(self) -> int: ...
 
     @property
     def name(self) -> str: ...

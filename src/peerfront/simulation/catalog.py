@@ -68,9 +68,9 @@ WORLDS: Mapping[str, WorldEntry] = {
     "icpsr22140": WorldEntry(
         summary="the paper's world as described: 17 fields, Poisson-softplus capacities, inheritance by field",
         description=(
-            "Covariates and inheritance probabilities of the paper's appendix (ICPSR 22140): 17 categorical fields, 72 "
-            "one-hot columns. Capacity is Poisson with rate kappa * softplus(w . x), calibrated to a mean of 2.5. First "
-            "recruits come from a pool of 300. Each draw is another w and another pool."
+            "Covariates and inheritance probabilities of the paper's appendix (ICPSR 22140): 17 categorical fields, "
+            "72 one-hot columns. Capacity is Poisson with rate kappa * softplus(w . x), calibrated to a mean of 2.5. "
+            "First recruits come from a pool of 300. Each draw is another w and another pool."
         ),
         make=_icpsr22140,
         options={
@@ -103,8 +103,8 @@ WORLDS: Mapping[str, WorldEntry] = {
     "bridge": WorldEntry(
         summary="people with little immediate yield open the community that matters",
         description=(
-            "Types Local (rate 4, recruits are Dead), Bridge (rate .8, recruits are Hub), Hub (rate 3, recruits .6 Hub, "
-            ".4 Dead) and Dead (rate .02). First recruits: .5 Local, .4 Bridge, .1 Dead."
+            "Types Local (rate 4, recruits are Dead), Bridge (rate .8, recruits are Hub), Hub (rate 3, recruits .6 "
+            "Hub, .4 Dead) and Dead (rate .02). First recruits: .5 Local, .4 Bridge, .1 Dead."
         ),
         make=bridge,
         options={},
@@ -113,9 +113,10 @@ WORLDS: Mapping[str, WorldEntry] = {
     "network": WorldEntry(
         summary="recruitment without replacement over a finite network (built in, or from two CSV files)",
         description=(
-            "Everybody can be recruited once. A person brings as many as willingness (softplus Poisson, mean 2.5), vouchers "
-            "and still-unrecruited acquaintances allow, picked uniformly. Built in: 1,000 people with homophily in four "
-            "attributes; or nodes=FILE,edges=FILE. Each draw is another willingness (and built-in population)."
+            "Everybody can be recruited once. A person brings as many as willingness (softplus Poisson, mean 2.5), "
+            "vouchers and still-unrecruited acquaintances allow, picked uniformly. Built in: 1,000 people with "
+            "homophily in four attributes; or nodes=FILE,edges=FILE. Each draw is another willingness (and built-in "
+            "population)."
         ),
         make=_network,
         options={

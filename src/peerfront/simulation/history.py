@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from peerfront.covariates import Codes
 from peerfront.problem import History, Policy, Round, Rules, World, rollout, whole_number
 from peerfront.randomness import Luck, named_luck
 
@@ -42,7 +44,11 @@ def simulate_history(world: World, settings: HistorySettings | None = None, seed
 
 def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck) -> History:
     """What a study would have on file after these episodes: every referrer met and every recruit made."""
-    referrers, vouchers, recruits, parents, children = ([] for _ in range(5))  # type: ignore[var-annotated]
+    referrers: list[Codes] = []
+    vouchers: list[NDArray[np.int64]] = []
+    recruits: list[NDArray[np.int64]] = []
+    parents: list[Codes] = []
+    children: list[Codes] = []
 
     def note(played: Round) -> None:
         people, after = played.crowd, played.referrals

@@ -47,7 +47,8 @@ class Icpsr22140Settings:
         object.__setattr__(self, "pool", whole_number("pool", self.pool, 1))
         if not self.sigma >= 0 or not self.mean_capacity > 0:
             raise SettingError(
-                f"sigma must not be negative and mean_capacity must be positive; found {self.sigma} and {self.mean_capacity}."
+                "sigma must not be negative and mean_capacity must be positive; "
+                f"found {self.sigma} and {self.mean_capacity}."
             )
 
 

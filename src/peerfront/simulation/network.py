@@ -139,7 +139,8 @@ class NetworkOffspring:
         if exact is not None:
             return exact
         differences = (self.society.covariates[self._sociable] != row).sum(axis=1)
-        return self._sociable[differences == differences.min()]
+        nearest: NDArray[np.int64] = self._sociable[differences == differences.min()]
+        return nearest
 
     def sample(self, parents: Codes, luck: Luck) -> Codes:
         if not len(parents):

@@ -57,8 +57,8 @@ def _read_nodes(path: Path, exclude: Collection[str]) -> tuple[list[str], dict[s
         different = len(set(column))
         if different > _MOST_CATEGORIES:
             raise DataFileError(
-                f"{path}: column {name!r} has {different} different values, more than the {_MOST_CATEGORIES} a category "
-                f"may have. Exclude it (exclude={name}) or put its values into bands first."
+                f"{path}: column {name!r} has {different} different values; a category may have {_MOST_CATEGORIES}. "
+                f"Exclude it (exclude={name}) or put its values into bands first."
             )
     return list(lines), kept
 

@@ -75,7 +75,7 @@ def typed_world(
     shares = np.array([start.get(t, 0.0) for t in types])
     if (rate_table < 0).any() or not np.allclose(transition.sum(axis=1), 1.0) or not np.isclose(shares.sum(), 1.0):
         raise SettingError(
-            f"World {name!r}: rates must not be negative, and the shares of recruits and of first recruits must sum to 1."
+            f"World {name!r}: rates must not be negative, and shares (of recruits, of first recruits) must sum to 1."
         )
     return TypedWorld(
         name=name,
