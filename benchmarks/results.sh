@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Every figure of docs/results.md that comes from a comparison, into results/ (resumable: run it again to complete it).
+set -euo pipefail
+peerfront=${PEERFRONT:-peerfront}
+data=${PEERFRONT_DATA:-../shared/data}
+out=results
+
+run() {
+    local name=$1
+    shift
+    "$peerfront" compare --out "$out/$name" --resume "$@"
+}
+
+run default --draws 5
+run default-sigma-0.2 --draws 5 --world icpsr22140:sigma=0.2
+run published --world published --policy random_split --policy population_dp --episodes 4000
+run typed --world boom_bust --world bridge --policy random_split --policy constant:vouchers=1 --policy constant:vouchers=2 \
+    --policy constant:vouchers=3 --policy constant:vouchers=5 --policy threshold --policy population_dp --episodes 2000
+run network --draws 5 --world network
+korean=$data/korean_family_planning
+if [ -d "$korean" ]; then
+    run korean --draws 5 --world "network:nodes=$korean/nodes.csv,edges=$korean/edges.csv,exclude=village+time_of_adoption"
+else
+    echo "No $korean: the network of the Korean villages is left out (set PEERFRONT_DATA to its parent folder)."
+fi

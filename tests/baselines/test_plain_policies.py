@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from peerfront.baselines import Constant, RandomSplit, Threshold, TuningGrid, tune_threshold
+from peerfront.baselines.by_survival import most_likely_used
+from peerfront.errors import SettingError
+from peerfront.problem import Frontier, Rules, State, check_feasible, rollout
+from peerfront.randomness import named_luck
+from peerfront.simulation import make_world
+
+LUCK = named_luck(("policies",), 1)
+
+
+class Table:
+    """A capacity model that is a given survival table, one row per person on the frontier."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows = rows
+
+    def survival(self, covariates, max_vouchers):
+        table = np.zeros((len(covariates), max_vouchers))
+        width = min(max_vouchers, self.rows.shape[1])
+        table[:, :width] = self.rows[covariates[:, 0], :width]
+        return table
+
+
+@st.composite
+def states(draw: st.DrawFn) -> State:
+    people = draw(st.integers(1, 6))
+    budget = draw(st.integers(1, 15))
+    rules = Rules(
+        budget=budget,
+        max_per_person=draw(st.none() | st.integers(1, 5)),
+        max_per_round=draw(st.none() | st.integers(1, 9)),
+    )
+    return State(budget, Frontier.of(np.arange(people, dtype=np.int16)[:, None]), 0, rules)
+
+
+# Few different values, so that ties are common.
+tables = st.lists(
+    st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.8, 0.8, 1.0]), min_size=15, max_size=15), min_size=6, max_size=6
+).map(lambda rows: -np.sort(-np.array(rows), axis=1))
+
+
+def plain_greedy(survival: np.ndarray, spend: int) -> list[int]:
+    given, order = [0] * len(survival), []
+    for _ in range(spend):
+        chances = [row[k] if k < len(row) else -1.0 for row, k in zip(survival, given, strict=True)]
+        person = int(np.argmax(chances))
+        given[person] += 1
+        order.append(person)
+    return order
+
+
+@given(tables, st.integers(1, 6), st.integers(1, 15), st.data())
+def test_greedy_by_survival_is_the_plain_greedy(table, people, levels, data) -> None:
+    survival = table[:people, :levels]
+    spend = data.draw(st.integers(0, people * levels))
+    assert most_likely_used(survival, spend).tolist() == plain_greedy(survival, spend)
+
+
+@given(states(), tables, st.sampled_from([0.0, 0.1, 0.45, 0.8, 1.0]), st.integers(0, 12))
+def test_threshold_is_its_description(state, table, cutoff, at_least) -> None:
+    policy = Threshold(Table(table), cutoff, at_least)
+    allocation = policy.allocate(state, LUCK)
+    check_feasible(allocation, state, policy.name)
+    survival = policy.capacity.survival(state.frontier.covariates, state.most_per_person)
+    given = np.zeros(len(survival), dtype=int)
+    for person in plain_greedy(survival, state.spendable):
+        if survival[person, given[person]] < cutoff and given.sum() >= at_least:
+            break
+        given[person] += 1
+    assert allocation.vouchers.tolist() == given.tolist()
+
+
+@given(states(), st.integers(0, 6))
+def test_constant_is_round_robin(state, vouchers) -> None:
+    allocation = Constant(vouchers).allocate(state, LUCK)
+    check_feasible(allocation, state, "constant")
+    people = len(state.frontier)
+    given, left = [0] * people, state.spendable
+    for _ in range(min(vouchers, state.most_per_person)):
+        for person in range(people):
+            if left:
+                given[person] += 1
+                left -= 1
+    assert allocation.vouchers.tolist() == given
+
+
+@given(states(), st.integers(0, 10**6))
+def test_random_split_is_always_feasible(state, seed) -> None:
+    allocation = RandomSplit().allocate(state, named_luck(("random", seed), 1))
+    check_feasible(allocation, state, "random_split")
+
+
+def test_random_split_is_the_papers() -> None:
+    state = State(6, Frontier.of(np.zeros((3, 1), dtype=np.int16)))
+    luck = named_luck(("the papers random",), 14_000)
+    vouchers = np.array([RandomSplit().allocate(state, luck.row(i)).vouchers for i in range(14_000)])
+    spend = vouchers.sum(axis=1)
+    assert chisquare(np.bincount(spend, minlength=7)).pvalue > 1e-4  # uniform on 0 .. 6
+    four = vouchers[spend == 4]
+    expected = 4 / 3
+    assert np.allclose(four.mean(axis=0), expected, atol=4 * np.sqrt(4 * 2 / 9 / len(four)))
+    assert np.isclose(four.var(axis=0).mean(), 4 * 2 / 9, rtol=0.1)  # multinomial, not evenly dealt
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Constant(-1),
+        lambda: Constant(1.5),
+        lambda: Threshold(Table(np.zeros((1, 1))), 1.1, 0),
+        lambda: Threshold(Table(np.zeros((1, 1))), float("nan"), 0),
+        lambda: Threshold(Table(np.zeros((1, 1))), 0.5, -1),
+    ],
+)
+def test_impossible_settings(make) -> None:
+    with pytest.raises(SettingError):
+        make()
+
+
+def test_tuning_finds_the_best_rule_of_its_grid() -> None:
+    world, rules = make_world("bridge"), Rules(budget=30, people=5)
+    grid = TuningGrid(cutoffs=(0.3, 0.9), at_least=(1, 6), screening_episodes=100, finalists=4, final_episodes=300)
+    tuned = tune_threshold(world, rules, (0.5, 1.0), seed=3, grid=grid)
+    episodes = named_luck(("tune threshold", 3), 300)
+    for discount, chosen in tuned.items():
+        rewards = {
+            (c, m): rollout(world, Threshold(world.capacity, c, m), rules, episodes).discounted_rewards(discount).mean()
+            for c in grid.cutoffs
+            for m in grid.at_least
+        }
+        assert (chosen.cutoff, chosen.at_least) == max(rewards, key=rewards.__getitem__)
+    assert tuned[0.5].at_least >= tuned[1.0].at_least  # impatience spends sooner

@@ -1,0 +1,178 @@
+"""The contract of an episode (docs/simulation.md), and that luck belongs to people."""
+
+import numpy as np
+import pytest
+
+from peerfront.baselines import Constant, RandomSplit
+from peerfront.errors import InfeasibleAllocation
+from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout
+from peerfront.randomness import Luck, named_luck
+from peerfront.simulation import make_world
+from peerfront.simulation.typed import typed_world
+from support import Scripted
+
+EPISODES = named_luck(("test episodes",), 60)
+
+
+def sure_world(rate: float):
+    """Everybody is alike and brings exactly as many as vouchers allow (or nobody, at rate 0)."""
+    return typed_world("sure", {"x": rate}, {"x": {"x": 1.0}}, {"x": 1.0})
+
+
+def play(policy, rules: Rules, world=None, episodes: Luck = EPISODES, **more) -> Trajectories:
+    return rollout(world or sure_world(400.0), policy, rules, episodes, **more)
+
+
+def test_budget_exhausted() -> None:
+    played = play(Constant(2), Rules(budget=10, people=3))
+    assert (played.ending == Ending.BUDGET).all()
+    assert (played.recruits[:, :3] == [6, 4, 0]).all()
+    assert (played.rounds == 2).all()
+    assert (played.spend.sum(axis=1) == 10).all()
+    assert np.allclose(played.discounted_rewards(0.5), 6 + 0.5 * 4)
+    assert (played.total_recruits == 10).all()
+
+
+def test_extinction() -> None:
+    played = play(Constant(2), Rules(budget=10, people=3), sure_world(0.0))
+    assert (played.ending == Ending.EXTINCT).all()
+    assert (played.rounds == 1).all()
+    assert (played.total_recruits == 0).all()
+
+
+def test_zero_spend_ends_the_episode() -> None:
+    spends = {0: 3, 1: 0}
+    policy = Scripted(lambda s: [1] * 3 if spends[s.round] else [0] * len(s.frontier))
+    played = play(policy, Rules(budget=10, people=3))
+    assert (played.ending == Ending.STOPPED).all()
+    assert (played.rounds == 2).all()
+    assert (played.frontier[:, :3] == [3, 3, 0]).all()
+
+
+def test_horizon() -> None:
+    one = Scripted(lambda s: [1, *[0] * (len(s.frontier) - 1)])
+    played = play(one, Rules(budget=100, people=3, rounds=4))
+    assert (played.ending == Ending.HORIZON).all()
+    assert (played.rounds == 4).all()
+    assert (played.total_recruits == 4).all()
+    assert play(one, Rules(budget=100)).rounds.max() == 50  # the paper's horizon
+
+
+@pytest.mark.parametrize(("rules", "ending"), [(Rules(budget=0), Ending.BUDGET), (Rules(people=0), Ending.EXTINCT)])
+def test_nothing_to_play(rules, ending) -> None:
+    played = play(Constant(1), rules)
+    assert (played.ending == ending).all()
+    assert (played.rounds == 0).all()
+    assert played.recruits.sum() == 0
+
+
+def test_budget_wins_over_extinction_and_horizon() -> None:
+    assert (play(Constant(5), Rules(budget=10, people=2), sure_world(0.0)).ending == Ending.BUDGET).all()
+    assert (play(Constant(5), Rules(budget=10, people=2, rounds=1)).ending == Ending.BUDGET).all()
+
+
+def test_caps_reach_the_policy() -> None:
+    rules = Rules(budget=30, people=4, max_per_person=2, max_per_round=5)
+    played = play(Constant(9), rules)
+    assert (played.spend[:, 0] == 5).all()
+    played = play(Constant(9), Rules(budget=30, people=4, max_per_person=2))
+    assert (played.spend[:, 0] == 8).all()
+
+
+def test_an_infeasible_policy_is_named() -> None:
+    greedy = Scripted(lambda s: [s.remaining_budget + 1, *[0] * (len(s.frontier) - 1)], name="too greedy")
+    with pytest.raises(InfeasibleAllocation, match="'too greedy'.* 1 too many"):
+        play(greedy, Rules())
+
+
+def test_no_round_spends_more_than_is_left() -> None:
+    played = rollout(make_world("icpsr22140"), RandomSplit(), Rules(), EPISODES)
+    assert (played.spend.sum(axis=1) <= 100).all()
+    assert (played.recruits <= played.spend).all()
+    # The next frontier is exactly this round's recruits, unless the episode is over.
+    follows = played.frontier[:, 1:] > 0
+    assert (played.frontier[:, 1:][follows] == played.recruits[:, :-1][follows]).all()
+
+
+# Luck belongs to people -------------------------------------------------------------------------------------------
+
+
+def people_met(policy, rules: Rules, world, episodes: Luck) -> dict[int, tuple[tuple[int, ...], int]]:
+    """Covariates of everybody met, and how many each brought of how many vouchers, by key."""
+    met: dict[int, tuple[tuple[int, ...], int, int]] = {}
+
+    def watch(played: Round) -> None:
+        crowd = played.crowd
+        for i, key in enumerate(crowd.keys.tolist()):
+            met[key] = (tuple(crowd.covariates[i]), int(played.vouchers[i]), int(played.referrals.recruits[i]))
+
+    rollout(world, policy, rules, episodes, watch=watch)
+    return met
+
+
+@pytest.mark.parametrize("name", ["icpsr22140", "bridge", "network:people=300"])
+def test_the_same_person_has_the_same_luck_under_every_policy(name) -> None:
+    world = make_world(name)
+    two = people_met(Constant(2), Rules(budget=60), world, EPISODES)
+    four = people_met(Constant(4), Rules(budget=60), world, EPISODES)
+    both = two.keys() & four.keys()
+    assert len(both) > 300
+    for key in both:
+        (one, k2, n2), (other, k4, n4) = two[key], four[key]
+        assert one == other  # the same covariates
+        if name.startswith("network"):
+            continue  # there, how many can come also depends on whom others recruited before
+        if k2 <= k4:
+            assert n2 == min(k2, n4) or n4 == k4  # N = min(k, C) with one C
+
+
+def test_adding_a_person_changes_nobody_else() -> None:
+    world = make_world("icpsr22140")
+    plenty = Rules(budget=10_000, people=5, rounds=3)
+    five = people_met(Constant(2), plenty, world, EPISODES)
+    six = people_met(Constant(2), Rules(budget=10_000, people=6, rounds=3), world, EPISODES)
+    assert five.items() <= six.items()
+    assert len(six) > len(five)
+
+
+def test_episodes_do_not_depend_on_their_company() -> None:
+    world = make_world("icpsr22140")
+    together = rollout(world, RandomSplit(), Rules(), EPISODES)
+    for e in (0, 7, 59):
+        alone = rollout(world, RandomSplit(), Rules(), EPISODES.row(e))
+        assert np.array_equal(alone.recruits[0], together.recruits[e])
+        assert np.array_equal(alone.spend[0], together.spend[e])
+        assert alone.ending[0] == together.ending[e]
+
+
+def test_policies_get_their_own_luck_each_round() -> None:
+    seen: list[int] = []
+
+    class Watching:
+        name = "watching"
+
+        def allocate(self, state, luck):
+            seen.append(int(luck.keys[0]))
+            return Constant(1).allocate(state, luck)
+
+    rollout(sure_world(400.0), Watching(), Rules(budget=30, people=3), EPISODES)
+    assert len(set(seen)) == len(seen) == 60 * 10
+
+
+def test_a_given_start_replaces_the_worlds_own() -> None:
+    start = Crowd(np.array([0, 0, 2]), np.arange(3, dtype=np.uint64), np.zeros((3, 1), dtype=np.int16))
+    played = play(Constant(1), Rules(budget=4), episodes=Luck(EPISODES.keys[:3]), start=start)
+    assert played.frontier[:, 0].tolist() == [2, 0, 1]
+    assert played.total_recruits.tolist() == [4, 0, 4]
+    assert played.ending.tolist() == [Ending.BUDGET, Ending.EXTINCT, Ending.BUDGET]
+
+
+def test_states_say_where_each_living_episode_stands() -> None:
+    under_way = Episodes(sure_world(400.0), Rules(budget=5, people=2), EPISODES)
+    (first, *_), lucks = under_way.states(), under_way.policy_lucks()
+    assert len(under_way.states()) == len(lucks) == 60
+    assert (first.remaining_budget, first.round, len(first.frontier)) == (5, 0, 2)
+    under_way.step([Constant(2).allocate(s, luck) for s, luck in zip(under_way.states(), lucks, strict=True)])
+    assert under_way.states()[0].remaining_budget == 1
+    under_way.step([Constant(2).allocate(s, luck) for s, luck in zip(under_way.states(), lucks, strict=True)])
+    assert under_way.states() == []
