@@ -12,6 +12,7 @@ run() {
 }
 
 run default --draws 5
+run default-20-draws --draws 20 --policy random_split --policy population_dp
 run default-sigma-0.2 --draws 5 --world icpsr22140:sigma=0.2
 run published --world published --policy random_split --policy population_dp --episodes 4000
 run typed --world boom_bust --world bridge --policy random_split --policy constant:vouchers=1 --policy constant:vouchers=2 \
@@ -19,7 +20,7 @@ run typed --world boom_bust --world bridge --policy random_split --policy consta
 run network --draws 5 --world network
 korean=$data/korean_family_planning
 if [ -d "$korean" ]; then
-    run korean --draws 5 --world "network:nodes=$korean/nodes.csv,edges=$korean/edges.csv,exclude=village+time_of_adoption"
+    run korean --draws 5 --world "network:name=korean,nodes=$korean/nodes.csv,edges=$korean/edges.csv,exclude=village+time_of_adoption"
 else
     echo "No $korean: the network of the Korean villages is left out (set PEERFRONT_DATA to its parent folder)."
 fi

@@ -51,10 +51,21 @@ class Spec:
     def __str__(self) -> str:
         return self.name + (":" + ",".join(f"{k}={v}" for k, v in self.options) if self.options else "")
 
+    @property
+    def label(self) -> str:
+        """What tables and figures call it: the name it was given (name=...), else its text without folders."""
+        named = dict(self.options).get("name")
+        if named:
+            return named
+        short = tuple((key, value.replace("\\", "/").rsplit("/", 1)[-1]) for key, value in self.options)
+        return str(Spec(self.name, short))
+
     def read_options(self, allowed: Mapping[str, Option]) -> dict[str, Any]:
         """The settings as values of their kinds; unknown or repeated ones are errors."""
         values: dict[str, Any] = {}
         for key, text in self.options:
+            if key == "name":
+                continue  # every world and policy can be given a name for tables and figures
             if key not in allowed:
                 if not allowed:
                     raise SettingError(f"{self.name} has no settings; found {key!r}.")

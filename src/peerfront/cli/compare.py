@@ -62,6 +62,7 @@ def compare_command(
     from peerfront.experiments.tables import terminal_tables
     from peerfront.experiments.workers import Workers
     from peerfront.problem import Rules, whole_number
+    from peerfront.specs import Spec
 
     defaults = Comparison()
     comparison = Comparison(
@@ -73,8 +74,9 @@ def compare_command(
         rules=Rules.checked(budget, people, rounds, max_per_person, max_per_round),
         seed=seed,
     )
-    if against is not None and against not in comparison.policies:
-        raise UnknownName("policy in this comparison", against, comparison.policies)
+    labels = [Spec.parse(policy).label for policy in comparison.policies]
+    if against is not None and against not in labels:
+        raise UnknownName("policy in this comparison", against, labels)
     if (resume or overwrite) and out is None:
         raise SettingError("--resume and --overwrite need --out, the folder they are about.")
     if resume and overwrite:
@@ -100,4 +102,4 @@ def compare_command(
     for table in terminal_tables(results, against):
         console.print(table)
     if out is not None:
-        console.print(f"Trajectories, tables and curves are in [bold]{out}[/]; start with {out / 'table.md'}.")
+        console.print(f"\nTrajectories, tables and curves are in {out}; start with {out / 'table.md'}.", soft_wrap=True)

@@ -17,8 +17,6 @@ def print_list(console: Console, kind: str, summaries: Mapping[str, str]) -> Non
 
 
 def print_options(console: Console, name: str, options: Mapping[str, Option]) -> None:
-    if not options:
-        return
     console.print(f"Settings, written [bold]{name}:{escape('key=value,key=value')}[/]:")
-    for key, option in options.items():
+    for key, option in {**options, "name": Option(str, "what tables and figures call it")}.items():
         console.print(f"  [bold]{key}[/]  {escape(option.help)}", highlight=False)

@@ -11,5 +11,4 @@ def policies_command() -> None:
     console = Console()
     print_list(console, "policy", {name: entry.summary for name, entry in POLICIES.items()})
     for name, entry in POLICIES.items():
-        if entry.options:
-            print_options(console, name, entry.options)
+        print_options(console, name, entry.options)

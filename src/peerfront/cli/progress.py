@@ -17,6 +17,7 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
     columns = (
         BarColumn(),
@@ -25,7 +26,7 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
         TextColumn("elapsed,"),
         TimeRemainingColumn(),
         TextColumn("left"),
-        TextColumn("[dim]{task.description}"),
+        TextColumn("[dim]{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task: TaskID | None = None

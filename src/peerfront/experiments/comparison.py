@@ -39,8 +39,11 @@ class Comparison:
             values = getattr(self, name)
             if not values:
                 raise SettingError(f"A comparison needs at least one of its {name}.")
-            if len(set(values)) != len(values):
-                raise SettingError(f"The {name} {', '.join(map(str, values))} name one twice; name each once.")
+            labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
+            if len(set(labels)) != len(labels):
+                raise SettingError(
+                    f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."
+                )
         object.__setattr__(self, "discounts", tuple(checked_discount(d) for d in self.discounts))
         object.__setattr__(self, "draws", tuple(whole_number("draw", d, 0) for d in self.draws))
         object.__setattr__(self, "episodes", whole_number("episodes", self.episodes, 1))
@@ -68,7 +71,7 @@ class Task:
 
     @property
     def label(self) -> str:
-        return f"{self.policy} in {self.world}, draw {self.draw}" + (
+        return f"{Spec.parse(self.policy).label} in {Spec.parse(self.world).label}, draw {self.draw}" + (
             "" if self.discount is None else f", discount {self.discount:g}"
         )
 
@@ -103,7 +106,7 @@ def prepared_task(comparison: Comparison, task: Task) -> tuple[World, Policy]:
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:
     """One row per episode, the same for every policy and discount."""
-    return named_luck(("episode", comparison.seed, task.world, task.draw), comparison.episodes)
+    return named_luck(("episode", comparison.seed, Spec.parse(task.world).label, task.draw), comparison.episodes)
 
 
 def run_task(comparison: Comparison, task: Task) -> TaskResult:

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -20,15 +21,16 @@ _STYLES = ("-", "--", "-.", ":")
 def save_curves(results: Results, folder: Path) -> list[Path]:
     """`curves-WORLD.png` and `.svg` for each world; returns their paths."""
     written = []
-    for number, world in enumerate(results.comparison.worlds):
+    for number, world in enumerate(results.worlds):
         figure = curves(results, world)
         name = world.partition(":")[0]
-        if sum(other.partition(":")[0] == name for other in results.comparison.worlds) > 1:
+        if sum(other.partition(":")[0] == name for other in results.worlds) > 1:
             name = f"{name}-{number + 1}"
         for kind in ("png", "svg"):
             buffer = io.BytesIO()
-            # No date inside, so that the same results give the same file.
-            figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+            # No date and no random names inside, so that the same results give the same file.
+            with rc_context({"svg.hashsalt": "peerfront"}):
+                figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
             path = folder / f"curves-{name}.{kind}"
             write_bytes(path, buffer.getvalue())
             written.append(path)
@@ -38,7 +40,7 @@ def save_curves(results: Results, folder: Path) -> list[Path]:
 def curves(results: Results, world: str) -> Figure:
     """One column per discount, two rows."""
     discounts = results.comparison.discounts
-    policies = results.comparison.policies
+    policies = results.policies
     runs = [run for run in results.runs if run.world == world]
     last = max(run.trajectories.recruits.shape[1] for run in runs)
     figure = Figure(figsize=(2.2 + 2.9 * len(discounts), 6.2), layout="constrained")

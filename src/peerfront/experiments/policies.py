@@ -110,7 +110,7 @@ POLICIES: Mapping[str, PolicyEntry] = {
             "cutoff": Option(float, "smallest chance of use that earns a voucher"),
             "at_least": Option(int, "vouchers to spend in a round even below the cutoff"),
         },
-        uses_discount=lambda spec: not spec.options,
+        uses_discount=lambda spec: "cutoff" not in dict(spec.options),
     ),
     "population_dp": PolicyEntry(
         summary="dynamic programming over budget and frontier size (the paper's IID-Population DP)",

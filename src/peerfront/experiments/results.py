@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shutil
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -24,6 +25,7 @@ import pandas as pd
 from peerfront.errors import DataFileError, OutputExists
 from peerfront.experiments.comparison import Comparison, Task, TaskResult, tasks
 from peerfront.problem import Ending, Trajectories
+from peerfront.specs import Spec
 
 _LIBRARIES = ("peerfront", "numpy", "scipy", "numba", "pandas", "networkx", "joblib")
 
@@ -47,6 +49,16 @@ class Results:
     comparison: Comparison
     runs: tuple[Run, ...]
 
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """The labels of the worlds, in order."""
+        return tuple(_label(world) for world in self.comparison.worlds)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The labels of the policies, in order."""
+        return tuple(_label(policy) for policy in self.comparison.policies)
+
     @classmethod
     def of(cls, comparison: Comparison, finished: Iterable[TaskResult]) -> "Results":
         by_task = {result.task: result for result in finished}
@@ -54,7 +66,7 @@ class Results:
         for task in tasks(comparison):
             result = by_task[task]
             runs += [
-                Run(task.world, task.draw, task.policy, discount, result.prepared, result.trajectories)
+                Run(_label(task.world), task.draw, _label(task.policy), discount, result.prepared, result.trajectories)
                 for discount in (comparison.discounts if task.discount is None else (task.discount,))
             ]
         return cls(comparison, tuple(runs))
@@ -87,6 +99,10 @@ class Results:
     def prepared(self) -> pd.DataFrame:
         """What each policy was after its preparation (a tuned threshold's values, for example)."""
         return pd.DataFrame([{**_columns(run), "prepared": run.prepared} for run in self.runs])
+
+
+def _label(spec: str) -> str:
+    return Spec.parse(spec).label
 
 
 def _columns(run: Run) -> dict[str, Any]:
@@ -169,10 +185,10 @@ class ResultFolder:
 
     def _load(self, task: Task) -> TaskResult | None:
         try:
-            with np.load(self._part(task), allow_pickle=False) as saved:
+            with np.load(io.BytesIO(self._part(task).read_bytes()), allow_pickle=False) as saved:
                 arrays = {field.name: saved[field.name] for field in dataclasses.fields(Trajectories)}
                 return TaskResult(task, str(saved["prepared"]), Trajectories(**arrays))
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
     def _part(self, task: Task) -> Path:

@@ -3,7 +3,9 @@
 import math
 
 import pandas as pd
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from peerfront.experiments.results import Results
 from peerfront.experiments.statistics import differences, summary
@@ -27,21 +29,21 @@ def mean_tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]
     """(title, header, rows) for each world and metric: a row per policy, a column per discount."""
     means = summary(results.episodes())
     found = []
-    for world in results.comparison.worlds:
+    for world in results.worlds:
         for metric, title in _TITLES.items():
             part = means[(means["world"] == world) & (means["metric"] == metric)]
             cells = {
                 (row["policy"], row["discount"]): _number(row["mean"], row["standard_error"])
                 for _, row in part.iterrows()
             }
-            found.append((f"{title} in {world}", *_layout(results, results.comparison.policies, cells)))
+            found.append((f"{title} in {world}", *_layout(results, results.policies, cells)))
     return found
 
 
 def difference_tables(results: Results, against: str | None = None) -> list[tuple[str, list[str], list[list[str]]]]:
     """Paired differences in discounted reward to one policy (the first unless named), with 95% intervals."""
-    reference = against or results.comparison.policies[0]
-    others = tuple(policy for policy in results.comparison.policies if policy != reference)
+    reference = against or results.policies[0]
+    others = tuple(policy for policy in results.policies if policy != reference)
     if not others:
         return []
     pairs = differences(results.episodes())
@@ -50,7 +52,7 @@ def difference_tables(results: Results, against: str | None = None) -> list[tupl
     flipped = flipped.assign(mean=-flipped["mean"], low=-flipped["high"], high=-flipped["low"])
     both = pd.concat([pairs, flipped], ignore_index=True)
     found = []
-    for world in results.comparison.worlds:
+    for world in results.worlds:
         part = both[(both["world"] == world) & (both["against"] == reference)]
         cells = {(row["policy"], row["discount"]): _interval(row) for _, row in part.iterrows()}
         title = f"Discounted reward above {reference} in {world}, paired, 95% intervals"
@@ -98,15 +100,15 @@ def _markdown(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
 
 
-def terminal_tables(results: Results, against: str | None = None) -> list[Table]:
-    """The same tables for the terminal."""
+def terminal_tables(results: Results, against: str | None = None) -> list[Group]:
+    """The same tables for the terminal, each below its title."""
     found = []
     for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
-        table = Table(title=title, title_justify="left", title_style="bold")
+        table = Table()
         table.add_column(header[0], no_wrap=True)
         for name in header[1:]:
             table.add_column(name, justify="right")
         for row in rows:
             table.add_row(*row)
-        found.append(table)
+        found.append(Group(Text(f"\n{title}", style="bold"), table))
     return found

@@ -1,5 +1,6 @@
 """Doing many independent tasks at once, here or on a cluster, through joblib."""
 
+import signal
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ class Workers:
                 stack.enter_context(_dask_client(self))
             if self.backend == "ray":
                 _start_ray(self)
-            stack.enter_context(joblib.parallel_config(backend=self.backend, n_jobs=self.count))
+            more = {"initializer": _leave_ctrl_c_to_the_parent} if self.backend == "loky" else {}
+            stack.enter_context(joblib.parallel_config(backend=self.backend, n_jobs=self.count, **more))
             calls = [joblib.delayed(function)(item) for item in items]
             if self.backend == "ray":
                 # Ray's joblib backend hands results back in batches only; small ones keep progress and resuming fine.
@@ -50,6 +52,11 @@ class Workers:
                     yield from joblib.Parallel(batch_size=1)(calls[first : first + 2 * self.count])
             else:
                 yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(calls)
+
+
+def _leave_ctrl_c_to_the_parent() -> None:
+    """A terminal sends Ctrl-C to every process; workers that also obey it only add noise to the parent's message."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _dask_client(workers: Workers) -> Any:

@@ -197,14 +197,16 @@ class NetworkWorld:
         recruited = memory.recruited.copy()
         wanted = np.minimum(vouchers, self.capacity.willingness.sample(crowd.covariates, crowd.luck))
         turn = np.lexsort((crowd.luck.uniform("turn"), crowd.episode))
+        acting = turn[wanted[turn] > 0]
+        candidates, first = self._preferences(crowd.members[acting], crowd.keys[acting])
         brought: list[list[int]] = [[] for _ in range(len(crowd))]
-        for person in turn[wanted[turn] > 0]:
-            free = recruited[crowd.episode[person]]
-            for candidate in self._preferences(int(crowd.members[person]), crowd.keys[person]):
+        for place, person in enumerate(acting.tolist()):
+            taken = recruited[crowd.episode[person]]
+            for candidate in candidates[first[place] : first[place + 1]]:
                 if len(brought[person]) == wanted[person]:
                     break
-                if not free[candidate]:
-                    free[candidate] = True
+                if not taken[candidate]:
+                    taken[candidate] = True
                     brought[person].append(candidate)
         recruits = np.array([len(members) for members in brought], dtype=np.int64)
         parent = np.repeat(np.arange(len(crowd)), recruits)
@@ -212,12 +214,18 @@ class NetworkWorld:
         next_crowd = self._crowd(crowd.episode[parent], children, _Memory(recruited, memory.episode_keys))
         return Referrals(recruits, next_crowd, parent)
 
-    def _preferences(self, member: int, key: np.uint64) -> list[int]:
-        """Acquaintances in the random order in which this person would ask them."""
-        known = self.society.known_by(member)
-        asked_first = Luck(fold(np.full(len(known), key, dtype=np.uint64), known)).uniform("invitation")
-        order: list[int] = known[np.argsort(asked_first)].tolist()
-        return order
+    def _preferences(self, members: NDArray[np.int64], keys: Keys) -> tuple[list[int], list[int]]:
+        """Everybody's acquaintances in the random order in which they would be asked, one after another.
+
+        Those of person i are `candidates[first[i] : first[i + 1]]`.
+        """
+        degrees = self.society.degrees[members]
+        first = np.concatenate([[0], np.cumsum(degrees)])
+        owner = np.repeat(np.arange(len(members)), degrees)
+        within = np.arange(len(owner)) - first[owner]
+        known = self.society.acquaintances[self.society.first[members][owner] + within]
+        asked_first = Luck(fold(keys[owner], known)).uniform("invitation")
+        return known[np.lexsort((asked_first, owner))].tolist(), first.tolist()
 
     def _crowd(self, episode: NDArray[np.int64], members: NDArray[np.int64], memory: _Memory) -> Crowd:
         keys = fold(memory.episode_keys[episode], members)
