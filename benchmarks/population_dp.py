@@ -45,10 +45,8 @@ def main() -> None:
         plain = time.perf_counter() - begun
         same = np.allclose(reference, population_values(survival, rules, DISCOUNT))
         print(f"{budget:7} {fast:10.4f} {plain:10.3f} {plain / fast:9,.0f}   {'same table' if same else 'DIFFERENT'}")
-    sizes = next_sizes(survival, 200).nbytes
-    print(
-        f"memory at budget 200: {sizes / 2**20:.0f} MiB of size distributions, {201 * 201 * 8 / 2**10:.0f} KiB of values"
-    )
+    sizes, table = next_sizes(survival, 200).nbytes, 201 * 201 * 8
+    print(f"memory at budget 200: {sizes / 2**20:.0f} MiB of size distributions, {table / 2**10:.0f} KiB of values")
 
 
 if __name__ == "__main__":

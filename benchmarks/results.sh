@@ -11,7 +11,10 @@ run() {
     "$peerfront" compare --out "$out/$name" --resume "$@"
 }
 
+dp_readings=(--policy population_dp --policy population_dp:marginal=poisson)
 run default --draws 5
+run population-dp --draws 5 --world icpsr22140 --world icpsr22140:sigma=0.2 "${dp_readings[@]}"
+run population-dp-typed --world published --world boom_bust --world bridge "${dp_readings[@]}" --episodes 2000
 run default-20-draws --draws 20 --policy random_split --policy population_dp
 run default-sigma-0.2 --draws 5 --world icpsr22140:sigma=0.2
 run published --world published --policy random_split --policy population_dp --episodes 4000

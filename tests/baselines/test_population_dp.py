@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from peerfront.baselines.population_dp import PopulationDP, fit_population_dp, next_sizes, population_values
 from peerfront.baselines.population_dp_reference import plain_best_spend, plain_population_values
 from peerfront.counts import poisson_survival
-from peerfront.errors import SettingError
+from peerfront.errors import SettingError, UnknownName
 from peerfront.problem import Frontier, Rules, State
 from peerfront.randomness import named_luck
 from peerfront.simulation import make_world
@@ -119,6 +119,20 @@ def test_bad_input() -> None:
     small = PopulationDP(world.capacity, 0.9, np.zeros((5, 5)))
     with pytest.raises(SettingError, match="budgets of at most 4; found 9"):
         small.allocate(State(9, Frontier.of(np.zeros((1, 1), dtype=np.int16))), LUCK)
+
+
+def test_the_two_marginals() -> None:
+    world, rules = make_world("bridge"), Rules(budget=20)
+    people = np.array([[0], [3]], dtype=np.int16)  # rates 4 and .02
+    poisson = fit_population_dp(world.capacity, people, rules, 0.9, marginal="poisson")
+    assert np.allclose(
+        poisson.values, population_values(poisson_survival(np.array([2.01]), 20)[0], rules, 0.9), atol=1e-6
+    )
+    mixture = fit_population_dp(world.capacity, people, rules, 0.9)
+    assert (mixture.values <= poisson.values + 1e-9).all()  # spread in capacity wastes vouchers
+    assert (mixture.name, poisson.name) == ("population_dp", "population_dp:marginal=poisson")
+    with pytest.raises(UnknownName, match="Did you mean 'poisson'"):
+        fit_population_dp(world.capacity, people, rules, 0.9, marginal="poison")
 
 
 def test_a_budget_of_nothing_has_a_table() -> None:

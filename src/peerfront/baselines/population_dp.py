@@ -21,8 +21,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.baselines.by_survival import most_likely_used
+from peerfront.counts import poisson_survival
 from peerfront.covariates import Codes
-from peerfront.errors import SettingError
+from peerfront.errors import SettingError, UnknownName
 from peerfront.problem import Allocation, CapacityModel, Rules, State, checked_discount
 from peerfront.randomness import Luck
 
@@ -49,12 +50,26 @@ class PopulationDP:
         return Allocation(np.bincount(order[:spend], minlength=len(survival)))
 
 
-def fit_population_dp(capacity: CapacityModel, population: Codes, rules: Rules, discount: float) -> PopulationDP:
-    """Backward induction for the mixture of these people's capacity distributions."""
+MARGINALS = ("mixture", "poisson")
+
+
+def fit_population_dp(
+    capacity: CapacityModel, population: Codes, rules: Rules, discount: float, *, marginal: str = "mixture"
+) -> PopulationDP:
+    """Backward induction for these people's marginal capacity distribution.
+
+    `mixture` is their true marginal, the average of their distributions, and what reproduces the paper's row;
+    `poisson` is one Poisson distribution with their mean, the other reading of its text (docs/deviations.md, 3).
+    """
     if not len(population):
         raise SettingError("Population DP needs at least one person to learn the population's capacities from.")
+    if marginal not in MARGINALS:
+        raise UnknownName("marginal of population_dp", marginal, MARGINALS)
     survival = capacity.survival(population, max(rules.budget, 1)).mean(axis=0)
-    return PopulationDP(capacity, discount, population_values(survival, rules, discount))
+    if marginal == "poisson":
+        survival = poisson_survival(np.array([survival.sum()]), len(survival))[0]
+    name = "population_dp" if marginal == "mixture" else f"population_dp:marginal={marginal}"
+    return PopulationDP(capacity, discount, population_values(survival, rules, discount), name)
 
 
 def population_values(survival: NDArray[np.float64], rules: Rules, discount: float) -> NDArray[np.float64]:

@@ -83,11 +83,11 @@ def _tuned_thresholds(world: World, rules: Rules, discounts: tuple[float, ...], 
     return tune_threshold(world, rules, discounts, seed=seed)
 
 
-def _population_dp(known: Preparation, population: int = POPULATION_SAMPLE) -> Policy:
+def _population_dp(known: Preparation, population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> Policy:
     from peerfront.baselines.population_dp import fit_population_dp
 
     people = known.planning_world.population(named_luck(("population", known.seed), population))
-    return fit_population_dp(known.planning_world.capacity, people, known.rules, known.discount)
+    return fit_population_dp(known.planning_world.capacity, people, known.rules, known.discount, marginal=marginal)
 
 
 POLICIES: Mapping[str, PolicyEntry] = {
@@ -115,7 +115,10 @@ POLICIES: Mapping[str, PolicyEntry] = {
     "population_dp": PolicyEntry(
         summary="dynamic programming over budget and frontier size (the paper's IID-Population DP)",
         prepare=_population_dp,
-        options={"population": Option(int, "people sampled to learn the marginal capacities (default 1024)")},
+        options={
+            "population": Option(int, "people sampled to learn the marginal capacities (default 1024)"),
+            "marginal": Option(str, "mixture (default: their average distribution) or poisson (one with their mean)"),
+        },
         uses_discount=lambda _: True,
     ),
 }
