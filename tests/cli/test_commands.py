@@ -1,5 +1,6 @@
 """The commands as people use them: what they print, how they fail, how fast they answer."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +123,14 @@ def test_bad_input_is_one_clear_line(monkeypatch, capsys, arguments, message) ->
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_the_readmes_python_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_every_command_is_in_the_readme() -> None:
