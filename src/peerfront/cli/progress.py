@@ -20,7 +20,7 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
     from rich.table import Column
 
     columns = (
-        BarColumn(),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("elapsed,"),
@@ -28,7 +28,7 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
         TextColumn("left"),
         TextColumn("[dim]{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
         task: TaskID | None = None
 
         def tell(done: int, total: int, last: str) -> None:

@@ -3,6 +3,7 @@
 import math
 
 import pandas as pd
+from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -104,11 +105,11 @@ def terminal_tables(results: Results, against: str | None = None) -> list[Group]
     """The same tables for the terminal, each below its title."""
     found = []
     for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
-        table = Table()
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column(header[0], no_wrap=True)
         for name in header[1:]:
-            table.add_column(name, justify="right")
+            table.add_column(name, justify="right", no_wrap=True)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*(cell.replace(" [", "\n[") for cell in row))  # intervals below: they fit 80 columns
         found.append(Group(Text(f"\n{title}", style="bold"), table))
     return found
