@@ -48,12 +48,14 @@ def test_records_with_faults_are_refused_with_their_place() -> None:
         schema.encode([{"sex": "f", "age": "old"}, {"sex": "x", "age": "old"}])
     with pytest.raises(DataFileError, match="Record 1 has no field 'age'"):
         schema.encode([{"sex": "f"}])
-    assert schema.decode(np.array([[0, -1]], dtype=np.int16)) == [{"sex": "f", "age": ""}]
+    unknown = np.array([[0, -1]], dtype=np.int16)
+    assert schema.decode(unknown) == [{"sex": "f", "age": ""}]
+    assert np.array_equal(schema.encode(schema.decode(unknown)), unknown)
 
 
 def test_codes_outside_the_schema_are_refused() -> None:
     schema = Schema.of_sizes({"a": 2, "b": 3})
-    with pytest.raises(SettingError, match="Person 1 has code 3 in field 'b'; allowed are 0 to 2"):
+    with pytest.raises(SettingError, match=r"Row 1 \(counted from 0\) has code 3 in field 'b'; allowed are 0 to 2"):
         schema.check(np.array([[0, 0], [1, 3]], dtype=np.int16))
     with pytest.raises(SettingError, match="do not fit a schema of 2 fields"):
         schema.check(np.zeros((4, 3), dtype=np.int16))

@@ -65,6 +65,10 @@ def test_forbidden_actions_change_nothing_and_are_flagged() -> None:
     after, reward, over, _, info = env.step(np.int64(2))  # nobody stands there
     assert (info["refused"], reward, over) == (True, 0.0, False)
     assert np.array_equal(after["vouchers"], observation["vouchers"])
+    for nonsense in (np.int64(-1), np.int64(99)):
+        after, _, _, _, info = env.step(nonsense)
+        assert info["refused"]
+        assert after["vouchers"].sum() == 0
     env.step(np.int64(0))
     _, _, _, _, info = env.step(np.int64(0))
     assert info["action_mask"].tolist() == [0, 1, 0, 1]  # the cap of two

@@ -2,10 +2,19 @@ import pickle
 
 import pytest
 
-from peerfront.errors import InfeasibleAllocation, MissingExtra, UnknownName
+from peerfront.errors import InfeasibleAllocation, MissingExtra, OutputExists, SettingError, UnknownName
 
 
-@pytest.mark.parametrize("error", [InfeasibleAllocation("mine", "too much."), MissingExtra("Flying", "wings")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        InfeasibleAllocation("mine", "too much."),
+        MissingExtra("Flying", "wings"),
+        UnknownName("world", "brigde", ["bridge"]),
+        SettingError("No."),
+        OutputExists("There."),
+    ],
+)
 def test_errors_survive_the_way_from_a_worker(error) -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 

@@ -21,6 +21,9 @@ def test_a_spec_reads_its_settings() -> None:
         ("thing:size=3.5", "size must be a whole number; found '3.5'"),
         ("thing:rate=fast", "rate must be a number; found 'fast'"),
         ("thing:size=1,size=2", "size is given twice"),
+        ("thing:path=a,b.csv", "values cannot contain commas"),
+        ("thing:name=a/b", "signs that tables and file names cannot hold"),
+        ("thing:name=[/a]", "signs that tables"),
     ],
 )
 def test_faults_are_named(text, message) -> None:

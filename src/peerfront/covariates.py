@@ -99,7 +99,7 @@ class Schema:
         return scores
 
     def encode(self, records: Iterable[Mapping[str, str]]) -> Codes:
-        """Codes of records by category name; a missing field or unknown category is an error that names it."""
+        """Codes of records by category name; empty text is unknown, a missing field or strange category an error."""
         rows: list[list[int]] = []
         for number, record in enumerate(records, start=1):
             row = []
@@ -109,6 +109,9 @@ class Schema:
                         f"Record {number} has no field {field.name!r}. Needed: {', '.join(self.names)}."
                     )
                 value = record[field.name]
+                if value == "" and value not in field.code_of:
+                    row.append(UNKNOWN)
+                    continue
                 if value not in field.code_of:
                     raise DataFileError(
                         f"Record {number}: {value!r} is not a category of {field.name!r}. "
@@ -135,7 +138,7 @@ class Schema:
         if wrong.any():
             person, field = (int(index[0]) for index in np.nonzero(wrong))
             raise SettingError(
-                f"Person {person} has code {codes[person, field]} in field {self.names[field]!r}; "
+                f"Row {person} (counted from 0) has code {codes[person, field]} in field {self.names[field]!r}; "
                 f"allowed are 0 to {self.sizes[field] - 1}, or {UNKNOWN} for unknown."
             )
 

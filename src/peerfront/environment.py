@@ -35,7 +35,8 @@ class Observation(TypedDict):
 class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
     """Actions 0 .. places - 1 give the person there a voucher; the last action closes the round.
 
-    An action that the mask forbids changes nothing, earns nothing, and is flagged as `info["refused"]`.
+    An action that the mask forbids, or that is no action at all, changes nothing, earns nothing, and is flagged as
+    `info["refused"]`.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it as an instance attribute
@@ -95,7 +96,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         assert self._episodes is not None, "reset the environment first"
-        allowed = bool(self._mask()[int(action)])
+        allowed = bool(self.action_space.contains(action)) and bool(self._mask()[int(action)])
         reward = 0.0
         if allowed and int(action) == self.close_round:
             reward = self._refer()

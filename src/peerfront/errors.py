@@ -24,6 +24,11 @@ class UnknownName(PeerfrontError):
         near = difflib.get_close_matches(found.lower().replace("-", "_"), names, n=1, cutoff=0.4)
         suggestion = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"There is no {kind} called {found!r}.{suggestion} Choose one of: {', '.join(names)}.")
+        self.arguments = (kind, found, names)
+
+    def __reduce__(self) -> tuple[type["UnknownName"], tuple[str, str, list[str]]]:
+        # An error raised in a worker process travels by pickle, which would otherwise lose the other arguments.
+        return UnknownName, self.arguments
 
 
 class DataFileError(PeerfrontError):
@@ -39,7 +44,6 @@ class InfeasibleAllocation(PeerfrontError):
         self.fault = fault
 
     def __reduce__(self) -> tuple[type["InfeasibleAllocation"], tuple[str, str]]:
-        # An error raised in a worker process travels by pickle, which would otherwise pass the message as the policy.
         return InfeasibleAllocation, (self.policy, self.fault)
 
 

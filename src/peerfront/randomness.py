@@ -20,7 +20,7 @@ Keys = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ROOT = np.uint64(0xD1B54A32D192ED03)
-_UNIT = 2.0**-53
+_UNIT = 2.0**-52
 
 
 def named_key(*names: str | int) -> int:
@@ -61,7 +61,8 @@ class Luck:
         start = _mix(self.keys ^ _purpose_key(purpose))
         steps = np.arange(1, columns + 1, dtype=np.uint64) * _GOLDEN
         bits = _mix(start[:, None] + steps[None, :])
-        uniforms: NDArray[np.float64] = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * _UNIT
+        # 52 bits and a half: the largest is 1 - 2^-53, so u * n rounds to n for no n.
+        uniforms: NDArray[np.float64] = ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * _UNIT
         return uniforms
 
     def uniform(self, purpose: str) -> NDArray[np.float64]:

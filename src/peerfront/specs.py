@@ -1,5 +1,6 @@
 """Naming a world or a policy with its settings in one word: `threshold:cutoff=0.9,at_least=12`."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ class Option:
 
     kind: type[str] | type[int] | type[float] | type[tuple[str, ...]]
     help: str
+    is_file: bool = False
+    """Whether the value is the path of a file that what is made depends on."""
 
     def read(self, owner: str, name: str, text: str) -> Value:
         if self.kind is tuple:
@@ -43,7 +46,12 @@ class Spec:
             if not equals or not key.strip():
                 raise SettingError(
                     f"Cannot read {part!r} in {text!r}. Write settings as name:key=value,key=value, "
-                    "for example threshold:cutoff=0.9,at_least=12."
+                    "for example threshold:cutoff=0.9,at_least=12; values cannot contain commas."
+                )
+            if key.strip() == "name" and not re.fullmatch(r"\w[\w .-]*", value.strip()):
+                raise SettingError(
+                    f"The name {value!r} in {text!r} has signs that tables and file names cannot hold. "
+                    "Use letters, digits, blanks, dots, hyphens and underscores."
                 )
             options.append((key.strip(), value.strip()))
         return cls(name.strip(), tuple(options))

@@ -113,6 +113,7 @@ def test_random_split_is_the_papers() -> None:
     [
         lambda: Constant(-1),
         lambda: Constant(1.5),
+        lambda: Constant(float("inf")),
         lambda: Threshold(Table(np.zeros((1, 1))), 1.1, 0),
         lambda: Threshold(Table(np.zeros((1, 1))), float("nan"), 0),
         lambda: Threshold(Table(np.zeros((1, 1))), 0.5, -1),
@@ -125,14 +126,23 @@ def test_impossible_settings(make) -> None:
 
 def test_tuning_finds_the_best_rule_of_its_grid() -> None:
     world, rules = make_world("bridge"), Rules(budget=30, people=5)
-    grid = TuningGrid(cutoffs=(0.3, 0.9), at_least=(1, 6), screening_episodes=100, finalists=4, final_episodes=300)
+    grid = TuningGrid(cutoffs=(0.3, 0.9), at_least=(0.03, 0.2), screening_episodes=100, finalists=4, final_episodes=300)
     tuned = tune_threshold(world, rules, (0.5, 1.0), seed=3, grid=grid)
     episodes = named_luck(("tune threshold", 3), 300)
     for discount, chosen in tuned.items():
         rewards = {
             (c, m): rollout(world, Threshold(world.capacity, c, m), rules, episodes).discounted_rewards(discount).mean()
             for c in grid.cutoffs
-            for m in grid.at_least
+            for m in (1, 6)  # of 30 vouchers
         }
         assert (chosen.cutoff, chosen.at_least) == max(rewards, key=rewards.__getitem__)
     assert tuned[0.5].at_least >= tuned[1.0].at_least  # impatience spends sooner
+
+
+def test_whole_floats_are_whole_numbers_and_nobody_gets_nothing() -> None:
+    state = State(6, Frontier.of(np.zeros((3, 1), dtype=np.int16)))
+    check_feasible(Constant(2.0).allocate(state, LUCK), state, "constant")
+    check_feasible(Threshold(Table(np.ones((1, 9))), 0.5, 2.0).allocate(state, LUCK), state, "threshold")
+    empty = State(6, Frontier.of(np.zeros((0, 1), dtype=np.int16)))
+    for policy in (Constant(2), RandomSplit(), Threshold(Table(np.ones((1, 9))), 0.5, 2)):
+        assert policy.allocate(empty, LUCK).spend == 0

@@ -1,4 +1,4 @@
-"""The commands as people use them: what they print, how they fail, how fast they answer."""
+"""The commands as people use them: what they print, how they fail, what they load."""
 
 import re
 import subprocess
@@ -47,6 +47,7 @@ def test_worlds(monkeypatch, capsys) -> None:
     code, out, _ = run(monkeypatch, capsys, "worlds", "icpsr22140")
     assert "72 one-hot columns" in out
     assert "sigma" in out
+    assert run(monkeypatch, capsys, "worlds", "icpsr22140:sigma=0.2")[0] == 0
     code, out, _ = run(monkeypatch, capsys, "worlds", "bridge")
     assert "all are this one world" in out
 
@@ -87,6 +88,7 @@ def test_compare_prints_tables_and_names_its_files(monkeypatch, capsys, tmp_path
     assert code == 0
     assert "Discounted reward in bridge" in out
     assert "above constant in bridge" in out
+    assert "above constant in bridge" in (out_folder / "table.md").read_text()
     assert (out_folder / "table.md").exists()
     code, _, err = run(monkeypatch, capsys, *arguments)
     assert code == 2

@@ -1,8 +1,10 @@
 """Comparisons: the same whoever does the work, whatever interrupts it, and never over somebody's results."""
 
 import dataclasses
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
-from peerfront.errors import DataFileError, MissingExtra, OutputExists, SettingError, UnknownName
+from peerfront.errors import DataFileError, MissingExtra, OutputExists, PeerfrontError, SettingError, UnknownName
 from peerfront.experiments.compare import compare
 from peerfront.experiments.comparison import Comparison, run_task, tasks
-from peerfront.experiments.results import ResultFolder
 from peerfront.experiments.tables import difference_tables, markdown_report, mean_tables, terminal_tables
 from peerfront.experiments.workers import Workers
 from peerfront.problem import Rules
@@ -74,11 +76,15 @@ def test_an_interrupted_comparison_resumes_to_the_identical_result(finished, tmp
     assert contents(folder) == contents(finished)
 
 
-def test_a_damaged_part_is_done_again(finished, tmp_path) -> None:
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied"])
+def test_a_damaged_part_is_done_again(finished, tmp_path, damage) -> None:
     folder = tmp_path / "damaged"
-    compare(SMALL, folder)
+    shutil.copytree(finished, folder)
     part = sorted((folder / "parts").iterdir())[0]
-    part.write_bytes(part.read_bytes()[:50])
+    good = part.read_bytes()
+    middle = len(good) // 2
+    flipped = good[: middle - 40] + bytes(255 - byte for byte in good[middle - 40 : middle]) + good[middle:]
+    part.write_bytes({"truncated": good[:50], "flipped": flipped, "emptied": b""}[damage])
     compare(SMALL, folder, resume=True)
     assert contents(folder) == contents(finished)
 
@@ -88,12 +94,14 @@ def test_existing_results_are_not_touched_unless_asked(finished, tmp_path) -> No
     with pytest.raises(OutputExists, match="--resume to complete them, --overwrite to replace them"):
         compare(SMALL, finished)
     other = dataclasses.replace(SMALL, episodes=13)
-    with pytest.raises(OutputExists, match="other settings \\(episodes 12 there, 13 now\\)"):
+    with pytest.raises(OutputExists, match="something has changed since \\(episodes 12 there, 13 now\\)"):
         compare(other, finished, resume=True)
     assert contents(finished) == before
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(OutputExists, match="not a comparison"):
-        compare(SMALL, tmp_path, overwrite=True)
+    (tmp_path / "settings.json").write_text('{"editor.tabSize": 4}')  # somebody else's
+    for choice in ({"overwrite": True}, {"resume": True}, {}):
+        with pytest.raises(OutputExists, match="not a comparison"):
+            compare(SMALL, tmp_path, **choice)
     with pytest.raises(OutputExists, match="is a file"):
         compare(SMALL, tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
@@ -103,23 +111,72 @@ def test_overwriting_replaces_a_comparison_and_nothing_else(tmp_path) -> None:
     tiny = dataclasses.replace(SMALL, worlds=("bridge",), draws=(0,), episodes=3)
     folder = tmp_path / "results"
     compare(dataclasses.replace(tiny, seed=1), folder)
-    (folder / "notes.txt").write_text("mine")
+    mine = {"notes.txt": b"mine", "people.csv": b"id\n1\n"}
+    for name, content in mine.items():
+        (folder / name).write_bytes(content)
     compare(tiny, folder, overwrite=True)
     compare(tiny, tmp_path / "fresh")
-    assert contents(folder) == {**contents(tmp_path / "fresh"), "notes.txt": b"mine"}
+    assert contents(folder) == {**contents(tmp_path / "fresh"), **mine}
 
 
-def test_unreadable_settings_are_said_so(tmp_path) -> None:
-    tmp_path.joinpath("settings.json").write_text("{")
-    with pytest.raises(DataFileError, match="cannot be read. Use --overwrite"):
-        ResultFolder(tmp_path).open(SMALL, resume=True, overwrite=False)
+@pytest.mark.parametrize("fault", ["policy that fails", "workers that fail"])
+def test_a_command_that_fails_early_destroys_nothing(tmp_path, fault, monkeypatch) -> None:
+    tiny = dataclasses.replace(SMALL, worlds=("bridge",), draws=(0,), episodes=3)
+    folder = tmp_path / "results"
+    compare(tiny, folder)
+    before = contents(folder)
+    workers = Workers(2, "dask", "nonsense://1") if fault.startswith("workers") else None
+    if fault.startswith("policy"):
+        monkeypatch.setattr("peerfront.experiments.comparison.rollout", lambda *_: 1 / 0)
+    with pytest.raises((SettingError, ZeroDivisionError)):
+        compare(tiny, folder, overwrite=True, workers=workers)
+    assert contents(folder) == before
+    with pytest.raises((SettingError, ZeroDivisionError)):
+        compare(tiny, tmp_path / "new", workers=workers)
+    assert not (tmp_path / "new").exists()
+
+
+def test_resuming_with_other_data_or_another_program_is_refused(tmp_path, monkeypatch) -> None:
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    nodes.write_text("id,sex\n" + "".join(f"{i},f\n" for i in range(20)))
+    edges.write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(19)))
+    asked = dataclasses.replace(
+        SMALL, worlds=(f"network:nodes={nodes},edges={edges}",), policies=("constant",), draws=(0,)
+    )
+    first = compare(asked, tmp_path / "out").episodes
+    edges.write_text("source,target\n1,2\n")
+    with pytest.raises(OutputExists, match="something has changed since .*edges.csv"):
+        compare(asked, tmp_path / "out", resume=True)
+    assert compare(asked).episodes["recruits"].sum() < first["recruits"].sum()  # the new file is read anew
+    edges.write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(19)))
+    compare(asked, tmp_path / "out", resume=True)  # the old file again: fine
+    monkeypatch.setattr("peerfront.experiments.folder._source_digest", lambda: "another program")
+    with pytest.raises(OutputExists, match="source [0-9a-f]+ there, another program now"):
+        compare(asked, tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize("place", ["below a file", "full"])
+def test_folders_that_cannot_be_written(tmp_path, place, monkeypatch) -> None:
+    tiny = dataclasses.replace(SMALL, worlds=("bridge",), policies=("constant",), draws=(0,), episodes=2)
+    if place == "below a file":
+        (tmp_path / "file").write_text("")
+        with pytest.raises(DataFileError, match="Cannot use .* for results"):
+            compare(tiny, tmp_path / "file" / "out")
+    else:
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        with pytest.raises(DataFileError, match="Cannot write .*No space left on device"):
+            compare(tiny, tmp_path / "out")
 
 
 def test_the_tables_agree_with_the_trajectories(finished) -> None:
     episodes = pd.read_csv(finished / "episodes.csv")
     rounds = pd.read_csv(finished / "rounds.csv.gz")
     keys = ["world", "draw", "policy", "discount", "episode"]
-    assert len(episodes) == 2 * 2 * 4 * 2 * 12
+    assert len(episodes) == (1 + 2) * 4 * 2 * 12  # bridge has no draws
     rounds["reward"] = rounds["recruits"] * rounds["discount"] ** rounds["round"]
     totals = rounds.groupby(keys).agg(
         reward=("reward", "sum"), recruits=("recruits", "sum"), spend=("spend", "sum"), rounds=("round", "count")
@@ -140,17 +197,19 @@ def test_the_tables_agree_with_the_trajectories(finished) -> None:
     assert one["mean"] == pytest.approx(same["recruits"].mean())
     saved = json.loads((finished / "settings.json").read_text())
     assert saved["comparison"]["episodes"] == 12
-    assert saved["versions"]["numpy"] == np.__version__
+    assert saved["made_by"]["numpy"] == np.__version__
 
 
-def test_policies_meet_the_same_people(finished) -> None:
-    rounds = pd.read_csv(finished / "rounds.csv.gz")
-    first = rounds[rounds["round"] == 0]
-    assert (first["frontier"] == 4).all()
-    # The random policy ignores the discount, so its episodes are the same under both.
-    random = rounds[rounds["policy"] == "random_split"].set_index("discount")
-    halves = [random.loc[discount].to_numpy() for discount in (0.9, 1.0)]
-    assert np.array_equal(*halves)
+def test_another_policy_or_variant_changes_nobody_elses_draws() -> None:
+    alone = dataclasses.replace(SMALL, worlds=("icpsr22140",), policies=("constant:vouchers=2",))
+    company = dataclasses.replace(
+        alone, worlds=("icpsr22140:name=again", "icpsr22140"), policies=("random_split", "constant:vouchers=2")
+    )
+    one, other = compare(alone).rounds(), compare(company).rounds()
+    for world in ("icpsr22140", "again"):
+        same = other[(other["policy"] == "constant:vouchers=2") & (other["world"] == world)]
+        columns = ["draw", "discount", "episode", "round", "frontier", "spend", "recruits"]
+        assert np.array_equal(same[columns].to_numpy(), one[columns].to_numpy())
 
 
 def test_figures_are_made(finished) -> None:
@@ -174,7 +233,11 @@ def test_tables_for_people() -> None:
     text = markdown_report(results)
     assert "| random_split |" in text
     assert "20 vouchers, 4 people at the start" in text
-    assert len(terminal_tables(results)) == 3
+    console = Console(width=80, file=io.StringIO())
+    for table in terminal_tables(results):
+        console.print(table)
+    assert "\u2026" not in console.file.getvalue()  # no number is cut short, however long the names
+    assert console.file.getvalue().count("[") == 2 * 3
     lonely = compare(dataclasses.replace(SMALL, worlds=("bridge",), policies=("random_split",), draws=(0,), episodes=1))
     assert difference_tables(lonely) == []
     assert "±" not in mean_tables(lonely)[0][2][0][1]
@@ -184,7 +247,9 @@ def test_tables_for_people() -> None:
 
 def test_two_variants_of_a_world_get_two_figures(tmp_path) -> None:
     worlds = ("boom_bust:fidelity=0.5", "boom_bust")
-    compare(dataclasses.replace(SMALL, worlds=worlds, policies=("random_split",), episodes=2), tmp_path / "out")
+    asked = dataclasses.replace(SMALL, worlds=worlds, policies=("random_split",), episodes=2)
+    results = compare(asked, tmp_path / "out")
+    assert set(results.episodes["draw"]) == {0}  # one world, however many draws are asked for
     assert {f.name for f in (tmp_path / "out").glob("*.png")} == {"curves-boom_bust-1.png", "curves-boom_bust-2.png"}
 
 
@@ -201,7 +266,7 @@ def test_names_replace_specifications_in_tables_and_in_luck(tmp_path) -> None:
             (folder / file.name).write_text(file.read_text())
         world = f"network:nodes={folder / 'nodes.csv'},edges={folder / 'edges.csv'}"
         asked = dataclasses.replace(SMALL, worlds=(world, f"{world},name=villages"), policies=("constant:name=three",))
-        tables.append(compare(asked).episodes())
+        tables.append(compare(asked).episodes)
     assert set(tables[0]["world"]) == {"network:nodes=nodes.csv,edges=edges.csv", "villages"}
     assert set(tables[0]["policy"]) == {"three"}
     pd.testing.assert_frame_equal(*tables)  # where the files lie changes nothing
@@ -227,17 +292,31 @@ def test_unknown_names_stop_before_any_work(tmp_path) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'threshold'"):
         dataclasses.replace(SMALL, policies=("treshold",))
     with pytest.raises(UnknownName, match="Did you mean 'bridge'"):
-        compare(dataclasses.replace(SMALL, worlds=("brige",)), tmp_path / "out")
+        dataclasses.replace(SMALL, worlds=("brige",))
+    for policy, message in [
+        ("threshold:cutoff=0.5", "both cutoff= and at_least="),
+        ("threshold:cutoff=2,at_least=1", "between 0 and 1"),
+        ("constant:vouchers=-1", "vouchers of constant"),
+        ("population_dp:population=0", "population of population_dp"),
+        ("population_dp:marginal=poison", "Did you mean 'poisson'"),
+    ]:
+        with pytest.raises(PeerfrontError, match=message):
+            dataclasses.replace(SMALL, policies=(policy,))
+    crowded = dataclasses.replace(SMALL, worlds=("network:people=3",))
+    with pytest.raises(SettingError, match="4 first recruits were asked for"):
+        compare(crowded, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(SettingError, match="both cutoff= and at_least="):
-        compare(dataclasses.replace(SMALL, policies=("threshold:cutoff=0.5",)))
 
 
 def test_a_tuned_threshold_says_what_it_became() -> None:
     asked = Comparison(("bridge",), ("threshold",), (0,), (0.5, 1.0), 4, Rules(budget=8, people=3))
-    results = [run_task(asked, task) for task in tasks(asked)]
-    assert [result.task.discount for result in results] == [0.5, 1.0]
-    assert all(result.prepared.startswith("threshold:cutoff=") for result in results)
+    (task,) = tasks(asked)  # one tuning serves both discounts
+    result = run_task(asked, task)
+    assert len(result.trajectories) == 2
+    assert all(text.startswith("threshold:cutoff=") for text in result.prepared)
+    (alone,) = tasks(dataclasses.replace(asked, discounts=(1.0,)))
+    same = run_task(dataclasses.replace(asked, discounts=(1.0,)), alone)
+    assert same.prepared == result.prepared[1:]  # which others are asked for does not matter
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from peerfront.baselines import Constant, RandomSplit
-from peerfront.errors import InfeasibleAllocation
+from peerfront.errors import InfeasibleAllocation, SettingError
 from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout
 from peerfront.randomness import Luck, named_luck
 from peerfront.simulation import make_world
@@ -97,7 +97,7 @@ def test_no_round_spends_more_than_is_left() -> None:
 # Luck belongs to people -------------------------------------------------------------------------------------------
 
 
-def people_met(policy, rules: Rules, world, episodes: Luck) -> dict[int, tuple[tuple[int, ...], int]]:
+def people_met(policy, rules: Rules, world, episodes: Luck) -> dict[int, tuple[tuple[int, ...], int, int]]:
     """Covariates of everybody met, and how many each brought of how many vouchers, by key."""
     met: dict[int, tuple[tuple[int, ...], int, int]] = {}
 
@@ -123,7 +123,7 @@ def test_the_same_person_has_the_same_luck_under_every_policy(name) -> None:
         if name.startswith("network"):
             continue  # there, how many can come also depends on whom others recruited before
         if k2 <= k4:
-            assert n2 == min(k2, n4) or n4 == k4  # N = min(k, C) with one C
+            assert n2 == min(k2, n4)  # N = min(k, C) with one C
 
 
 def test_adding_a_person_changes_nobody_else() -> None:
@@ -165,6 +165,8 @@ def test_a_given_start_replaces_the_worlds_own() -> None:
     assert played.frontier[:, 0].tolist() == [2, 0, 1]
     assert played.total_recruits.tolist() == [4, 0, 4]
     assert played.ending.tolist() == [Ending.BUDGET, Ending.EXTINCT, Ending.BUDGET]
+    with pytest.raises(SettingError, match="in the order of the episodes"):
+        play(Constant(1), Rules(), start=Crowd(start.episode[::-1], start.keys, start.covariates))
 
 
 def test_states_say_where_each_living_episode_stands() -> None:

@@ -22,9 +22,11 @@ def people(*types: int) -> np.ndarray:
     return np.array(types, dtype=np.int16).reshape(-1, 1)
 
 
-def plain_optimum(world: TypedWorld, budget: int, types: tuple[int, ...], discount: float, rules: Rules) -> float:
+def plain_optimum(
+    world: TypedWorld, budget: int, types: tuple[int, ...], discount: float, rules: Rules, played: int = 0
+) -> float:
     """By definition: every allocation, every outcome of every person, one at a time."""
-    if not budget or not types:
+    if not budget or not types or played == rules.rounds:
         return 0.0
     most = min(budget, rules.max_per_person or budget)
     best = 0.0
@@ -41,7 +43,7 @@ def plain_optimum(world: TypedWorld, budget: int, types: tuple[int, ...], discou
                     grown += [(p * chance, (*sofar, *children)) for p, sofar in outcomes if p * chance > 0]
             outcomes = grown
         value = sum(
-            p * (len(kids) + discount * plain_optimum(world, budget - sum(vouchers), kids, discount, rules))
+            p * (len(kids) + discount * plain_optimum(world, budget - sum(vouchers), kids, discount, rules, played + 1))
             for p, kids in outcomes
         )
         best = max(best, value)
@@ -56,15 +58,16 @@ def plain_optimum(world: TypedWorld, budget: int, types: tuple[int, ...], discou
     st.sampled_from([0.5, 0.9, 1.0]),
     st.sampled_from([None, 1, 2]),
     st.sampled_from([None, 2]),
+    st.sampled_from([1, 2, 50]),
 )
-def test_equals_the_definition(rates, shares, types, discount, per_person, per_round) -> None:
+def test_equals_the_definition(rates, shares, types, discount, per_person, per_round, rounds) -> None:
     world = typed_world(
         "random",
         {"a": rates[0], "b": rates[1]},
         {"a": {"a": shares[0], "b": 1 - shares[0]}, "b": {"a": shares[1], "b": 1 - shares[1]}},
         {"a": 1.0},
     )
-    rules = Rules(budget=3, max_per_person=per_person, max_per_round=per_round)
+    rules = Rules(budget=3, rounds=rounds, max_per_person=per_person, max_per_round=per_round)
     found = solve(world, rules, discount).value(people(*types))
     assert found == pytest.approx(plain_optimum(world, 3, tuple(sorted(types)), discount, rules), abs=1e-9)
 
@@ -91,6 +94,8 @@ def test_more_of_anything_never_hurts() -> None:
     assert optimum.value(people(*[0] * 9)) == optimum.value(people(*[0] * 6))
     with pytest.raises(SettingError, match="at most 8"):
         solve(boom_bust(), Rules(budget=9), 0.9)
+    with pytest.raises(SettingError, match="Solved for 0 to 6 vouchers; asked for 7"):
+        optimum.value(people(1), remaining_budget=7)
 
 
 @pytest.mark.parametrize("make", [boom_bust, bridge])

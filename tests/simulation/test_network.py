@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from peerfront.baselines import Constant, RandomSplit
-from peerfront.errors import DataFileError, SettingError
+from peerfront.errors import DataFileError, SettingError, UnknownName
 from peerfront.problem import Rules, rollout
 from peerfront.randomness import named_luck
 from peerfront.simulation import make_world
@@ -112,6 +112,8 @@ def test_societies_are_indexed_faithfully() -> None:
     records = society.schema.decode(society.covariates)
     assert all(r["parity"] == str(n % 2) and r["third"] == str(n % 3) for n, r in enumerate(records))
     assert Society.from_networkx(graph, ["third"]).schema.names == ("third", "network_size")
+    with pytest.raises(UnknownName, match="Did you mean 'parity'"):
+        Society.from_networkx(graph, ["partiy"])
     with pytest.raises(SettingError, match="is taken"):
         Society.of(["a"], {"network_size": ["3"]}, np.zeros((0, 2), dtype=np.int64))
     with pytest.raises(SettingError, match="at least one person"):
@@ -138,6 +140,8 @@ def test_a_society_from_files(tmp_path) -> None:
     assert society.degrees.tolist() == [1, 2, 1]  # a tie named twice is one tie
     assert society.schema.decode(society.covariates)[1] == {"sex": "(blank)", "town": "c", "network_size": "2"}
     assert read_society(*files, exclude=["town"]).schema.names == ("sex", "network_size")
+    spreadsheet = write(tmp_path, "id,sex,,\n1,f,,\n2,m,,\n", "source,target,\n1,2,\n")
+    assert read_society(*spreadsheet).schema.names == ("sex", "network_size")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +154,7 @@ def test_a_society_from_files(tmp_path) -> None:
         ("id,sex\n,f\n", "source,target\n", "line 2: the id is empty"),
         ("id,sex\n1,f,9\n", "source,target\n", "line 2: 3 values for 2 columns"),
         ("id,sex,sex\n1,f,f\n", "source,target\n", "'sex' stands twice"),
+        ("id,,sex\n1,x,f\n", "source,target\n", "column 2 has no name"),
         ("id,sex\n1,f\n", "from,to\n1,1\n", "edges.csv: the first line must name the column 'source'"),
         ("id,sex\n1,f\n2,f\n", "source,target\n1,9\n", "line 2: target '9' is not an id of nodes.csv"),
         ("id,sex\n1,f\n2,f\n", "source,target\n2,2\n", "line 2: '2' is tied to itself"),

@@ -15,7 +15,7 @@ class Constant:
     vouchers: int = 3
 
     def __post_init__(self) -> None:
-        whole_number("vouchers of constant", self.vouchers, 0)
+        object.__setattr__(self, "vouchers", whole_number("vouchers of constant", self.vouchers, 0))
 
     @property
     def name(self) -> str:
@@ -24,5 +24,5 @@ class Constant:
     def allocate(self, state: State, luck: Luck) -> Allocation:
         people = len(state.frontier)
         spend = min(people * min(self.vouchers, state.most_per_person), state.spendable)
-        each, over = divmod(spend, people)
+        each, over = divmod(spend, max(people, 1))
         return Allocation(each + (np.arange(people) < over).astype(np.int64))

@@ -10,8 +10,8 @@ It does not depend on the budget left, so it is tabulated once (`next_sizes`); b
 
     U(r, n) = max over s of  reward(n, s) + discount * E[U(r - s, N)],      U(0, n) = U(r, 0) = 0.
 
-Acting uses the real people: greedy by survival for each spend, the exact distribution of the number of recruits, and
-the first spend that maximises.
+Like the paper's it knows no horizon: it plans as if rounds were plenty. Acting uses the real people: greedy by survival
+for each spend, the exact distribution of the number of recruits, and the first spend that maximises.
 """
 
 from dataclasses import dataclass
@@ -51,6 +51,13 @@ class PopulationDP:
 
 
 MARGINALS = ("mixture", "poisson")
+LARGEST_BUDGET = 600  # the distributions of the next size fill (budget + 1)^3 numbers: 1.7 GB
+_FAR = 200
+
+
+def check_marginal(marginal: str) -> None:
+    if marginal not in MARGINALS:
+        raise UnknownName("marginal of population_dp", marginal, MARGINALS)
 
 
 def fit_population_dp(
@@ -63,9 +70,9 @@ def fit_population_dp(
     """
     if not len(population):
         raise SettingError("Population DP needs at least one person to learn the population's capacities from.")
-    if marginal not in MARGINALS:
-        raise UnknownName("marginal of population_dp", marginal, MARGINALS)
-    survival = capacity.survival(population, max(rules.budget, 1)).mean(axis=0)
+    check_marginal(marginal)
+    # Far beyond the budget, so that the mean is the mean of C and not of min(C, budget).
+    survival = capacity.survival(population, max(rules.budget, _FAR)).mean(axis=0)
     if marginal == "poisson":
         survival = poisson_survival(np.array([survival.sum()]), len(survival))[0]
     name = "population_dp" if marginal == "mixture" else f"population_dp:marginal={marginal}"
@@ -75,6 +82,11 @@ def fit_population_dp(
 def population_values(survival: NDArray[np.float64], rules: Rules, discount: float) -> NDArray[np.float64]:
     """The table U(r, n) for a population with P(C >= l) = survival[l - 1], [budget + 1, budget + 1]."""
     checked_discount(discount)
+    if rules.budget > LARGEST_BUDGET:
+        raise SettingError(
+            f"Population DP is for budgets of at most {LARGEST_BUDGET} (its tables grow with the cube); found "
+            f"{rules.budget}. Leave population_dp out, or lower the budget."
+        )
     if (np.diff(survival) > 1e-12).any() or not np.isfinite(survival).all():
         raise SettingError("A survival function P(C >= l) must be finite and must not increase with l.")
     most_each = rules.budget if rules.max_per_person is None else rules.max_per_person

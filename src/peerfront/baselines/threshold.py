@@ -13,6 +13,13 @@ from peerfront.problem import Allocation, CapacityModel, State, whole_number
 from peerfront.randomness import Luck
 
 
+def check_threshold(cutoff: float, at_least: int) -> int:
+    """Refuses impossible settings; returns `at_least` as the whole number it is."""
+    if not 0.0 <= cutoff <= 1.0:
+        raise SettingError(f"The cutoff of threshold is a probability between 0 and 1; found {cutoff}.")
+    return whole_number("at_least of threshold", at_least, 0)
+
+
 @dataclass(frozen=True)
 class Threshold:
     """The next voucher to the largest P(C >= k + 1); stop below `cutoff`, but spend `at_least` if the budget allows."""
@@ -22,9 +29,7 @@ class Threshold:
     at_least: int
 
     def __post_init__(self) -> None:
-        whole_number("at_least of threshold", self.at_least, 0)
-        if not 0.0 <= self.cutoff <= 1.0:
-            raise SettingError(f"The cutoff of threshold is a probability between 0 and 1; found {self.cutoff}.")
+        object.__setattr__(self, "at_least", check_threshold(self.cutoff, self.at_least))
 
     @property
     def name(self) -> str:

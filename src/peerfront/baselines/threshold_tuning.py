@@ -14,10 +14,13 @@ from peerfront.randomness import Luck, named_luck
 
 @dataclass(frozen=True)
 class TuningGrid:
-    """All pairs are screened; the best of each discount are played again on more episodes."""
+    """All pairs are screened; the best of each discount are played again on more episodes.
+
+    The least to spend is a share of the budget. The grids end where returns were flat or falling in every world here.
+    """
 
     cutoffs: tuple[float, ...] = (0.3, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99, 0.995, 0.999)
-    at_least: tuple[int, ...] = (1, 2, 4, 8, 12, 16)
+    at_least: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48)
     screening_episodes: int = 64
     finalists: int = 6
     final_episodes: int = 400
@@ -28,13 +31,19 @@ def tune_threshold(
 ) -> dict[float, Threshold]:
     """The best rule for each discount. Its episodes are named for tuning, so evaluation never sees the same luck."""
     search = grid or TuningGrid()
-    rules_tried = [Threshold(world.capacity, c, m) for c, m in product(search.cutoffs, search.at_least)]
+    least = sorted({max(1, round(share * rules.budget)) for share in search.at_least})
+    rules_tried = [Threshold(world.capacity, c, m) for c, m in product(search.cutoffs, least)]
     episodes = named_luck(("tune threshold", seed), max(search.screening_episodes, search.final_episodes))
     screened = _mean_rewards(world, rules, rules_tried, discounts, Luck(episodes.keys[: search.screening_episodes]))
-    finalists = sorted({int(i) for column in screened.T for i in np.argsort(-column)[: search.finalists]})
-    survivors = [rules_tried[i] for i in finalists]
-    final = _mean_rewards(world, rules, survivors, discounts, Luck(episodes.keys[: search.final_episodes]))
-    return {discount: survivors[int(final[:, d].argmax())] for d, discount in enumerate(discounts)}
+    finalists = np.argsort(-screened, axis=0, kind="stable")[: search.finalists]  # [finalists, discounts]
+    survivors = np.unique(finalists)
+    final = np.full_like(screened, -np.inf)
+    final[survivors] = _mean_rewards(
+        world, rules, [rules_tried[i] for i in survivors], discounts, Luck(episodes.keys[: search.final_episodes])
+    )
+    # A rule is chosen among the finalists of its own discount, so that it does not depend on which others are asked.
+    chosen = [own[final[own, d].argmax()] for d, own in enumerate(finalists.T)]
+    return {discount: rules_tried[best] for discount, best in zip(discounts, chosen, strict=True)}
 
 
 def _mean_rewards(

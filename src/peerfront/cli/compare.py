@@ -51,7 +51,7 @@ def compare_command(
 ) -> None:
     """Play policies in worlds and compare them fairly: paired episodes, several draws, intervals.
 
-    Without --out the tables are only printed. With it, Ctrl-C loses nothing: repeat the command with --resume.
+    Without --out the tables are only printed. With it, Ctrl-C keeps what is finished: repeat the command with --resume.
     """
     from rich.console import Console
 
@@ -90,6 +90,7 @@ def compare_command(
                 workers=Workers(workers, backend, scheduler),
                 resume=resume,
                 overwrite=overwrite,
+                against=against,
                 progress=progress,
             )
         except KeyboardInterrupt:

@@ -31,18 +31,19 @@ def simulate_command(
     import numpy as np
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_task
+    from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_policy
     from peerfront.problem import Ending, Round, Rules, rollout, whole_number
 
     rules = Rules.checked(budget, people, rounds, max_per_person, max_per_round)
     whole_number("episode", episode, 0)
     asked = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
-    task = Task(world, draw, policy, discount)
-    place, player = prepared_task(asked, task)
+    task = Task(world, draw, policy, (discount,))
+    place, player = prepared_policy(asked, task, discount)
 
-    table = Table(title=f"{player.name} in {world}, draw {draw}, episode {episode}", title_justify="left")
-    for name in ("round", "people", "vouchers", "given", "to people, vouchers each", "recruits", "reward"):
+    table = Table(title=Text(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
+    for name in ("round", "people", "vouchers", "given", "to people, vouchers each", "recruits", "reward so far"):
         table.add_column(name, justify="left" if name.startswith("to") else "right", no_wrap=not name.startswith("to"))
     left, reward = rules.budget, 0.0
 

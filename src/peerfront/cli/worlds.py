@@ -12,22 +12,20 @@ def worlds_command(
     from rich.console import Console
 
     from peerfront.cli.listing import print_list, print_options
-    from peerfront.errors import UnknownName
-    from peerfront.simulation import WORLDS, make_world
+    from peerfront.simulation import WORLDS, make_world, world_entry
+    from peerfront.specs import Spec
 
     console = Console()
     if name is None:
         print_list(console, "world", {key: entry.summary for key, entry in WORLDS.items()})
         console.print("Describe one with [bold]peerfront worlds NAME[/].")
         return
-    if name not in WORLDS:
-        raise UnknownName("world", name, WORLDS)
-    entry = WORLDS[name]
-    world = make_world(name)
-    console.print(f"[bold]{name}[/]: {entry.summary}\n\n{entry.description}\n")
+    spec = Spec.parse(name)
+    entry, world = world_entry(spec), make_world(spec)
+    console.print(f"[bold]{spec.name}[/]: {entry.summary}\n\n{entry.description}\n")
     fields = ", ".join(f"{field.name} ({len(field)})" for field in world.schema.fields)
     console.print(f"Fields (categories): {fields}. {world.schema.columns} one-hot columns.", highlight=False)
     console.print(
         "Draws: " + ("each is another world." if entry.has_draws else "all are this one world, with other luck.")
     )
-    print_options(console, name, entry.options)
+    print_options(console, spec.name, entry.options)

@@ -8,15 +8,16 @@ import dataclasses
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from peerfront.errors import SettingError
-from peerfront.experiments.policies import Preparation, policy_entry, prepare_policy
+from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
 from peerfront.problem import Policy, Rules, Trajectories, World, checked_discount, rollout, whole_number
 from peerfront.randomness import Luck, named_luck
-from peerfront.simulation import WORLDS, make_world
+from peerfront.simulation import make_world, world_entry
 from peerfront.specs import Spec
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
@@ -35,26 +36,32 @@ class Comparison:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("worlds", "policies", "draws", "discounts"):
-            values = getattr(self, name)
-            if not values:
-                raise SettingError(f"A comparison needs at least one of its {name}.")
-            labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
-            if len(set(labels)) != len(labels):
-                raise SettingError(
-                    f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."
-                )
         object.__setattr__(self, "discounts", tuple(checked_discount(d) for d in self.discounts))
         object.__setattr__(self, "draws", tuple(whole_number("draw", d, 0) for d in self.draws))
         object.__setattr__(self, "episodes", whole_number("episodes", self.episodes, 1))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        for name in ("worlds", "policies", "draws", "discounts"):
+            values = getattr(self, name)
+            labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
+            if not labels:
+                raise SettingError(f"A comparison needs at least one of its {name}.")
+            if len(set(labels)) != len(labels):
+                raise SettingError(
+                    f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."
+                )
+        for world in self.worlds:
+            world_entry(Spec.parse(world))
         for policy in self.policies:
             policy_entry(Spec.parse(policy))
 
     def check_worlds(self) -> None:
-        """Make every world once, so that a wrong name or file stops the work before it starts."""
+        """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
-            _world(world, self.draws[0])
+            _world(world, self.draws[0]).seeds(named_luck(("check",), 1), self.rules.people)
+
+    def draws_of(self, world: str) -> tuple[int, ...]:
+        """A world without draws is one world: playing it again under another number would only look like a sample."""
+        return self.draws if world_entry(Spec.parse(world)).has_draws else self.draws[:1]
 
     def as_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -62,58 +69,65 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Task:
-    """One policy in one draw of one world: what a worker does in one go. No discount: the policy ignores it."""
+    """One policy in one draw of one world, for some of the discounts: what a worker does in one go."""
 
     world: str
     draw: int
     policy: str
-    discount: float | None
+    discounts: tuple[float, ...]
 
     @property
     def label(self) -> str:
-        return f"{Spec.parse(self.policy).label} in {Spec.parse(self.world).label}, draw {self.draw}" + (
-            "" if self.discount is None else f", discount {self.discount:g}"
-        )
+        discounts = ", ".join(f"{discount:g}" for discount in self.discounts)
+        return f"{Spec.parse(self.policy).label} in {Spec.parse(self.world).label}, draw {self.draw}, at {discounts}"
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The trajectories of a task's episodes, and what the policy was after its preparation."""
+    """What the policy was after its preparation, and the trajectories of its episodes.
+
+    One of each per discount of the task, or just one of each if the policy ignores the discount.
+    """
 
     task: Task
-    prepared: str
-    trajectories: Trajectories
+    prepared: tuple[str, ...]
+    trajectories: tuple[Trajectories, ...]
 
 
 def tasks(comparison: Comparison) -> list[Task]:
     """The pieces of a comparison, in the order of its settings."""
-    return [
-        Task(world, draw, policy, discount)
-        for world, draw, policy in product(comparison.worlds, comparison.draws, comparison.policies)
-        for discount in (
-            comparison.discounts if policy_entry(Spec.parse(policy)).uses_discount(Spec.parse(policy)) else (None,)
-        )
-    ]
+    found = []
+    for world in comparison.worlds:
+        for draw, policy in product(comparison.draws_of(world), comparison.policies):
+            spec = Spec.parse(policy)
+            separately = policy_entry(spec).discounts(spec) is Discounts.SEPARATE
+            groups = [(d,) for d in comparison.discounts] if separately else [comparison.discounts]
+            found += [Task(world, draw, policy, group) for group in groups]
+    return found
 
 
-def prepared_task(comparison: Comparison, task: Task) -> tuple[World, Policy]:
+def prepared_policy(comparison: Comparison, task: Task, discount: float) -> tuple[World, Policy]:
     """The world of a task, and its policy ready to play there."""
     world = _world(task.world, task.draw)
-    discount = comparison.discounts[0] if task.discount is None else task.discount
     preparation = Preparation(world, comparison.rules, discount, comparison.discounts, comparison.seed)
     return world, prepare_policy(Spec.parse(task.policy), preparation)
 
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:
-    """One row per episode, the same for every policy and discount."""
-    return named_luck(("episode", comparison.seed, Spec.parse(task.world).label, task.draw), comparison.episodes)
+    """One row per episode, the same for every policy, discount and variant of a world."""
+    return named_luck(("episode", comparison.seed, Spec.parse(task.world).name, task.draw), comparison.episodes)
 
 
 def run_task(comparison: Comparison, task: Task) -> TaskResult:
     """Prepare the policy and play its episodes. Depends on its arguments alone."""
-    world, policy = prepared_task(comparison, task)
-    played = rollout(world, policy, comparison.rules, episode_luck(comparison, task))
-    return TaskResult(task, policy.name, _trimmed(played))
+    spec = Spec.parse(task.policy)
+    ignored = policy_entry(spec).discounts(spec) is Discounts.IGNORED
+    prepared, played = [], []
+    for discount in task.discounts[:1] if ignored else task.discounts:
+        world, policy = prepared_policy(comparison, task, discount)
+        prepared.append(policy.name)
+        played.append(_trimmed(rollout(world, policy, comparison.rules, episode_luck(comparison, task))))
+    return TaskResult(task, tuple(prepared), tuple(played))
 
 
 def _trimmed(played: Trajectories) -> Trajectories:
@@ -127,8 +141,19 @@ def _trimmed(played: Trajectories) -> Trajectories:
     )
 
 
-@lru_cache(maxsize=8)
+def files_of(world: str) -> list[Path]:
+    """The data files a world is made from, if any."""
+    spec = Spec.parse(world)
+    options = world_entry(spec).options
+    return [Path(value) for key, value in spec.options if key in options and options[key].is_file]
+
+
 def _world(spec: str, draw: int) -> World:
-    if Spec.parse(spec).name in WORLDS and not WORLDS[Spec.parse(spec).name].has_draws:
-        draw = 0
+    """The world of a specification, made once; made again when its files have changed."""
+    stamps = [file.stat() for file in files_of(spec) if file.exists()]
+    return _made_world(spec, draw, tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
+
+
+@lru_cache(maxsize=8)
+def _made_world(spec: str, draw: int, _: tuple[tuple[int, int], ...]) -> World:
     return make_world(spec, draw)

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerfront.experiments.results import Results, Run, write_bytes
+from peerfront.experiments.folder import write_bytes
+from peerfront.experiments.results import Results, Run
 from peerfront.experiments.statistics import estimate
 
 # Okabe and Ito's palette, told apart by colour-blind readers; line styles tell them apart in print.
@@ -18,9 +19,8 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _STYLES = ("-", "--", "-.", ":")
 
 
-def save_curves(results: Results, folder: Path) -> list[Path]:
-    """`curves-WORLD.png` and `.svg` for each world; returns their paths."""
-    written = []
+def save_curves(results: Results, folder: Path) -> None:
+    """`curves-WORLD.png` and `.svg` for each world."""
     for number, world in enumerate(results.worlds):
         figure = curves(results, world)
         name = world.partition(":")[0]
@@ -31,10 +31,7 @@ def save_curves(results: Results, folder: Path) -> list[Path]:
             # No date and no random names inside, so that the same results give the same file.
             with rc_context({"svg.hashsalt": "peerfront"}):
                 figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-            path = folder / f"curves-{name}.{kind}"
-            write_bytes(path, buffer.getvalue())
-            written.append(path)
-    return written
+            write_bytes(folder / f"curves-{name}.{kind}", buffer.getvalue())
 
 
 def curves(results: Results, world: str) -> Figure:
@@ -42,7 +39,7 @@ def curves(results: Results, world: str) -> Figure:
     discounts = results.comparison.discounts
     policies = results.policies
     runs = [run for run in results.runs if run.world == world]
-    last = max(run.trajectories.recruits.shape[1] for run in runs)
+    last = max(1, *(run.trajectories.recruits.shape[1] for run in runs))
     figure = Figure(figsize=(2.2 + 2.9 * len(discounts), 6.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(2, len(discounts), sharex=True, sharey="row", squeeze=False)

@@ -1,15 +1,17 @@
 """The policies by name, and how each is prepared for a world: what it may look at before the first episode.
 
-A policy plans in the *planning* world and is tested in the *testing* world; it never sees the latter.
+A policy is prepared in a *planning* world and then tested in the *testing* world. Here the two are the same world, true
+models included; with learned models the planning world will be another.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from typing import Any
 
 from peerfront.errors import SettingError, UnknownName
-from peerfront.problem import Policy, Rules, World
+from peerfront.problem import Policy, Rules, World, whole_number
 from peerfront.randomness import named_luck
 from peerfront.specs import Option, Spec
 
@@ -27,6 +29,14 @@ class Preparation:
     seed: int
 
 
+class Discounts(Enum):
+    """What the discount means to a policy, and so how its work is divided."""
+
+    IGNORED = "one set of episodes serves every discount"
+    SEPARATE = "each discount is prepared and played on its own"
+    TOGETHER = "one preparation serves every discount, so they are best done together"
+
+
 @dataclass(frozen=True)
 class PolicyEntry:
     """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
@@ -34,8 +44,10 @@ class PolicyEntry:
     summary: str
     prepare: Callable[..., Policy]
     options: Mapping[str, Option]
-    uses_discount: Callable[[Spec], bool]
-    """Whether the discount changes what it does; if not, one set of episodes serves every discount."""
+    discounts: Callable[[Spec], Discounts]
+    """What the discount means to the policy of this specification."""
+    check: Callable[..., object] = lambda **_: None
+    """Refuses impossible settings at once, before any work; takes them as `prepare` does."""
 
 
 def policy_entry(spec: Spec) -> PolicyEntry:
@@ -43,7 +55,7 @@ def policy_entry(spec: Spec) -> PolicyEntry:
     if spec.name not in POLICIES:
         raise UnknownName("policy", spec.name, POLICIES)
     entry = POLICIES[spec.name]
-    spec.read_options(entry.options)
+    entry.check(**spec.read_options(entry.options))
     return entry
 
 
@@ -51,6 +63,28 @@ def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
     """The policy of a specification such as `constant:vouchers=3`, ready to play."""
     entry = policy_entry(spec)
     return entry.prepare(preparation, **spec.read_options(entry.options))
+
+
+def _check_constant(**options: Any) -> None:
+    from peerfront.baselines.constant import Constant
+
+    Constant(**options)
+
+
+def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -> None:
+    from peerfront.baselines.threshold import check_threshold
+
+    if (cutoff is None) != (at_least is None):
+        raise SettingError("threshold: give both cutoff= and at_least=, or neither to have them tuned by simulation.")
+    if cutoff is not None and at_least is not None:
+        check_threshold(cutoff, at_least)
+
+
+def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> None:
+    from peerfront.baselines.population_dp import check_marginal
+
+    whole_number("population of population_dp", population, 1)
+    check_marginal(marginal)
 
 
 def _random_split(_: Preparation) -> Policy:
@@ -68,16 +102,14 @@ def _constant(_: Preparation, **options: Any) -> Policy:
 def _threshold(known: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
     from peerfront.baselines.threshold import Threshold
 
-    if (cutoff is None) != (at_least is None):
-        raise SettingError("threshold: give both cutoff= and at_least=, or neither to have them tuned by simulation.")
     if cutoff is not None and at_least is not None:
         return Threshold(known.planning_world.capacity, cutoff, at_least)
     return _tuned_thresholds(known.planning_world, known.rules, known.discounts, known.seed)[known.discount]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _tuned_thresholds(world: World, rules: Rules, discounts: tuple[float, ...], seed: int) -> Mapping[float, Policy]:
-    """Kept for the discounts of the same world that follow: one simulated grid serves them all."""
+    """Kept for the other discounts of the same task: one simulated grid serves them all."""
     from peerfront.baselines.threshold_tuning import tune_threshold
 
     return tune_threshold(world, rules, discounts, seed=seed)
@@ -95,13 +127,14 @@ POLICIES: Mapping[str, PolicyEntry] = {
         summary="a random round budget, split at random (the paper's Random)",
         prepare=_random_split,
         options={},
-        uses_discount=lambda _: False,
+        discounts=lambda _: Discounts.IGNORED,
     ),
     "constant": PolicyEntry(
         summary="the same number of vouchers for everybody, while they last",
         prepare=_constant,
         options={"vouchers": Option(int, "vouchers each (default 3)")},
-        uses_discount=lambda _: False,
+        discounts=lambda _: Discounts.IGNORED,
+        check=_check_constant,
     ),
     "threshold": PolicyEntry(
         summary="vouchers where they are most likely used, down to a cutoff; tuned by simulation unless given",
@@ -110,7 +143,8 @@ POLICIES: Mapping[str, PolicyEntry] = {
             "cutoff": Option(float, "smallest chance of use that earns a voucher"),
             "at_least": Option(int, "vouchers to spend in a round even below the cutoff"),
         },
-        uses_discount=lambda spec: "cutoff" not in dict(spec.options),
+        discounts=lambda spec: Discounts.IGNORED if "cutoff" in dict(spec.options) else Discounts.TOGETHER,
+        check=_check_threshold,
     ),
     "population_dp": PolicyEntry(
         summary="dynamic programming over budget and frontier size (the paper's IID-Population DP)",
@@ -119,6 +153,7 @@ POLICIES: Mapping[str, PolicyEntry] = {
             "population": Option(int, "people sampled to learn the marginal capacities (default 1024)"),
             "marginal": Option(str, "mixture (default: their average distribution) or poisson (one with their mean)"),
         },
-        uses_discount=lambda _: True,
+        discounts=lambda _: Discounts.SEPARATE,
+        check=_check_population_dp,
     ),
 }

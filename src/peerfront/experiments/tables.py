@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from peerfront.experiments.results import Results
-from peerfront.experiments.statistics import differences, summary
 
 _TITLES = {"discounted_reward": "Discounted reward", "recruits": "Recruits"}
 
@@ -28,7 +27,7 @@ def _interval(row: pd.Series) -> str:
 
 def mean_tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]]:
     """(title, header, rows) for each world and metric: a row per policy, a column per discount."""
-    means = summary(results.episodes())
+    means = results.summary
     found = []
     for world in results.worlds:
         for metric, title in _TITLES.items():
@@ -47,7 +46,7 @@ def difference_tables(results: Results, against: str | None = None) -> list[tupl
     others = tuple(policy for policy in results.policies if policy != reference)
     if not others:
         return []
-    pairs = differences(results.episodes())
+    pairs = results.differences
     pairs = pairs[pairs["metric"] == "discounted_reward"]
     flipped = pairs.rename(columns={"policy": "against", "against": "policy"})
     flipped = flipped.assign(mean=-flipped["mean"], low=-flipped["high"], high=-flipped["low"])
@@ -106,10 +105,13 @@ def terminal_tables(results: Results, against: str | None = None) -> list[Group]
     found = []
     for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column(header[0], no_wrap=True)
-        for name in header[1:]:
-            table.add_column(name, justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(cell.replace(" [", "\n[") for cell in row))  # intervals below: they fit 80 columns
+        table.add_column(header[0], overflow="fold", min_width=8)
+        cells = [[cell.replace(" [", "\n[") for cell in row] for row in rows]  # intervals below: narrower
+        for number, name in enumerate(header[1:], start=1):
+            widest = max(len(line) for row in cells for line in row[number].split("\n"))
+            # Numbers are never cut short; a long name is folded instead.
+            table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True, min_width=widest)
+        for row in cells:
+            table.add_row(*(Text(cell) for cell in row))
         found.append(Group(Text(f"\n{title}", style="bold"), table))
     return found

@@ -85,5 +85,11 @@ def _start_ray(workers: Workers) -> None:
         if workers.scheduler is None:
             ray.init(num_cpus=workers.count, log_to_driver=False)
         else:
-            ray.init(address=workers.scheduler, log_to_driver=False)
+            try:
+                ray.init(address=workers.scheduler, log_to_driver=False)
+            except (ConnectionError, ValueError, RuntimeError) as problem:
+                raise SettingError(
+                    f"No Ray head answers at {workers.scheduler!r} ({problem}). "
+                    "Start one with `ray start --head`, or leave the address out for a local one."
+                ) from None
     register_ray()

@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.errors import SettingError
 from peerfront.problem.allocation import Allocation, check_feasible
 from peerfront.problem.frontier import Frontier
 from peerfront.problem.policy import Policy
@@ -75,6 +76,8 @@ class Episodes:
         self._played = np.zeros(count, dtype=np.int64)
         # What holds if no round is ever played; `step` says otherwise.
         self._ending = np.full(count, Ending.BUDGET if rules.budget == 0 else Ending.EXTINCT, dtype=np.int64)
+        if start is not None and (np.diff(start.episode) < 0).any():
+            raise SettingError("A crowd must list the people of each episode together, in the order of the episodes.")
         self._crowd = self._still_playing(world.seeds(luck, rules.people) if start is None else start)
 
     def _still_playing(self, crowd: Crowd) -> Crowd:

@@ -12,7 +12,7 @@ from peerfront.errors import SettingError
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Who is there (ids, of any kind) and what is known of them. Two people may share a covariate row, not an id."""
+    """Who is there (ids, of any kind) and what is known of them. Two people may well share a covariate row."""
 
     ids: NDArray[Any]  # [people]
     covariates: Codes  # [people, fields]

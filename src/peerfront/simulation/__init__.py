@@ -1,6 +1,6 @@
 """Worlds with known truth, and what can be known about them exactly."""
 
-from peerfront.simulation.catalog import WORLDS, WorldEntry, make_world
+from peerfront.simulation.catalog import WORLDS, WorldEntry, make_world, world_entry
 from peerfront.simulation.history import HistorySettings, simulate_history
 
-__all__ = ["WORLDS", "HistorySettings", "WorldEntry", "make_world", "simulate_history"]
+__all__ = ["WORLDS", "HistorySettings", "WorldEntry", "make_world", "simulate_history", "world_entry"]

@@ -26,12 +26,17 @@ class WorldEntry:
     """Whether the draw matters; if not, every draw is the same world with other luck."""
 
 
+def world_entry(spec: Spec) -> WorldEntry:
+    """The entry of a specification's name; an unknown one is an error with a suggestion."""
+    if spec.name not in WORLDS:
+        raise UnknownName("world", spec.name, WORLDS)
+    return WORLDS[spec.name]
+
+
 def make_world(spec: Spec | str, draw: int = 0) -> World:
     """The world of a specification such as `icpsr22140:sigma=0.2`."""
     chosen = Spec.parse(spec) if isinstance(spec, str) else spec
-    if chosen.name not in WORLDS:
-        raise UnknownName("world", chosen.name, WORLDS)
-    entry = WORLDS[chosen.name]
+    entry = world_entry(chosen)
     options = chosen.read_options(entry.options)
     return entry.make(draw, **options) if entry.has_draws else entry.make(**options)
 
@@ -120,8 +125,8 @@ WORLDS: Mapping[str, WorldEntry] = {
         ),
         make=_network,
         options={
-            "nodes": Option(str, "CSV with a column id and categorical columns"),
-            "edges": Option(str, "CSV with the columns source and target"),
+            "nodes": Option(str, "CSV with a column id and categorical columns", is_file=True),
+            "edges": Option(str, "CSV with the columns source and target", is_file=True),
             "exclude": Option(tuple, "node columns to leave out, joined with +"),
             "people": Option(int, "size of the built-in population (default 1000)"),
             "sigma": _SIGMA,

@@ -38,6 +38,8 @@ class ExactOptimum:
     def value(self, frontier: Codes, remaining_budget: int | None = None, rounds_left: int | None = None) -> float:
         """The most any policy can expect from this frontier."""
         budget = self.rules.budget if remaining_budget is None else remaining_budget
+        if not 0 <= budget <= self.rules.budget:
+            raise SettingError(f"Solved for 0 to {self.rules.budget} vouchers; asked for {budget}.")
         left = self.rules.rounds if rounds_left is None else rounds_left
         counts = np.bincount(frontier[:, 0], minlength=len(self.world.rates)) if len(frontier) else None
         if counts is None:
@@ -49,11 +51,6 @@ class ExactOptimum:
 def solve(world: TypedWorld, rules: Rules, discount: float) -> ExactOptimum:
     """Backward induction over rounds left and budget. Meant for budgets of at most 8."""
     checked_discount(discount)
-    if rules.budget > LARGEST_BUDGET:
-        raise SettingError(
-            f"The exact optimum is for budgets of at most {LARGEST_BUDGET}; found {rules.budget}. "
-            "For larger ones use a bound or a simulation."
-        )
     table = _ActionTable(world, rules)
     types, budget = len(world.rates), rules.budget
     shape = (budget + 1,) * types
@@ -61,9 +58,9 @@ def solve(world: TypedWorld, rules: Rules, discount: float) -> ExactOptimum:
     horizon = min(rules.rounds, budget)
     values = np.zeros((horizon + 1, budget + 1, *shape))
     for left in range(1, horizon + 1):
+        later = values[left - 1][:, *table.cells.T]  # [budget, cells]
         for r in range(1, budget + 1):
             feasible = np.flatnonzero(table.spend <= r)
-            later = values[left - 1][:, *table.cells.T]  # [budget, cells]
             future = np.einsum("ac,ac->a", table.outcomes[feasible], later[r - table.spend[feasible]])
             best = values[left, r]
             np.maximum.at(best, tuple(table.used[feasible].T), table.immediate[feasible] + discount * future)
@@ -107,6 +104,11 @@ class _ActionTable:
 
     def __init__(self, world: TypedWorld, rules: Rules) -> None:
         types, budget = len(world.rates), rules.budget
+        if budget > LARGEST_BUDGET:
+            raise SettingError(
+                f"Exact values are for budgets of at most {LARGEST_BUDGET}; found {budget}. "
+                "For larger ones use a bound or a simulation."
+            )
         most_each = budget if rules.max_per_person is None else min(budget, rules.max_per_person)
         most_all = budget if rules.max_per_round is None else min(budget, rules.max_per_round)
         grid = np.array(list(product(range(budget + 1), repeat=types)), dtype=np.int64)

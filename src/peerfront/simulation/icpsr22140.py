@@ -45,9 +45,9 @@ class Icpsr22140Settings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "draw", whole_number("draw", self.draw, 0))
         object.__setattr__(self, "pool", whole_number("pool", self.pool, 1))
-        if not self.sigma >= 0 or not self.mean_capacity > 0:
+        if not 0 <= self.sigma < np.inf or not 0 < self.mean_capacity < np.inf:
             raise SettingError(
-                "sigma must not be negative and mean_capacity must be positive; "
+                "sigma must not be negative and mean_capacity must be positive (and finite); "
                 f"found {self.sigma} and {self.mean_capacity}."
             )
 

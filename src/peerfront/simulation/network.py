@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from peerfront.counts import count_from_survival
 from peerfront.covariates import Codes, Field, Schema, categories_in
-from peerfront.errors import SettingError
+from peerfront.errors import SettingError, UnknownName
 from peerfront.problem import Crowd, Referrals, whole_number
 from peerfront.randomness import Keys, Luck, fold, named_generator
 from peerfront.simulation.oracle import SoftplusPoisson, calibrated
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 NETWORK_SIZE = "network_size"
 _BANDS = (0, 1, 2, 3, 5, 8, 13)  # lower ends of the bands of acquaintances, as field questionnaires ask
 BLANK = "(blank)"
+_MOST_PEOPLE = 10_000  # every pair is considered once: 50 million pairs
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,13 @@ class Society:
     def from_networkx(cls, graph: "networkx.Graph[Any]", fields: Sequence[str] | None = None) -> "Society":
         """From a NetworkX graph whose nodes carry categorical attributes (all of them, or those named)."""
         nodes: list[Hashable] = list(graph.nodes)
-        names = fields if fields is not None else sorted({str(key) for node in nodes for key in graph.nodes[node]})
+        present = sorted({key for node in nodes for key in graph.nodes[node]}, key=str)
+        names = present if fields is None else fields
+        for name in names:
+            if name not in present:
+                raise UnknownName("node attribute", name, present)
         position = {node: index for index, node in enumerate(nodes)}
-        attributes = {name: [str(graph.nodes[node].get(name, BLANK)) or BLANK for node in nodes] for name in names}
+        attributes = {str(name): [str(graph.nodes[node].get(name, BLANK)) or BLANK for node in nodes] for name in names}
         ties = np.array([(position[a], position[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
         return cls.of([str(node) for node in nodes], attributes, ties)
 
@@ -235,7 +240,7 @@ class NetworkWorld:
 def network_world(society: Society, *, draw: int = 0, sigma: float = 1.0, willingness: float = 2.5) -> NetworkWorld:
     """The world of a society: a softplus oracle for willingness (mean `willingness`), drawn by `draw`."""
     whole_number("draw", draw, 0)
-    if not sigma >= 0 or not willingness > 0:
+    if not 0 <= sigma < np.inf or not 0 < willingness < np.inf:
         raise SettingError(
             f"sigma must not be negative, willingness must be positive; found {sigma} and {willingness}."
         )
@@ -254,6 +259,8 @@ def network_world(society: Society, *, draw: int = 0, sigma: float = 1.0, willin
 def synthetic_society(people: int = 1000, mean_degree: float = 8.0, draw: int = 0) -> Society:
     """A built-in population in which similar people know each other more often (homophily in every attribute)."""
     people = whole_number("people", people, 2)
+    if people > _MOST_PEOPLE:
+        raise SettingError(f"The built-in population has at most {_MOST_PEOPLE} people; found {people}.")
     rng = named_generator("synthetic society", draw)
     shares = {
         "district": {"north": 0.3, "east": 0.25, "south": 0.25, "west": 0.2},

@@ -69,6 +69,8 @@ def _rows(path: Path, needed: tuple[str, ...]) -> list[tuple[int, dict[str, str]
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
+            while header and not header[-1]:
+                header.pop()  # spreadsheets like to leave empty columns at the end
             missing = [name for name in needed if name not in header]
             if missing:
                 found = ", ".join(header) if any(header) else "nothing"
@@ -76,6 +78,8 @@ def _rows(path: Path, needed: tuple[str, ...]) -> list[tuple[int, dict[str, str]
                     f"{path}: the first line must name the column {missing[0]!r}; found {found}. "
                     "Separate columns with commas."
                 )
+            if "" in header:
+                raise DataFileError(f"{path}: column {header.index('') + 1} has no name. Name it, or remove it.")
             repeated = [name for name in header if header.count(name) > 1]
             if repeated:
                 raise DataFileError(f"{path}: the column {repeated[0]!r} stands twice. Rename one of them.")
@@ -83,6 +87,8 @@ def _rows(path: Path, needed: tuple[str, ...]) -> list[tuple[int, dict[str, str]
             for row in reader:
                 if not any(value.strip() for value in row):
                     continue
+                while len(row) > len(header) and not row[-1].strip():
+                    row.pop()
                 if len(row) != len(header):
                     raise DataFileError(
                         f"{path}, line {reader.line_num}: {len(row)} values for {len(header)} columns. "

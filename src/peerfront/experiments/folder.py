@@ -1,0 +1,169 @@
+"""The folder a comparison is kept in.
+
+It holds `settings.json` (what was asked, by which program, from which data), one file per finished task under `parts/`
+(the source of everything else, and what resuming builds on), and what is made from them at the end: CSV tables,
+Markdown, figures. Files are written to a temporary name and renamed, so the folder never holds half a file. Nothing is
+touched before the first result is there: a command that fails early leaves the folder as it was.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import platform
+import shutil
+import zipfile
+import zlib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import peerfront
+from peerfront.errors import DataFileError, OutputExists
+from peerfront.experiments.comparison import Comparison, Task, TaskResult, files_of, tasks
+from peerfront.problem import Trajectories
+
+TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
+REPORT = "table.md"
+FIGURES = "curves-*"
+_LIBRARIES = ("numpy", "scipy", "numba", "pandas", "networkx", "joblib")
+
+
+class ResultFolder:
+    """Where a comparison is kept: whether work may start or go on there, what is done, and what is added."""
+
+    def __init__(self, path: Path, comparison: Comparison) -> None:
+        self.path = path
+        self.comparison = comparison
+        self.settings_file = path / "settings.json"
+        self.parts = path / "parts"
+        self._settings = _settings(comparison)
+
+    def check(self, *, resume: bool, overwrite: bool) -> None:
+        """Say why not, if this comparison cannot be kept here; touches nothing."""
+        if self.path.exists() and not self.path.is_dir():
+            raise OutputExists(f"{self.path} is a file. Choose another folder for the results.")
+        if not self.path.exists() or not any(self.path.iterdir()):
+            return
+        saved = self._saved_settings()
+        if saved is None:
+            raise OutputExists(f"{self.path} holds something that is not a comparison; choose another folder.")
+        if not (resume or overwrite):
+            raise OutputExists(
+                f"{self.path} holds results already. Use --resume to complete them, --overwrite to replace them, "
+                "or choose another folder."
+            )
+        if resume:
+            self._refuse_differences(saved)
+
+    def _saved_settings(self) -> dict[str, Any] | None:
+        """The settings of the comparison that is here; None if there is none."""
+        try:
+            saved = json.loads(self.settings_file.read_text())
+        except (OSError, ValueError):
+            return None
+        return saved if isinstance(saved, dict) and {"comparison", "made_by", "files"} <= saved.keys() else None
+
+    def _refuse_differences(self, saved: dict[str, Any]) -> None:
+        asked = json.loads(json.dumps(self._settings))
+        different = [
+            f"{name} {saved[part].get(name)} there, {value} now"
+            for part in ("comparison", "files", "made_by")
+            for name, value in asked[part].items()
+            if saved[part].get(name) != value
+        ]
+        if different:
+            raise OutputExists(
+                f"{self.path} cannot be resumed, something has changed since ({'; '.join(different)}). "
+                "Repeat the first command exactly, use --overwrite to start anew, or choose another folder."
+            )
+
+    def finished(self) -> list[TaskResult]:
+        """The tasks already done. A part that cannot be read is as good as none."""
+        return [result for task in tasks(self.comparison) if (result := self._load(task)) is not None]
+
+    def begin(self, *, overwrite: bool) -> None:
+        """Make the folder ready for the first result."""
+        try:
+            if overwrite and self.path.exists():
+                self._clear()
+            self.parts.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise DataFileError(f"Cannot use {self.path} for results ({problem}). Choose another folder.") from None
+        write_text(self.settings_file, json.dumps(self._settings, indent=2) + "\n")
+
+    def _clear(self) -> None:
+        """Remove what a comparison writes, and nothing else that may lie there; what identifies it goes last."""
+        if self.parts.exists():
+            shutil.rmtree(self.parts)
+        for file in [*(self.path / name for name in (*TABLES, REPORT)), *self.path.glob(FIGURES), self.settings_file]:
+            file.unlink(missing_ok=True)
+
+    def save(self, result: TaskResult) -> None:
+        """Keep a finished task."""
+        arrays = {
+            f"{name}_{number}": array
+            for number, played in enumerate(result.trajectories)
+            for name, array in dataclasses.asdict(played).items()
+        }
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, prepared=np.array(result.prepared), **arrays)
+        write_bytes(self._part(result.task), buffer.getvalue())
+
+    def _load(self, task: Task) -> TaskResult | None:
+        try:
+            with np.load(io.BytesIO(self._part(task).read_bytes()), allow_pickle=False) as saved:
+                prepared = tuple(str(text) for text in saved["prepared"])
+                names = [field.name for field in dataclasses.fields(Trajectories)]
+                arrays = [{name: saved[f"{name}_{n}"] for name in names} for n in range(len(prepared))]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+            return None
+        return TaskResult(task, prepared, tuple(Trajectories(**each) for each in arrays))
+
+    def _part(self, task: Task) -> Path:
+        # The settings are part of the name, so a part of another comparison can never be taken for one of this.
+        identity = json.dumps([self._settings, dataclasses.asdict(task)])
+        digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+        return self.parts / f"{task.policy.partition(':')[0]}-{digest}.npz"
+
+
+def _settings(comparison: Comparison) -> dict[str, Any]:
+    """What results depend on: what was asked, the contents of data files, and the program itself."""
+    files = {str(file): _digest([file]) for world in comparison.worlds for file in files_of(world) if file.exists()}
+    made_by = {"python": platform.python_version(), "peerfront": peerfront.__version__, "source": _source_digest()}
+    for library in _LIBRARIES:
+        try:
+            made_by[library] = version(library)
+        except PackageNotFoundError:  # pragma: no cover - all are dependencies
+            made_by[library] = "not installed"
+    return {"comparison": comparison.as_json(), "files": files, "made_by": made_by}
+
+
+def _source_digest() -> str:
+    return _digest(sorted(Path(peerfront.__file__).parent.rglob("*.py")))
+
+
+def _digest(files: list[Path]) -> str:
+    hashed = hashlib.blake2b(digest_size=8)
+    for file in files:
+        hashed.update(file.read_bytes())
+    return hashed.hexdigest()
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write under a temporary name, then rename: readers see the old file or the new one, never half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as problem:
+        raise DataFileError(f"Cannot write {path} ({problem}). Free some space or choose another folder.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, content: str) -> None:
+    write_bytes(path, content.encode())
