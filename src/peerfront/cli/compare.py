@@ -33,6 +33,10 @@ def compare_command(
     max_per_person: MAX_PER_PERSON = None,
     max_per_round: MAX_PER_ROUND = None,
     seed: SEED = 0,
+    models: Annotated[
+        str,
+        typer.Option(help="What policies plan with: oracle (the truth), learned, or learned-paper (slow)."),
+    ] = "oracle",
     against: Annotated[
         str | None, typer.Option(help="Show differences to this policy. [default: the first]", show_default=False)
     ] = None,
@@ -73,6 +77,7 @@ def compare_command(
         episodes=episodes,
         rules=Rules.checked(budget, people, rounds, max_per_person, max_per_round),
         seed=seed,
+        models=models,
     )
     labels = [Spec.parse(policy).label for policy in comparison.policies]
     if against is not None and against not in labels:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from peerfront.errors import SettingError
+from peerfront.experiments.planning_world import check_models, planning_world
 from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
 from peerfront.problem import Policy, Rules, Trajectories, World, checked_discount, rollout, whole_number
 from peerfront.randomness import Luck, named_luck
@@ -34,6 +35,8 @@ class Comparison:
     episodes: int = 400
     rules: Rules = Rules()
     seed: int = 0
+    models: str = "oracle"
+    """What policies plan with: the true models (oracle), or models fitted to a simulated history."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "discounts", tuple(checked_discount(d) for d in self.discounts))
@@ -49,6 +52,7 @@ class Comparison:
                 raise SettingError(
                     f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."
                 )
+        check_models(self.models)
         for world in self.worlds:
             world_entry(Spec.parse(world))
         for policy in self.policies:
@@ -107,9 +111,10 @@ def tasks(comparison: Comparison) -> list[Task]:
 
 
 def prepared_policy(comparison: Comparison, task: Task, discount: float) -> tuple[World, Policy]:
-    """The world of a task, and its policy ready to play there."""
+    """The world a task is tested in, and its policy, prepared in the planning world."""
     world = _world(task.world, task.draw)
-    preparation = Preparation(world, comparison.rules, discount, comparison.discounts, comparison.seed)
+    planning = planning_world(world, comparison.models, comparison.seed)
+    preparation = Preparation(planning, comparison.rules, discount, comparison.discounts, comparison.seed)
     return world, prepare_policy(Spec.parse(task.policy), preparation)
 
 

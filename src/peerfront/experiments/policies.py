@@ -1,7 +1,7 @@
 """The policies by name, and how each is prepared for a world: what it may look at before the first episode.
 
-A policy is prepared in a *planning* world and then tested in the *testing* world. Here the two are the same world, true
-models included; with learned models the planning world will be another.
+A policy is prepared in a *planning* world and tested in the *testing* world, which it never sees. With the oracle's
+models the two are the same; with learned models the planning world is made of those (`planning_world.py`).
 """
 
 from collections.abc import Callable, Mapping

@@ -82,7 +82,12 @@ def markdown_report(results: Results, against: str | None = None) -> str:
         "",
         f"{rules.budget} vouchers, {rules.people} people at the start, at most {rules.rounds} rounds{caps}. "
         f"{asked.episodes} episodes in each of {len(asked.draws)} draw{'s' if len(asked.draws) > 1 else ''}, "
-        f"the same people with the same luck for every policy (seed {asked.seed}).",
+        f"the same people with the same luck for every policy (seed {asked.seed}). Policies plan with "
+        + (
+            "the true models."
+            if asked.models == "oracle"
+            else f"models fitted to a simulated history ({asked.models})."
+        ),
         "Means ± standard errors"
         + (
             f"; with {len(asked.draws)} draws these come from the spread between draws."

@@ -1,0 +1,64 @@
+"""The planning world: what policies may know before they are tested in the true one (Section 5.3).
+
+`oracle` lends them the true models. `learned` and `learned-paper` show them a simulated history of the world, with the
+paper's sizes, and fit models to it: the best we know, or the paper's own settings.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from peerfront.covariates import Codes
+from peerfront.errors import UnknownName
+from peerfront.problem import BranchingWorld, History, OffspringModel, World
+from peerfront.randomness import Luck
+
+MODELS = ("oracle", "learned", "learned-paper")
+
+
+def check_models(models: str) -> None:
+    if models not in MODELS:
+        raise UnknownName("kind of models", models, MODELS)
+
+
+@dataclass(frozen=True, eq=False)
+class _FirstRecruits:
+    """First recruits are known to everybody: they come from the true world."""
+
+    world: World
+
+    def sample(self, luck: Luck) -> Codes:
+        return self.world.population(luck)
+
+
+@dataclass(frozen=True, eq=False)
+class _FittedWhenNeeded:
+    """An offspring model that is fitted the first time somebody asks for recruits; some policies never do."""
+
+    history: History
+    kind: str
+    seed: int
+
+    @cached_property
+    def model(self) -> OffspringModel:
+        from peerfront.models.offspring.choice import fit_offspring
+
+        return fit_offspring(self.history, self.kind, seed=self.seed).model
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        return self.model.sample(parents, luck)
+
+
+@lru_cache(maxsize=2)
+def planning_world(world: World, models: str, seed: int) -> World:
+    """The world a policy is prepared in. Kept for the other policies and discounts a worker plays there."""
+    check_models(models)
+    if models == "oracle":
+        return world
+    from peerfront.models.capacity import CapacitySettings, fit_capacity
+    from peerfront.simulation import simulate_history
+
+    history = simulate_history(world, seed=seed)
+    paper = models == "learned-paper"
+    capacity = fit_capacity(history, CapacitySettings.paper() if paper else None)
+    offspring = _FittedWhenNeeded(history, "diffusion-paper" if paper else "auto", seed)
+    return BranchingWorld(f"{world.name}, {models}", world.schema, capacity, offspring, _FirstRecruits(world))

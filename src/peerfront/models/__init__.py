@@ -1,0 +1,1 @@
+"""Section 3.1: referral dynamics learned from a history."""

@@ -1,0 +1,106 @@
+"""The censored likelihood of Section 3.1 in torch: pmf where y < k, survival where y = k.
+
+Log survivals are computed in double precision by `count_families`; their derivatives are analytic (for the mean) or
+central differences (for the one size parameter), because torch has neither the incomplete beta function nor the
+derivative of the incomplete gamma function in its first argument.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import betaln
+from torch import Tensor
+
+from peerfront.models.count_families import (
+    is_dispersed,
+    is_inflated,
+    nb_log_survival,
+    poisson_log_pmf,
+    poisson_log_survival,
+)
+
+_STEP = 1e-5
+
+
+class _PoissonLogSurvival(torch.autograd.Function):
+    """d/d mu log P(C >= k) = P(C = k - 1) / P(C >= k)."""
+
+    @staticmethod
+    def forward(ctx: Any, means: Tensor, counts: Tensor) -> Tensor:
+        mu, k = _array(means), _array(counts)
+        logs = poisson_log_survival(k, mu)
+        slope = np.where(k > 0, np.exp(poisson_log_pmf(np.maximum(k - 1.0, 0.0), mu) - logs), 0.0)
+        ctx.save_for_backward(_tensor(slope, means))
+        return _tensor(logs, means)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (slope,) = ctx.saved_tensors
+        return gradients[0] * slope, None
+
+
+class _NegativeBinomialLogSurvival(torch.autograd.Function):
+    """d/dp I_p(k, r) = p^(k-1) (1-p)^(r-1) / B(k, r), p = mu / (mu + r); in r by central differences of log r."""
+
+    @staticmethod
+    def forward(ctx: Any, means: Tensor, size: Tensor, counts: Tensor) -> Tensor:
+        mu, r, k = np.broadcast_arrays(_array(means), _array(size), _array(counts))
+        logs = nb_log_survival(k, mu, r)
+        at_least = np.maximum(k, 1.0)
+        log_p, log_q = np.log(mu) - np.log(mu + r), np.log(r) - np.log(mu + r)
+        log_slope = (at_least - 1.0) * log_p + (r - 1.0) * log_q - betaln(at_least, r) + np.log(r) - 2 * np.log(mu + r)
+        slope = np.where(k > 0, np.exp(log_slope - logs), 0.0)
+        up, down = nb_log_survival(k, mu, r * np.exp(_STEP)), nb_log_survival(k, mu, r * np.exp(-_STEP))
+        in_size = (up - down) / (2 * _STEP) / r
+        ctx.save_for_backward(_tensor(slope, means), _tensor(in_size, means))
+        ctx.shapes = means.shape, size.shape
+        return _tensor(logs, means)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        slope, in_size = ctx.saved_tensors
+        for_means, for_size = ctx.shapes
+        gradient = gradients[0]
+        return (gradient * slope).sum_to_size(for_means), (gradient * in_size).sum_to_size(for_size), None
+
+
+def _array(values: Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return values.detach().double().numpy()
+
+
+def _tensor(values: np.ndarray[Any, np.dtype[np.float64]], like: Tensor) -> Tensor:
+    return torch.as_tensor(values, dtype=like.dtype)
+
+
+def log_survival(family: str, counts: Tensor, means: Tensor, log_size: Tensor) -> Tensor:
+    """log P(C >= k) without zero inflation."""
+    if is_dispersed(family):
+        return _NegativeBinomialLogSurvival.apply(means, log_size.exp(), counts)
+    return _PoissonLogSurvival.apply(means, counts)
+
+
+def log_pmf(family: str, counts: Tensor, means: Tensor, log_size: Tensor) -> Tensor:
+    """log P(C = y) without zero inflation."""
+    if not is_dispersed(family):
+        return torch.xlogy(counts, means) - means - torch.lgamma(counts + 1.0)
+    size = log_size.exp()
+    choose = torch.lgamma(counts + size) - torch.lgamma(size) - torch.lgamma(counts + 1.0)
+    powers = torch.xlogy(counts, means / (means + size))
+    return choose + powers - size * torch.log1p(means / size)
+
+
+def censored_log_likelihood(
+    family: str, vouchers: Tensor, recruits: Tensor, means: Tensor, log_size: Tensor, zero_logit: Tensor
+) -> Tensor:
+    """log P(Y = y | k) for each row; rows with k = 0 say nothing and give 0."""
+    saturated = recruits >= vouchers
+    # Each branch only sees counts that belong to it, so that no gradient flows through the other.
+    pmf = log_pmf(family, torch.where(saturated, 0.0, recruits), means, log_size)
+    tail = log_survival(family, torch.where(saturated, vouchers, 0.0), means, log_size)
+    if is_inflated(family):
+        log_zero, log_rest = torch.nn.functional.logsigmoid(zero_logit), torch.nn.functional.logsigmoid(-zero_logit)
+        nobody = torch.logaddexp(log_zero + torch.zeros_like(pmf), log_rest + pmf)
+        pmf = torch.where(recruits == 0, nobody, log_rest + pmf)
+        tail = log_rest + tail
+    return torch.where(saturated, torch.where(vouchers > 0, tail, 0.0), pmf)

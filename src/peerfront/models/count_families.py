@@ -1,0 +1,108 @@
+"""Count distributions for capacities: log pmf and log survival, stable for any mean and count.
+
+Poisson and negative binomial (mean mu, size r: variance mu + mu^2 / r), each optionally zero-inflated: with probability
+`zero` nobody comes at all. Survival functions are regularised incomplete gamma and beta functions; where those
+underflow, the log survival is log pmf(k) plus the log of a series of positive terms, so nothing ever cancels.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln
+
+Array = NDArray[np.float64]
+FAMILIES = ("poisson", "zip", "nb", "zinb")
+DESCRIPTIONS = {
+    "poisson": "Poisson",
+    "zip": "zero-inflated Poisson",
+    "nb": "negative binomial",
+    "zinb": "zero-inflated negative binomial",
+}
+_UNDERFLOW = 1e-250
+
+
+def is_inflated(family: str) -> bool:
+    return family in ("zip", "zinb")
+
+
+def is_dispersed(family: str) -> bool:
+    return family in ("nb", "zinb")
+
+
+def poisson_log_pmf(counts: Array, means: Array) -> Array:
+    """log P(C = y), elementwise."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        powers = np.where(counts == 0, 0.0, counts * np.log(means))
+    logs: Array = powers - means - gammaln(counts + 1.0)
+    return logs
+
+
+def nb_log_pmf(counts: Array, means: Array, size: Array) -> Array:
+    """log P(C = y), elementwise; for size -> infinity the Poisson."""
+    # Gamma(y + r) / (Gamma(r) y!) = 1 / (y Beta(r, y)), which stays precise for huge r.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        choose = np.where(counts == 0, 0.0, -np.log(counts) - betaln(size, np.maximum(counts, 1e-300)))
+        powers = np.where(counts == 0, 0.0, counts * (np.log(means) - np.log(means + size)))
+    logs: Array = choose + powers - size * np.log1p(means / size)
+    return logs
+
+
+def poisson_log_survival(counts: Array, means: Array) -> Array:
+    """log P(C >= k), elementwise; 0 for k = 0."""
+    counts, means = np.broadcast_arrays(np.asarray(counts, dtype=float), np.asarray(means, dtype=float))
+    at_least = np.maximum(counts, 1.0)
+    logs = _log_tail(gammainc(at_least, means), gammaincc(at_least, means))
+    lost = (counts > 0) & (means > 0) & ~(logs > np.log(_UNDERFLOW))
+    if lost.any():
+        k, mu = counts[lost], means[lost]
+        logs[lost] = poisson_log_pmf(k, mu) + _log_series(lambda j: mu / (k + j))
+    return np.where(counts > 0, logs, 0.0)
+
+
+def nb_log_survival(counts: Array, means: Array, size: Array) -> Array:
+    """log P(C >= k), elementwise; 0 for k = 0."""
+    counts, means, size = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (counts, means, size)))
+    at_least = np.maximum(counts, 1.0)
+    p = means / (means + size)
+    logs = _log_tail(
+        np.asarray(betainc(at_least, size, p), dtype=float), np.asarray(betaincc(at_least, size, p), dtype=float)
+    )
+    lost = (counts > 0) & (means > 0) & ~(logs > np.log(_UNDERFLOW))
+    if lost.any():
+        k, mu, r, q = counts[lost], means[lost], size[lost], p[lost]
+        logs[lost] = nb_log_pmf(k, mu, r) + _log_series(lambda j: q * (k + j - 1 + r) / (k + j))
+    return np.where(counts > 0, logs, 0.0)
+
+
+def _log_tail(tail: Array, rest: Array) -> Array:
+    """log(tail) where tail + rest = 1, from whichever of the two is the precise one."""
+    with np.errstate(divide="ignore"):
+        logs: Array = np.where(tail > 0.5, np.log1p(-np.minimum(rest, 1.0)), np.log(tail))
+    return logs
+
+
+def _log_series(ratio: Callable[[int], Array]) -> Array:
+    """log(1 + t_1 + t_2 + ...), t_j = t_{j-1} * ratio(j), all positive and in the end shrinking."""
+    term = ratio(1)
+    total = 1.0 + term
+    j = 1
+    while (term > 1e-17 * total).any() and j < 100_000:
+        j += 1
+        term = term * ratio(j)
+        total = total + term
+    logs: Array = np.log(total)
+    return logs
+
+
+def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:
+    """P(C >= l) for l = 1 .. max_count, [people, max_count], nonincreasing along each row."""
+    from peerfront.counts import poisson_survival
+
+    if is_dispersed(family):
+        counts = np.arange(1, max_count + 1, dtype=float)
+        table = np.exp(nb_log_survival(counts[None, :], means[:, None], np.array(size)))
+        table = np.minimum.accumulate(table, axis=1)
+    else:
+        table = poisson_survival(means, max_count)
+    return table * (1.0 - zero) if is_inflated(family) else table

@@ -1,0 +1,250 @@
+"""Is the fit any good? Numbers and pictures for capacity and offspring models, with and without the truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from peerfront.covariates import Codes
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.censored_likelihood import censored_log_likelihood
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.offspring.score import sampled_children, sampled_log_scores
+from peerfront.problem import CapacityModel, History, OffspringModel
+from peerfront.randomness import named_generator, named_luck
+
+Array = NDArray[np.float64]
+
+
+# Capacity ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CapacityReport:
+    """How well a capacity model describes some referrals."""
+
+    log_likelihood: float | None
+    """Censored log-likelihood per informative row."""
+    rootogram: pd.DataFrame
+    """recruits, observed, expected: how many people brought 0, 1, 2, ... and how many the model expects."""
+    chi_square: float
+    degrees: int
+    p_value: float
+    """Of the rootogram (cells expecting fewer than 5 are joined): small means that the family does not fit."""
+    calibration: pd.DataFrame
+    """vouchers, people, predicted, observed, low, high: the chance that the l-th voucher is used, 95% intervals."""
+
+
+def capacity_report(model: CapacityModel, history: History, parameters: int = 1) -> CapacityReport:
+    """Compare predictions with what happened; `parameters` are taken off the degrees of freedom."""
+    rows = np.flatnonzero(history.vouchers > 0)
+    vouchers, recruits = history.vouchers[rows], history.recruits[rows]
+    most = int(vouchers.max(initial=1))
+    survival = model.survival(history.referrers[rows], most)  # [rows, most]
+    at_least = np.concatenate([np.ones((len(rows), 1)), survival, np.zeros((len(rows), 1))], axis=1)
+    levels = np.arange(most + 1)
+    chances = at_least[:, :-1] - at_least[:, 1:]  # of exactly 0 .. most, before censoring
+    chances = np.where(levels < vouchers[:, None], chances, 0.0)
+    chances[np.arange(len(rows)), vouchers] = at_least[np.arange(len(rows)), vouchers]
+    rootogram = pd.DataFrame(
+        {"recruits": levels, "observed": np.bincount(recruits, minlength=most + 1), "expected": chances.sum(axis=0)}
+    )
+    statistic, degrees = _chi_square(rootogram, parameters)
+    likelihood = None
+    if isinstance(model, LearnedCapacity):
+        likelihood = float(held_out_log_likelihoods(model, history).mean())
+    return CapacityReport(
+        likelihood,
+        rootogram,
+        statistic,
+        degrees,
+        float(chi2.sf(statistic, degrees)) if degrees > 0 else float("nan"),
+        _calibration(survival, vouchers, recruits),
+    )
+
+
+def held_out_log_likelihoods(model: LearnedCapacity, history: History) -> Array:
+    """Censored log-likelihood of each informative row."""
+    rows = np.flatnonzero(history.vouchers > 0)
+    zero = min(max(model.zero, 1e-12), 1 - 1e-12)
+    with torch.no_grad():
+        values = censored_log_likelihood(
+            model.family,
+            torch.as_tensor(history.vouchers[rows], dtype=torch.float64),
+            torch.as_tensor(history.recruits[rows], dtype=torch.float64),
+            torch.as_tensor(model.means(history.referrers[rows])),
+            torch.as_tensor(np.log(min(model.size, 1e8)), dtype=torch.float64),
+            torch.as_tensor(np.log(zero / (1 - zero)), dtype=torch.float64),
+        )
+    return values.numpy()
+
+
+def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:
+    observed, expected = rootogram["observed"].to_numpy(float), rootogram["expected"].to_numpy(float)
+    cells: list[list[float]] = []
+    for seen, wanted in zip(observed, expected, strict=True):
+        if cells and (cells[-1][1] < 5 or wanted < 5):
+            cells[-1][0] += seen
+            cells[-1][1] += wanted
+        else:
+            cells.append([seen, wanted])
+    statistic = sum((seen - wanted) ** 2 / wanted for seen, wanted in cells if wanted > 0)
+    return float(statistic), len(cells) - 1 - parameters
+
+
+def _calibration(survival: Array, vouchers: NDArray[np.int64], recruits: NDArray[np.int64]) -> pd.DataFrame:
+    """Wilson intervals; the l-th voucher is observed only for people who got at least l."""
+    rows = []
+    for level in range(1, survival.shape[1] + 1):
+        given = vouchers >= level
+        people = int(given.sum())
+        if not people:
+            continue
+        used = float((recruits[given] >= level).mean())
+        z = 1.96
+        middle = (used + z * z / (2 * people)) / (1 + z * z / people)
+        reach = z * np.sqrt(used * (1 - used) / people + z * z / (4 * people**2)) / (1 + z * z / people)
+        rows.append(
+            {
+                "voucher": level,
+                "people": people,
+                "predicted": float(survival[given, level - 1].mean()),
+                "observed": used,
+                "low": max(middle - reach, 0.0),
+                "high": min(middle + reach, 1.0),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def rate_errors(estimated: Array, true: Array) -> dict[str, float]:
+    """Errors of mean capacities where the truth is known, overall and among the tenth with the largest true rates."""
+    error, top = estimated - true, true >= np.quantile(true, 0.9)
+    return {
+        "mae": float(np.abs(error).mean()),
+        "rmse": float(np.sqrt((error**2).mean())),
+        "correlation": float(np.corrcoef(estimated, true)[0, 1]),
+        "top_decile_bias": float(error[top].mean()),
+    }
+
+
+# Offspring ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OffspringReport:
+    """How much a generator's recruits are like the recruits that came."""
+
+    fields: pd.DataFrame
+    """field, match_data, match_model, match_error, log_score."""
+    log_score: float
+    """Sum over fields of the held-out log score, mean over pairs."""
+    match_error: float
+    association_error: float
+    """Mean absolute error of Cramer's V between two fields of a recruit, over all pairs of fields."""
+    detection: float
+    detection_error: float
+    """Share of pairs that a classifier tells apart from generated ones; .5 means it cannot. With its standard error."""
+
+
+def offspring_report(model: OffspringModel, judged: Pairs, *, samples: int = 100, seed: int = 0) -> OffspringReport:
+    """Judge by samples alone, on pairs the generator has not seen."""
+    scores = sampled_log_scores(model, judged, samples=samples, seed=seed)
+    children = sampled_children(model, judged.parents, samples, seed)
+    known = (judged.children >= 0) & (judged.parents >= 0)
+    same = np.where(known, judged.children == judged.parents, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    alike = (children == judged.parents[:, None, :]).mean(axis=1)
+    modelled = np.where(known, alike, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    table = pd.DataFrame(
+        {
+            "field": judged.schema.names,
+            "match_data": same,
+            "match_model": modelled,
+            "match_error": np.abs(modelled - same),
+            "log_score": scores.mean(axis=0),
+        }
+    )
+    error = np.abs(
+        _associations(judged.children, judged.schema.sizes) - _associations(children[:, 0], judged.schema.sizes)
+    )
+    detected, spread = _detection(judged, children[:, 0], seed)
+    return OffspringReport(
+        table,
+        float(scores.sum(axis=1).mean()),
+        float(table["match_error"].mean()),
+        float(error.mean()) if len(error) else 0.0,
+        detected,
+        spread,
+    )
+
+
+def _associations(codes: Codes, sizes: NDArray[np.int64]) -> Array:
+    """Cramer's V (bias-corrected) of every pair of fields."""
+    found = []
+    for a in range(codes.shape[1]):
+        for b in range(a + 1, codes.shape[1]):
+            both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
+            counts = np.zeros((sizes[a], sizes[b]))
+            np.add.at(counts, (codes[both, a], codes[both, b]), 1.0)
+            counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+            n, (rows, columns) = counts.sum(), counts.shape
+            if n < 2 or min(rows, columns) < 2:
+                found.append(0.0)
+                continue
+            expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / n
+            phi = max(0.0, ((counts - expected) ** 2 / expected).sum() / n - (rows - 1) * (columns - 1) / (n - 1))
+            rows, columns = rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)
+            found.append(float(np.sqrt(phi / max(min(rows, columns) - 1, 1e-9))))
+    return np.array(found)
+
+
+def _detection(judged: Pairs, generated: Codes, seed: int) -> tuple[float, float]:
+    """A logistic classifier (child, and which fields match the parent): trained on one half, tested on the other."""
+    schema = judged.schema
+
+    def features(children: Codes) -> Array:
+        return np.concatenate([schema.one_hot(children), (children == judged.parents).astype(float)], axis=1)
+
+    inputs = torch.as_tensor(np.concatenate([features(judged.children), features(generated)]), dtype=torch.float64)
+    truth = torch.cat([torch.ones(len(judged)), torch.zeros(len(judged))]).double()
+    order = torch.as_tensor(named_generator("detection", seed).permutation(len(truth)))
+    half = len(order) // 2
+    if half < 2:
+        return 0.5, float("nan")
+    weights = torch.zeros(inputs.shape[1] + 1, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([weights], max_iter=100, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimiser.zero_grad()
+        logits = inputs[order[:half]] @ weights[1:] + weights[0]
+        value = torch.nn.functional.binary_cross_entropy_with_logits(logits, truth[order[:half]])
+        value = value + 1.0 * (weights[1:] ** 2).sum() / half
+        value.backward()
+        return value
+
+    optimiser.step(loss)
+    with torch.no_grad():
+        guessed = (inputs[order[half:]] @ weights[1:] + weights[0] > 0).double()
+        right = float((guessed == truth[order[half:]]).double().mean())
+    return right, float(np.sqrt(right * (1 - right) / (len(order) - half)))
+
+
+def field_distances(model: OffspringModel, truth: OffspringModel, parents: Codes, samples: int = 200) -> Array:
+    """Total variation between the two generators' recruits, per field, averaged over parents' categories.
+
+    Recruits are pooled over the parents that share a category of the field, so that sampling noise stays small.
+    """
+    repeated = np.repeat(parents, samples, axis=0)
+    one = model.sample(repeated, named_luck(("distance", 0), len(repeated)))
+    other = truth.sample(repeated, named_luck(("distance", 1), len(repeated)))
+    distances = np.zeros(parents.shape[1])
+    for f in range(parents.shape[1]):
+        size = int(max(one[:, f].max(), other[:, f].max())) + 1
+        for category in np.unique(repeated[:, f]):
+            rows = repeated[:, f] == category
+            a, b = (np.bincount(codes[rows, f], minlength=size) / rows.sum() for codes in (one, other))
+            distances[f] += rows.mean() * 0.5 * np.abs(a - b).sum()
+    return distances

@@ -1,0 +1,1 @@
+"""Conditional generators of recruits: the paper's diffusion, and plainer rivals."""

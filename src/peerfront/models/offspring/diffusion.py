@@ -1,0 +1,197 @@
+"""The paper's generator: a conditional denoising diffusion over one-hot rows (Section 3.1, appendix C.2).
+
+A network predicts the noise in a noised child from the child, the recruiter and the step. Samples are continuous and
+become categories by the largest entry of each field. Schedule (`schedule.py`), loss and the two samplers are separate;
+the tests hold them equal to the reference library's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from torch import Tensor, nn
+
+from peerfront.covariates import Codes, Schema
+from peerfront.errors import SettingError
+from peerfront.models.offspring.networks import one_hot, perceptron, train
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.offspring.schedule import Schedule, noise_schedule, time_embedding
+from peerfront.randomness import Luck, named_generator, named_key
+
+Clip = tuple[float, float] | None
+_TIME_WIDTH = 16
+_CHUNK = 4096  # children sampled at once: keeps the layers' activations in cache
+
+
+@dataclass(frozen=True)
+class DiffusionSettings:
+    """The defaults repair the paper's; `paper()` is the paper's."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    steps: int = 100
+    schedule: str = "cosine"
+    """linear is the paper's, which is not noise at the end."""
+    signs: bool = True
+    """Rows of -1 and 1 instead of 0 and 1: noise then has the scale of the data."""
+    clip: bool = True
+    """Hold the predicted child within the values a row can have, step by step; the paper does not say it does."""
+    epochs: int = 60
+    batch: int = 128
+    learning_rate: float = 1e-3
+    decay: bool = True
+    """Let the learning rate fall to zero along a cosine; the paper keeps it."""
+    fast_steps: int | None = 25
+    """Steps of the fast (DDIM) sampler; None for the full sampler."""
+    seed: int = 0
+
+    @classmethod
+    def paper(cls) -> "DiffusionSettings":
+        """Three layers of 512, a linear schedule, 200 epochs, the full sampler."""
+        return cls(
+            (512, 512, 512), schedule="linear", signs=False, clip=False, epochs=200, decay=False, fast_steps=None
+        )
+
+    def __post_init__(self) -> None:
+        if self.fast_steps is not None and not 1 <= self.fast_steps <= self.steps:
+            raise SettingError(f"The fast sampler takes 1 to {self.steps} steps; found {self.fast_steps}.")
+
+
+@dataclass(frozen=True, eq=False)
+class DiffusionOffspring:
+    schema: Schema
+    network: nn.Module
+    schedule: Schedule
+    clip: Clip
+    fast_steps: int | None
+    name: str = "diffusion"
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        parts = [
+            self._sample(parents[first : first + _CHUNK], Luck(luck.keys[first : first + _CHUNK]))
+            for first in range(0, len(parents), _CHUNK)
+        ]
+        return np.concatenate([np.zeros((0, parents.shape[1]), dtype=np.int16), *parts])
+
+    def _sample(self, parents: Codes, luck: Luck) -> Codes:
+        rows = one_hot(self.schema, parents)
+        columns = self.schema.columns
+        noised = _normals(luck, "offspring start", columns)
+        with torch.inference_mode():
+            if self.fast_steps is None:
+                for t in range(len(self.schedule) - 1, -1, -1):
+                    noise = _normals(luck, f"offspring step {t}", columns) if t else torch.zeros_like(noised)
+                    noised = ddpm_step(self.schedule, t, noised, self._noise(noised, rows, t), noise, self.clip)
+            else:
+                times = spaced_steps(len(self.schedule), self.fast_steps)
+                for t, following in zip(times, [*times[1:], -1], strict=True):
+                    noise = _normals(luck, f"offspring step {t}", columns)
+                    noised = ddim_step(
+                        self.schedule, t, following, noised, self._noise(noised, rows, t), noise, self.clip
+                    )
+        values = noised.numpy()
+        blocks = [values[:, a : a + n] for a, n in zip(self.schema.offsets, self.schema.sizes, strict=True)]
+        return np.stack([block.argmax(axis=1) for block in blocks], axis=1).astype(np.int16)
+
+    def _noise(self, noised: Tensor, rows: Tensor, step: int) -> Tensor:
+        time = torch.as_tensor(time_embedding(np.array([step]), _TIME_WIDTH)).expand(len(rows), -1)
+        predicted: Tensor = self.network(torch.cat([rows, noised, time], dim=1))
+        return predicted
+
+
+def spaced_steps(steps: int, fast_steps: int) -> list[int]:
+    """`fast_steps` of the schedule's steps, evenly spaced, from the noisiest down to step 0."""
+    times = np.unique(np.linspace(0, steps - 1, fast_steps).round().astype(int))
+    return [int(t) for t in times[::-1]]
+
+
+def add_noise(schedule: Schedule, clean: Tensor, noise: Tensor, steps: NDArray[np.int64]) -> Tensor:
+    """The child after t + 1 steps of noise, in one go."""
+    kept = torch.as_tensor(schedule.kept[steps], dtype=clean.dtype)[:, None]
+    return kept.sqrt() * clean + (1.0 - kept).sqrt() * noise
+
+
+def clean_child(schedule: Schedule, step: int, noised: Tensor, predicted: Tensor, clip: Clip) -> Tensor:
+    """The child the predicted noise points to, held within the values a row can have (if asked)."""
+    kept = float(schedule.kept[step])
+    clean = (noised - (1.0 - kept) ** 0.5 * predicted) / kept**0.5
+    return clean if clip is None else clean.clamp(*clip)
+
+
+def ddpm_step(
+    schedule: Schedule, step: int, noised: Tensor, predicted: Tensor, noise: Tensor, clip: Clip = None
+) -> Tensor:
+    """One step back (Ho et al. 2020, algorithm 2, with the posterior variance)."""
+    kept = float(schedule.kept[step])
+    before = float(schedule.kept[step - 1]) if step else 1.0
+    beta, alpha = float(schedule.betas[step]), float(schedule.alphas[step])
+    clean = clean_child(schedule, step, noised, predicted, clip)
+    mean = before**0.5 * beta / (1.0 - kept) * clean + alpha**0.5 * (1.0 - before) / (1.0 - kept) * noised
+    variance = beta * (1.0 - before) / (1.0 - kept)
+    return mean + variance**0.5 * noise
+
+
+def ddim_step(
+    schedule: Schedule,
+    step: int,
+    following: int,
+    noised: Tensor,
+    predicted: Tensor,
+    noise: Tensor | None = None,
+    clip: Clip = None,
+) -> Tensor:
+    """From one step to any earlier one (Song et al. 2021); `following` = -1 is the clean child.
+
+    Without noise the path is deterministic; with it, it is as random as the full sampler's (eta = 1).
+    """
+    kept = float(schedule.kept[step])
+    then = float(schedule.kept[following]) if following >= 0 else 1.0
+    clean = clean_child(schedule, step, noised, predicted, clip)
+    if clip is not None:
+        predicted = (noised - kept**0.5 * clean) / (1.0 - kept) ** 0.5  # the noise that agrees with the clipped child
+    if noise is None:
+        return then**0.5 * clean + (1.0 - then) ** 0.5 * predicted
+    variance = (1.0 - then) / (1.0 - kept) * (1.0 - kept / then)
+    return then**0.5 * clean + max(1.0 - then - variance, 0.0) ** 0.5 * predicted + variance**0.5 * noise
+
+
+def _normals(luck: Luck, purpose: str, columns: int) -> Tensor:
+    return torch.as_tensor(ndtri(luck.uniforms(purpose, columns)), dtype=torch.float32)
+
+
+def fit_diffusion(
+    pairs: Pairs, settings: DiffusionSettings | None = None, progress: Callable[[int, int], None] | None = None
+) -> DiffusionOffspring:
+    chosen = settings or DiffusionSettings()
+    schema = pairs.schema
+    schedule = noise_schedule(chosen.schedule, chosen.steps)
+    network = perceptron(2 * schema.columns + _TIME_WIDTH, chosen.hidden, schema.columns, chosen.seed)
+    parents, children = one_hot(schema, pairs.parents), one_hot(schema, pairs.children)
+    if chosen.signs:
+        children = 2.0 * children - 1.0
+    times = torch.as_tensor(time_embedding(np.arange(chosen.steps), _TIME_WIDTH))
+    rng = named_generator("diffusion", chosen.seed)
+    generator = torch.Generator().manual_seed(named_key("diffusion noise", chosen.seed) % 2**63)
+
+    def loss(part: Tensor) -> Tensor:
+        steps = rng.integers(0, chosen.steps, len(part))
+        noise = torch.randn((len(part), schema.columns), generator=generator)
+        noised = add_noise(schedule, children[part], noise, steps)
+        predicted = network(torch.cat([parents[part], noised, times[steps]], dim=1))
+        return nn.functional.mse_loss(predicted, noise)
+
+    train(
+        network,
+        loss,
+        len(pairs),
+        epochs=chosen.epochs,
+        batch=chosen.batch,
+        learning_rate=chosen.learning_rate,
+        rng=rng,
+        decay=chosen.decay,
+        progress=progress,
+    )
+    clip = (-1.0 if chosen.signs else 0.0, 1.0) if chosen.clip else None
+    return DiffusionOffspring(schema, network, schedule, clip, chosen.fast_steps)

@@ -1,0 +1,72 @@
+"""The plainest generator: for each field a table, recruiter's category -> recruit's category.
+
+Rows with few pairs are pulled towards the recruits' marginal, as strongly as leave-one-out likelihood asks for, field
+by field. A category never seen as a recruiter's (or unknown) gives the marginal itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.covariates import Codes, Schema
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.randomness import Luck
+
+Array = NDArray[np.float64]
+PULLS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # pairs the marginal is worth
+
+
+@dataclass(frozen=True, eq=False)
+class InheritanceTable:
+    """Transition tables, one per field; the last row of each is for unknown recruiters."""
+
+    schema: Schema
+    tables: tuple[Array, ...]  # per field [categories + 1, categories]
+    name: str = "inheritance"
+
+    def probabilities(self, parents: Codes) -> list[Array]:
+        """Per field the chances of each category, [children, categories]."""
+        return [table[parents[:, f]] for f, table in enumerate(self.tables)]
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        return draw_fields(self.probabilities(parents), luck)
+
+
+def draw_fields(probabilities: list[Array], luck: Luck) -> Codes:
+    """A category of each field, independently, by inversion of the child's own uniforms."""
+    uniforms = luck.uniforms("offspring", len(probabilities))
+    columns = [
+        np.minimum((uniforms[:, f, None] > np.cumsum(chances, axis=1)).sum(axis=1), chances.shape[1] - 1)
+        for f, chances in enumerate(probabilities)
+    ]
+    return np.stack(columns, axis=1).astype(np.int16)
+
+
+def fit_inheritance(pairs: Pairs) -> InheritanceTable:
+    return InheritanceTable(
+        pairs.schema,
+        tuple(
+            _field_table(pairs.parents[:, f], pairs.children[:, f], int(size))
+            for f, size in enumerate(pairs.schema.sizes)
+        ),
+    )
+
+
+def _field_table(parents: NDArray[np.int16], children: NDArray[np.int16], size: int) -> Array:
+    known = children >= 0
+    counts = np.zeros((size + 1, size))
+    np.add.at(counts, (parents[known], children[known]), 1.0)  # an unknown recruiter, -1, is the last row
+    marginal = counts.sum(axis=0) + 0.5
+    marginal /= marginal.sum()
+    best = max(PULLS, key=lambda pull: _leave_one_out(counts, marginal, pull))
+    table: Array = (counts + best * marginal) / (counts.sum(axis=1, keepdims=True) + best)
+    table[-1] = marginal
+    return table
+
+
+def _leave_one_out(counts: Array, marginal: Array, pull: float) -> float:
+    """Log-likelihood of each pair given all the others."""
+    others = np.maximum(counts.sum(axis=1, keepdims=True) - 1.0, 0.0)  # of empty rows nothing is asked
+    chances = (counts - 1.0 + pull * marginal) / (others + pull)
+    return float((counts * np.log(np.where(counts > 0, np.maximum(chances, 1e-300), 1.0))).sum())

@@ -1,0 +1,139 @@
+"""Masked diffusion: a discrete diffusion made for categories (Austin et al. 2021, absorbing states).
+
+Noise hides fields; the network fills hidden fields from the recruiter and the fields that are already known. Training
+hides a random share of a child's fields and weighs the loss by one over that share, which bounds the likelihood.
+Sampling starts with everything hidden and reveals fields in a random order, a few at a time; unlike the per-field
+softmax the recruit's fields can then depend on each other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from peerfront.covariates import Codes, Schema
+from peerfront.models.offspring.inheritance import InheritanceTable, fit_inheritance
+from peerfront.models.offspring.networks import field_losses, one_hot, perceptron, train
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.randomness import Luck, named_generator
+
+
+@dataclass(frozen=True)
+class MaskedSettings:
+    hidden: tuple[int, ...] = (128,)
+    epochs: int = 200
+    batch: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+    held_out: float = 0.1
+    """Share of the pairs on which training is stopped."""
+    patience: int = 20
+    steps: int = 8
+    """Reveals per child; as many as fields is exact, fewer is faster."""
+    seed: int = 0
+
+
+class FillingNetwork(nn.Module):
+    """Logits of every category: those of the inheritance tables, plus what a perceptron makes of all that is known.
+
+    The tables are fixed and the perceptron starts at zero, so training can only leave the plain tables for something
+    that held-out recruiters confirm.
+    """
+
+    def __init__(self, tables: InheritanceTable, hidden: tuple[int, ...], seed: int) -> None:
+        super().__init__()
+        schema = tables.schema
+        self.unknown: Tensor
+        self.known: Tensor
+        unknown = np.concatenate([np.log(table[-1]) for table in tables.tables])
+        known = np.zeros((schema.columns, schema.columns))
+        for start, size, table in zip(schema.offsets, schema.sizes, tables.tables, strict=True):
+            known[start : start + size, start : start + size] = np.log(table[:-1]) - np.log(table[-1])
+        self.register_buffer("unknown", torch.as_tensor(unknown, dtype=torch.float32))
+        self.register_buffer("known", torch.as_tensor(known, dtype=torch.float32))
+        self.deep = perceptron(2 * schema.columns + len(schema.fields), hidden, schema.columns, seed)
+        with torch.no_grad():
+            for parameter in self.deep[-1].parameters():
+                parameter.zero_()
+
+    def forward(self, parents: Tensor, child: Tensor, hidden_fields: Tensor) -> Tensor:
+        seen = torch.cat([parents, child, hidden_fields.float()], dim=1)
+        logits: Tensor = self.unknown + parents @ self.known + self.deep(seen)
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedDiffusion:
+    schema: Schema
+    network: nn.Module
+    steps: int
+    name: str = "masked"
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        schema, fields = self.schema, len(self.schema.fields)
+        children = np.full(parents.shape, -1, dtype=np.int16)
+        if not len(parents):
+            return children
+        uniforms = luck.uniforms("offspring", 2 * fields)
+        # Each child has its own order of revealing, and its own uniform for each field.
+        turn = np.argsort(np.argsort(uniforms[:, :fields], axis=1), axis=1) * self.steps // fields
+        rows = one_hot(schema, parents)
+        for step in range(min(self.steps, fields)):
+            revealed = turn == step
+            with torch.inference_mode():
+                logits = self.network(rows, one_hot(schema, children), torch.as_tensor(children < 0)).double()
+            for f, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
+                now = np.flatnonzero(revealed[:, f])
+                chances = torch.softmax(logits[now, start : start + size], dim=1).numpy()
+                children[now, f] = _inverted(chances, uniforms[now, fields + f])
+        return children
+
+
+def _inverted(chances: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    codes: NDArray[np.int64] = (uniforms[:, None] > np.cumsum(chances, axis=1)).sum(axis=1)
+    return np.minimum(codes, chances.shape[1] - 1)
+
+
+def fit_masked(
+    pairs: Pairs, settings: MaskedSettings | None = None, progress: Callable[[int, int], None] | None = None
+) -> MaskedDiffusion:
+    chosen = settings or MaskedSettings()
+    schema, fields = pairs.schema, len(pairs.schema.fields)
+    training, held_out = pairs.split(chosen.held_out, chosen.seed)
+    network = FillingNetwork(fit_inheritance(training), chosen.hidden, chosen.seed)
+    rng = named_generator("masked", chosen.seed)
+
+    def loss_of(data: Pairs, part: NDArray[np.int64], masks: NDArray[np.bool_]) -> Tensor:
+        children = data.children[part]
+        visible = np.where(masks, np.int16(-1), children)
+        hidden = torch.as_tensor(masks)
+        logits = network(one_hot(schema, data.parents[part]), one_hot(schema, visible), hidden)
+        losses = field_losses(schema, logits, torch.as_tensor(children, dtype=torch.int64), hidden)
+        return (losses * fields / hidden.sum(dim=1).clamp(min=1)).mean()
+
+    def masks(count: int, source: np.random.Generator) -> NDArray[np.bool_]:
+        """Hide k fields at random, k uniform on 1 .. fields."""
+        hide = source.integers(1, fields + 1, count)
+        ranks = np.argsort(np.argsort(source.random((count, fields)), axis=1), axis=1)
+        mask: NDArray[np.bool_] = ranks < hide[:, None]
+        return mask
+
+    everybody = np.tile(np.arange(len(held_out)), 4)
+    fixed = masks(len(everybody), named_generator("masked", chosen.seed, "held out"))
+    train(
+        network,
+        lambda part: loss_of(training, part.numpy(), masks(len(part), rng)),
+        len(training),
+        epochs=chosen.epochs,
+        batch=chosen.batch,
+        learning_rate=chosen.learning_rate,
+        weight_decay=chosen.weight_decay,
+        rng=rng,
+        held_out_loss=lambda: float(loss_of(held_out, everybody, fixed)),
+        patience=chosen.patience,
+        progress=progress,
+    )
+    return MaskedDiffusion(schema, network, chosen.steps)
