@@ -50,7 +50,8 @@ def main() -> None:
     print(f"{'generator':22} {'fit, s':>8} {'sample, s':>10} {'children/s':>12} {'ratio':>8} {'match error':>12}")
     for name, fit_seconds, seconds, error in rows:
         print(
-            f"{name:22} {fit_seconds:8.2f} {seconds:10.3f} {len(parents) / seconds:12,.0f} {reference / seconds:8.1f} {error:12.4f}"
+            f"{name:22} {fit_seconds:8.2f} {seconds:10.3f} {len(parents) / seconds:12,.0f} "
+            f"{reference / seconds:8.1f} {error:12.4f}"
         )
     print("capacity:")
     for name, settings in (("paper", CapacitySettings.paper()), ("default", CapacitySettings())):

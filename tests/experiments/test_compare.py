@@ -372,3 +372,32 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, workers) -> None:
     )
     compare(uninterrupted, tmp_path / "whole", workers=Workers(2))
     assert contents(folder) == contents(tmp_path / "whole")
+
+
+def test_policies_can_plan_with_learned_models() -> None:
+    asked = dataclasses.replace(
+        SMALL, worlds=("bridge",), policies=("population_dp", "threshold:cutoff=0.5,at_least=4"), episodes=300
+    )
+    oracle = compare(asked).episodes
+    learned = compare(dataclasses.replace(asked, models="learned"))
+    means = [table.groupby("policy")["recruits"].mean() for table in (oracle, learned.episodes)]
+    assert not np.allclose(*means, rtol=0, atol=1e-9)  # other models, other decisions
+    assert np.allclose(*means, rtol=0.15)  # learned well
+    assert "fitted to a simulated history (learned)" in markdown_report(learned)
+    with pytest.raises(UnknownName, match="Did you mean 'learned'"):
+        dataclasses.replace(SMALL, models="learnt")
+
+
+def test_the_planning_world_is_fitted_only_as_far_as_needed() -> None:
+    from peerfront.experiments.planning_world import planning_world
+    from peerfront.randomness import named_luck
+    from peerfront.simulation import make_world
+
+    world = make_world("bridge")
+    assert planning_world(world, "oracle", 0) is world
+    planned = planning_world(world, "learned", 0)
+    assert "model" not in vars(planned.offspring)
+    seeds = planned.seeds(named_luck(("planned",), 3), 5)
+    assert np.array_equal(seeds.covariates, world.seeds(named_luck(("planned",), 3), 5).covariates)
+    planned.refer(seeds, np.full(15, 3))
+    assert "model" in vars(planned.offspring)

@@ -134,17 +134,23 @@ def fit_capacity(
     tell = progress or (lambda _: None)
     first_family = "poisson" if chosen.family == "auto" else chosen.family
     tried = [_fit(data, shape, first_family, chosen, tell) for shape in chosen.shapes]
-    best = max(tried, key=lambda fit: fit.candidate.score) if len(tried) > 1 else tried[0]
+    best = _simplest_good(tried) if chosen.folds > 1 else tried[0]
     if chosen.family == "auto":
+        # The penalty that was best for the Poisson serves the other families too.
+        settled = replace(chosen, penalties=(best.penalty,)) if best.penalty is not None else chosen
         tried += [
-            _fit(data, best.candidate.shape, family, chosen, tell) for family in FAMILIES if family != first_family
+            _fit(data, best.candidate.shape, family, settled, tell) for family in FAMILIES if family != first_family
         ]
         same_shape = [fit for fit in tried if fit.candidate.shape == best.candidate.shape]
-        best, reason = _simplest_good_family(same_shape)
+        by_family = [next(f for f in same_shape if f.candidate.family == family) for family in FAMILIES]
+        best = _simplest_good(by_family) if chosen.folds > 1 else by_family[0]
+        reason = _why(best, by_family)
     else:
         reason = f"{DESCRIPTIONS[chosen.family]}, as asked."
     if len(chosen.shapes) > 1:
-        reason += f" Rates: {best.candidate.shape.label}, the best held-out likelihood of {len(chosen.shapes)} shapes."
+        reason += (
+            f" Rates: {best.candidate.shape.label}, the simplest of {len(chosen.shapes)} shapes that predicts well."
+        )
     return LearnedCapacity(
         schema=history.schema,
         family=best.candidate.family,
@@ -172,32 +178,38 @@ class _Fit:
     rates: RateEnsemble
     size: float
     zero: float
+    penalty: float | None = None  # of a linear shape
 
 
-def _simplest_good_family(fits: Sequence[_Fit]) -> tuple[_Fit, str]:
-    """The simplest family whose held-out likelihood is within one standard error (paired) of the best."""
+_MATERIAL = 2.0  # units of log-likelihood that a more complex model must gain, however sure the gain is
+
+
+def _simplest_good(fits: Sequence[_Fit]) -> _Fit:
+    """Of fits from simple to complex: the first that is not clearly below the best (one standard error, or 2 units)."""
     best = max(fits, key=lambda fit: fit.candidate.score)
-    for family in FAMILIES:  # from simple to complex
-        fit = next(f for f in fits if f.candidate.family == family)
+    for fit in fits:
         shortfall = best.candidate.held_out - fit.candidate.held_out
-        error = shortfall.std(ddof=1) / np.sqrt(len(shortfall)) if len(shortfall) > 1 else 0.0
-        if fit is best:
-            break
-        if shortfall.mean() <= error:
-            return fit, (
-                f"{DESCRIPTIONS[family]}: no more than one standard error below the best "
-                f"({DESCRIPTIONS[best.candidate.family]}, by {shortfall.sum():.1f} +- {error * len(shortfall):.1f} "
-                "units of held-out log-likelihood), and simpler."
-            )
-    simple = next(f for f in fits if f.candidate.family == "poisson")
-    gain = best.candidate.held_out - simple.candidate.held_out
-    error = gain.std(ddof=1) * np.sqrt(len(gain)) if len(gain) > 1 else 0.0
-    if best is simple:
-        return best, "Poisson: no other family has a better held-out log-likelihood."
-    return best, (
-        f"{DESCRIPTIONS[best.candidate.family]}: {gain.sum():.1f} +- {error:.1f} units of held-out log-likelihood "
-        "above the Poisson."
+        if not shortfall.sum() > max(_MATERIAL, _total_error(shortfall)):
+            return fit
+    raise AssertionError("the best is not below itself")
+
+
+def _why(chosen: _Fit, fits: Sequence[_Fit]) -> str:
+    """The choice of a family in words."""
+    others = [fit for fit in fits if fit is not chosen]
+    rival = max(others, key=lambda fit: fit.candidate.score)
+    gain = chosen.candidate.held_out - rival.candidate.held_out
+    ahead = "above" if gain.sum() >= 0 else "below"
+    text = (
+        f"{DESCRIPTIONS[chosen.candidate.family]}: {abs(gain.sum()):.1f} +- {_total_error(gain):.1f} units of held-out "
+        f"log-likelihood {ahead} the best other family ({DESCRIPTIONS[rival.candidate.family]})"
     )
+    return text + (", and simpler." if ahead == "below" else ".")
+
+
+def _total_error(differences: Array) -> float:
+    """Standard error of the sum of paired differences."""
+    return float(differences.std(ddof=1) * np.sqrt(len(differences))) if len(differences) > 1 else 0.0
 
 
 class _Trainer:
@@ -305,7 +317,7 @@ def _train_network(trainer: _Trainer) -> _Fit:
 
 def _train_linear(trainer: _Trainer) -> _Fit:
     """Penalised maximum likelihood (L-BFGS to convergence); the penalty is chosen on the held-out folds."""
-    best: tuple[float, list[torch.Tensor]] | None = None
+    best: tuple[float, float, list[torch.Tensor]] | None = None
     sizes = torch.as_tensor([len(chosen) for chosen in trainer.training])
     for penalty in trainer.settings.penalties if trainer.members > 1 else trainer.settings.penalties[-1:]:
         optimiser = torch.optim.LBFGS(
@@ -324,10 +336,10 @@ def _train_linear(trainer: _Trainer) -> _Fit:
         optimiser.step(loss)
         score = float(trainer.held_out_scores().mean()) if trainer.members > 1 else 0.0
         if best is None or score > best[0]:
-            best = score, [parameter.detach().clone() for parameter in trainer.parameters]
+            best = score, penalty, [parameter.detach().clone() for parameter in trainer.parameters]
     assert best is not None, "there is at least one penalty"
-    trainer.restore(best[1])
-    return trainer.finish([0] * trainer.members)
+    trainer.restore(best[2])
+    return replace(trainer.finish([0] * trainer.members), penalty=best[1])
 
 
 def _rough_mean(data: _Rows, chosen: NDArray[np.int64]) -> float:

@@ -28,9 +28,12 @@ class _PoissonLogSurvival(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, means: Tensor, counts: Tensor) -> Tensor:
-        mu, k = _array(means), _array(counts)
-        logs = poisson_log_survival(k, mu)
-        slope = np.where(k > 0, np.exp(poisson_log_pmf(np.maximum(k - 1.0, 0.0), mu) - logs), 0.0)
+        mu, k = np.broadcast_arrays(_array(means), _array(counts))
+        logs, slope = np.zeros(k.shape), np.zeros(k.shape)
+        asked = k > 0  # the others survive surely, whatever the mean
+        mu, k = mu[asked], k[asked]
+        logs[asked] = poisson_log_survival(k, mu)
+        slope[asked] = np.exp(poisson_log_pmf(k - 1.0, mu) - logs[asked])
         ctx.save_for_backward(_tensor(slope, means))
         return _tensor(logs, means)
 
@@ -46,13 +49,15 @@ class _NegativeBinomialLogSurvival(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, means: Tensor, size: Tensor, counts: Tensor) -> Tensor:
         mu, r, k = np.broadcast_arrays(_array(means), _array(size), _array(counts))
-        logs = nb_log_survival(k, mu, r)
-        at_least = np.maximum(k, 1.0)
+        logs, slope, in_size = np.zeros(k.shape), np.zeros(k.shape), np.zeros(k.shape)
+        asked = k > 0  # the others survive surely, whatever the parameters
+        mu, r, k = mu[asked], r[asked], k[asked]
+        logs[asked] = nb_log_survival(k, mu, r)
         log_p, log_q = np.log(mu) - np.log(mu + r), np.log(r) - np.log(mu + r)
-        log_slope = (at_least - 1.0) * log_p + (r - 1.0) * log_q - betaln(at_least, r) + np.log(r) - 2 * np.log(mu + r)
-        slope = np.where(k > 0, np.exp(log_slope - logs), 0.0)
+        log_slope = (k - 1.0) * log_p + (r - 1.0) * log_q - betaln(k, r) + np.log(r) - 2 * np.log(mu + r)
+        slope[asked] = np.exp(log_slope - logs[asked])
         up, down = nb_log_survival(k, mu, r * np.exp(_STEP)), nb_log_survival(k, mu, r * np.exp(-_STEP))
-        in_size = (up - down) / (2 * _STEP) / r
+        in_size[asked] = (up - down) / (2 * _STEP) / r
         ctx.save_for_backward(_tensor(slope, means), _tensor(in_size, means))
         ctx.shapes = means.shape, size.shape
         return _tensor(logs, means)

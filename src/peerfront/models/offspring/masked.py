@@ -79,9 +79,10 @@ class MaskedDiffusion:
             return children
         uniforms = luck.uniforms("offspring", 2 * fields)
         # Each child has its own order of revealing, and its own uniform for each field.
-        turn = np.argsort(np.argsort(uniforms[:, :fields], axis=1), axis=1) * self.steps // fields
+        steps = min(self.steps, fields)
+        turn = np.argsort(np.argsort(uniforms[:, :fields], axis=1), axis=1) * steps // fields
         rows = one_hot(schema, parents)
-        for step in range(min(self.steps, fields)):
+        for step in range(steps):
             revealed = turn == step
             with torch.inference_mode():
                 logits = self.network(rows, one_hot(schema, children), torch.as_tensor(children < 0)).double()

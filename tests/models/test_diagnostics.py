@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from peerfront.models.diagnostics import capacity_report, field_distances, offspring_report, rate_errors
+from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.randomness import named_luck
+from peerfront.simulation import HistorySettings, make_world, simulate_history
+from peerfront.simulation.oracle import Inheritance, SoftplusPoisson
+
+
+def test_the_truth_passes_and_a_wrong_model_fails() -> None:
+    world = make_world("icpsr22140")
+    history = simulate_history(world, seed=3)
+    good = capacity_report(world.capacity, history, parameters=0)
+    assert good.p_value > 1e-3
+    assert good.log_likelihood is None
+    inside = (good.calibration["low"] <= good.calibration["predicted"]) & (
+        good.calibration["predicted"] <= good.calibration["high"]
+    )
+    assert inside.mean() >= 0.8
+    assert good.rootogram["observed"].sum() == pytest.approx(good.rootogram["expected"].sum())
+    wrong = SoftplusPoisson(world.schema, world.capacity.weights, 1.5 * world.capacity.scale)
+    bad = capacity_report(wrong, history, parameters=0)
+    assert bad.p_value < 1e-6
+    assert bad.chi_square > good.chi_square
+
+
+def test_rate_errors() -> None:
+    true = np.arange(1.0, 101.0)
+    found = rate_errors(np.where(true > 90, true - 5.0, true), true)
+    assert found["mae"] == pytest.approx(0.5)
+    assert found["rmse"] == pytest.approx(np.sqrt(2.5))
+    assert found["top_decile_bias"] == pytest.approx(-5.0)
+
+
+def test_a_generator_is_judged_by_its_samples() -> None:
+    world = make_world("icpsr22140")
+    pairs = Pairs.of(simulate_history(world, HistorySettings(triples=0, pairs=1500), seed=1))
+    truth = offspring_report(world.offspring, pairs, samples=60)
+    never = offspring_report(Inheritance(world.schema, np.zeros(17)), pairs, samples=60)
+    assert truth.match_error < 0.02 < 0.3 < never.match_error
+    assert truth.log_score > never.log_score
+    assert abs(truth.detection - 0.5) < 4 * truth.detection_error
+    assert never.detection > 0.9
+    assert list(truth.fields["field"]) == list(world.schema.names)
+    table = fit_inheritance(pairs)
+    people = world.population(named_luck(("d",), 100))
+    assert field_distances(table, world.offspring, people, 60).mean() < 0.06
+    assert field_distances(Inheritance(world.schema, np.zeros(17)), world.offspring, people, 60).mean() > 0.3

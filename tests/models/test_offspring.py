@@ -1,0 +1,139 @@
+"""One contract for every generator, what each can learn, and the choice among them."""
+
+import numpy as np
+import pytest
+
+from peerfront.covariates import Schema
+from peerfront.errors import SettingError, UnknownName
+from peerfront.models.diagnostics import field_distances, offspring_report
+from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_offspring
+from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
+from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.masked import MaskedSettings, fit_masked
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.offspring.score import sampled_log_scores
+from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
+from peerfront.problem import History
+from peerfront.randomness import Luck, named_generator, named_luck
+from peerfront.simulation import HistorySettings, make_world, simulate_history
+
+FITS = {
+    "inheritance": fit_inheritance,
+    "softmax": lambda pairs: fit_softmax(pairs, SoftmaxSettings(epochs=30)),
+    "softmax network": lambda pairs: fit_softmax(pairs, SoftmaxSettings(hidden=(16,), epochs=30)),
+    "masked": lambda pairs: fit_masked(pairs, MaskedSettings(hidden=(32,), epochs=20)),
+    "diffusion": lambda pairs: fit_diffusion(pairs, DiffusionSettings(hidden=(32,), epochs=4, fast_steps=5)),
+}
+
+
+def history_of(schema: Schema, parents: np.ndarray, children: np.ndarray) -> History:
+    nothing = np.zeros(0, dtype=np.int64)
+    return History(schema, parents[:0], nothing, nothing, parents.astype(np.int16), children.astype(np.int16))
+
+
+def pairs_of(world: str, count: int) -> Pairs:
+    return Pairs.of(simulate_history(make_world(world), HistorySettings(triples=0, pairs=count)))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_contract(name) -> None:
+    pairs = pairs_of("icpsr22140", 400)
+    model = FITS[name](pairs)
+    luck = named_luck(("contract",), 60)
+    children = model.sample(pairs.parents[:60], luck)
+    pairs.schema.check(children)
+    assert (children >= 0).all()
+    assert children.dtype == np.int16
+    backwards = model.sample(pairs.parents[:60][::-1], Luck(luck.keys[::-1].copy()))[::-1]
+    assert np.array_equal(children, backwards)  # a child's luck is its own, whatever its company
+    assert model.sample(pairs.parents[:0], Luck(luck.keys[:0])).shape == (0, 17)
+    again = FITS[name](pairs).sample(pairs.parents[:60], luck)
+    assert np.array_equal(children, again)  # fits are reproducible
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_missing_unseen_and_single(name) -> None:
+    schema = Schema.of_sizes({"a": 3, "b": 4})
+    unknown = np.array([[-1, -1], [2, 3], [0, -1]], dtype=np.int16)
+    luck = named_luck(("odd",), 3)
+    holes = history_of(
+        schema, np.array([[0, -1], [1, 1], [-1, 2], [0, 0]]), np.array([[-1, 0], [1, -1], [2, 2], [0, 0]])
+    )
+    for history in (history_of(schema, np.array([[0, 1]]), np.array([[0, 2]])), holes):
+        model = FITS[name](Pairs.of(history))
+        children = model.sample(unknown, luck)
+        schema.check(children)
+        assert (children >= 0).all()
+
+
+def test_no_pairs_is_an_error() -> None:
+    schema = Schema.of_sizes({"a": 2})
+    with pytest.raises(SettingError, match="no recruiter-recruit pair"):
+        Pairs.of(history_of(schema, np.zeros((0, 1)), np.zeros((0, 1))))
+
+
+def test_the_table_is_the_frequencies_shrunk_to_the_marginal() -> None:
+    schema = Schema.of_sizes({"a": 3})
+    parents = np.array([[0]] * 500 + [[1]] * 1)
+    children = np.array([[0]] * 400 + [[1]] * 100 + [[2]])
+    table = fit_inheritance(Pairs.of(history_of(schema, parents, children))).tables[0]
+    assert table.sum(axis=1) == pytest.approx(1.0)
+    assert table[0] == pytest.approx([0.8, 0.2, 0.0], abs=0.02)  # many pairs: their own frequencies
+    assert table[1, 2] < 0.9  # one pair: pulled towards the marginal
+    assert table[2] == pytest.approx(table[-1])  # never seen: the marginal
+
+
+@pytest.mark.parametrize("name", ["inheritance", "softmax", "masked"])
+def test_the_papers_kernel_is_learned(name) -> None:
+    world = make_world("icpsr22140")
+    model = GENERATORS[name](pairs_of("icpsr22140", 4096), 0)
+    parents = world.population(named_luck(("judged",), 200))
+    assert field_distances(model, world.offspring, parents, 50).mean() < 0.05
+
+
+def dependent_pairs(count: int) -> Pairs:
+    """Recruits whose second field repeats their first, whoever recruits them: no per-field model can know."""
+    rng = named_generator("dependent")
+    first = rng.integers(0, 3, count)
+    children = np.column_stack([first, np.where(rng.random(count) < 0.9, first, rng.integers(0, 3, count))])
+    schema = Schema.of_sizes({"a": 3, "b": 3})
+    return Pairs.of(history_of(schema, rng.integers(0, 3, (count, 2)), children))
+
+
+def test_masked_diffusion_sees_dependence_between_fields() -> None:
+    pairs = dependent_pairs(1500)
+    reports = {
+        name: offspring_report(fit(pairs), pairs, samples=30)
+        for name, fit in (
+            ("inheritance", fit_inheritance),
+            ("masked", lambda p: fit_masked(p, MaskedSettings(steps=2))),
+        )
+    }
+    assert reports["masked"].association_error < 0.15 < 0.5 < reports["inheritance"].association_error
+    assert reports["masked"].detection <= 0.56
+    assert sampled_log_scores(fit_inheritance(pairs), pairs).shape == (1500, 2)
+
+
+def test_holding_out_keeps_recruiters_together() -> None:
+    pairs = pairs_of("bridge", 300)
+    training, judged = pairs.split(0.3, 0)
+    kinds = [set(map(tuple, part.parents.tolist())) for part in (training, judged)]
+    assert not kinds[0] & kinds[1]
+    assert len(training) + len(judged) == 300
+    one_kind = Pairs(pairs.schema, pairs.parents[:1], pairs.children[:1])
+    assert one_kind.split(0.3, 0) == (one_kind, one_kind)
+
+
+def test_auto_takes_the_best_held_out_score_and_shows_the_rivals() -> None:
+    history = simulate_history(make_world("icpsr22140"), HistorySettings(triples=0, pairs=1500))
+    told: list[str] = []
+    chosen = fit_offspring(history, rivals=("inheritance", "softmax"), progress=told.append)
+    assert chosen.kind == chosen.rivals["generator"][0]
+    assert list(chosen.rivals["log_score"]) == sorted(chosen.rivals["log_score"], reverse=True)
+    assert chosen.rivals["below_best"][0] == 0.0
+    assert "held-out log score" in chosen.reason
+    assert told[-1].startswith("fitting")
+    assert fit_offspring(history, "inheritance").kind == "inheritance"
+    assert set(QUICK_RIVALS) <= GENERATORS.keys()
+    with pytest.raises(UnknownName, match="Did you mean 'masked'"):
+        fit_offspring(history, "maskd")
