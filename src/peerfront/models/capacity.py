@@ -45,7 +45,7 @@ class CapacitySettings:
     """Passes without improvement on the held-out fold after which a member has stopped."""
     batch: int = 128
     learning_rate: float = 1e-3
-    penalties: tuple[float, ...] = (3.0, 1.0, 0.3, 0.1, 0.03)
+    penalties: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.003)
     """Ridge penalties a linear shape chooses from, by held-out likelihood, in units of rows."""
     seed: int = 0
 
@@ -244,12 +244,19 @@ class _Trainer:
             self.zero_logit.clamp(-12, 6),
         )
 
-    def held_out_scores(self) -> Array:
-        """Mean held-out log-likelihood of each member, [members]."""
+    def held_out_rows(self) -> Array:
+        """Log-likelihood of each row under the member that does not see it, [rows]; NaN if there is none."""
+        if self.members == 1:
+            return np.full(len(self.data), np.nan)
         with torch.no_grad():
-            each = self.likelihood(self.everybody)
-        scores: Array = (torch.where(self.held_out, each, 0.0).sum(dim=1) / self.held_out.sum(dim=1)).numpy()
-        return scores
+            rows: Array = torch.where(self.held_out, self.likelihood(self.everybody), 0.0).sum(dim=0).numpy()
+        return rows
+
+    def by_member(self, rows: Array) -> Array:
+        """Mean held-out log-likelihood of each member, [members]."""
+        held_out = self.held_out.numpy()
+        means: Array = np.where(held_out, rows, 0.0).sum(axis=1) / held_out.sum(axis=1)
+        return means
 
     @property
     def parameters(self) -> list[torch.Tensor]:
@@ -260,12 +267,8 @@ class _Trainer:
             for parameter, value in zip(self.parameters, kept, strict=True):
                 parameter.copy_(value)
 
-    def finish(self, epochs: Sequence[int]) -> "_Fit":
-        """What was learned; held-out likelihoods row by row, each from the member that did not see the row."""
-        with torch.no_grad():
-            each = self.likelihood(self.everybody)
-        rows = len(self.data)
-        scores = torch.where(self.held_out, each, 0.0).sum(dim=0).numpy() if self.members > 1 else np.full(rows, np.nan)
+    def finish(self, epochs: Sequence[int], held_out: Array) -> "_Fit":
+        """What was learned, and the held-out likelihood of each row."""
         size = float(self.log_size.detach().clamp(-5, 8).exp().mean()) if is_dispersed(self.family) else float("inf")
         zero = float(torch.sigmoid(self.zero_logit.detach().clamp(-12, 6)).mean()) if is_inflated(self.family) else 0.0
         rates = RateEnsemble(
@@ -274,7 +277,7 @@ class _Trainer:
             tuple(bias.detach().numpy().copy() for bias in self.networks.biases),
             self.networks.log_scale.detach().numpy().copy(),
         )
-        return _Fit(Candidate(self.shape, self.family, scores, tuple(int(e) for e in epochs)), rates, size, zero)
+        return _Fit(Candidate(self.shape, self.family, held_out, tuple(int(e) for e in epochs)), rates, size, zero)
 
 
 def _fit(data: _Rows, shape: RateShape, family: str, settings: CapacitySettings, tell: Callable[[str], None]) -> _Fit:
@@ -297,6 +300,7 @@ def _train_network(trainer: _Trainer) -> _Fit:
     batches = max(1, smallest // settings.batch)
     best_score, best_epoch = np.full(members, -np.inf), np.zeros(members, dtype=int)
     kept = [parameter.detach().clone() for parameter in trainer.parameters]
+    best_rows = np.full(len(trainer.data), -np.inf)
     for epoch in range(1, settings.epochs + 1):
         order = np.stack([trainer.rng.permutation(chosen)[:smallest] for chosen in trainer.training])
         for part in torch.tensor_split(torch.as_tensor(order), batches, dim=1):
@@ -304,7 +308,10 @@ def _train_network(trainer: _Trainer) -> _Fit:
             loss = -trainer.likelihood(part).mean(dim=1).sum()
             loss.backward()
             optimiser.step()
-        score = trainer.held_out_scores() if members > 1 else np.full(1, float(epoch))
+        rows = trainer.held_out_rows()
+        if members == 1 or rows.mean() > best_rows.mean():
+            best_rows = rows
+        score = trainer.by_member(rows) if members > 1 else np.full(1, float(epoch))
         better = score > best_score + 1e-6
         best_score, best_epoch = np.where(better, score, best_score), np.where(better, epoch, best_epoch)
         for saved, current in zip(kept, trainer.parameters, strict=True):
@@ -312,12 +319,13 @@ def _train_network(trainer: _Trainer) -> _Fit:
         if (epoch - best_epoch >= settings.patience).all():
             break
     trainer.restore(kept)
-    return trainer.finish(best_epoch.tolist())
+    # Judged at one epoch for all: at every member's own best epoch the network would look better than it is.
+    return trainer.finish(best_epoch.tolist(), best_rows)
 
 
 def _train_linear(trainer: _Trainer) -> _Fit:
     """Penalised maximum likelihood (L-BFGS to convergence); the penalty is chosen on the held-out folds."""
-    best: tuple[float, float, list[torch.Tensor]] | None = None
+    best: tuple[Array, float, list[torch.Tensor]] | None = None
     sizes = torch.as_tensor([len(chosen) for chosen in trainer.training])
     for penalty in trainer.settings.penalties if trainer.members > 1 else trainer.settings.penalties[-1:]:
         optimiser = torch.optim.LBFGS(
@@ -334,12 +342,12 @@ def _train_linear(trainer: _Trainer) -> _Fit:
             return float(total.detach())
 
         optimiser.step(loss)
-        score = float(trainer.held_out_scores().mean()) if trainer.members > 1 else 0.0
-        if best is None or score > best[0]:
-            best = score, penalty, [parameter.detach().clone() for parameter in trainer.parameters]
+        rows = trainer.held_out_rows()
+        if best is None or rows.mean() > best[0].mean():
+            best = rows, penalty, [parameter.detach().clone() for parameter in trainer.parameters]
     assert best is not None, "there is at least one penalty"
     trainer.restore(best[2])
-    return replace(trainer.finish([0] * trainer.members), penalty=best[1])
+    return replace(trainer.finish([0] * trainer.members, best[0]), penalty=best[1])
 
 
 def _rough_mean(data: _Rows, chosen: NDArray[np.int64]) -> float:
