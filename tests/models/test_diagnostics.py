@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from peerfront.models.diagnostics import capacity_report, field_distances, offspring_report, rate_errors
+from peerfront.models.figures import capacity_figure, offspring_figure
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.randomness import named_luck
@@ -48,3 +49,15 @@ def test_a_generator_is_judged_by_its_samples() -> None:
     people = world.population(named_luck(("d",), 100))
     assert field_distances(table, world.offspring, people, 60).mean() < 0.06
     assert field_distances(Inheritance(world.schema, np.zeros(17)), world.offspring, people, 60).mean() > 0.3
+
+
+def test_the_pictures_show_the_numbers() -> None:
+    world = make_world("bridge")
+    history = simulate_history(world, HistorySettings(triples=300, pairs=200))
+    report = capacity_report(world.capacity, history, parameters=0)
+    left, right = capacity_figure(report).axes
+    assert len(left.patches) == len(report.rootogram)
+    assert right.lines[-1].get_ydata() == pytest.approx(report.calibration["predicted"].to_numpy())
+    judged = offspring_report(world.offspring, Pairs.of(history), samples=20)
+    (axis,) = offspring_figure({"truth": judged}).axes
+    assert axis.lines[0].get_ydata() == pytest.approx(judged.fields["match_model"].to_numpy())

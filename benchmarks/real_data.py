@@ -1,0 +1,62 @@
+"""Capacity families and generators on real referral data (the public sets described in docs/results.md).
+
+python benchmarks/real_data.py PATH_TO_DATA
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from peerfront.covariates import Field, Schema, categories_in
+from peerfront.models.capacity import LOG_LINEAR, CapacitySettings, fit_capacity
+from peerfront.models.diagnostics import capacity_report
+from peerfront.models.offspring.choice import fit_offspring
+from peerfront.problem import History
+
+STUDIES = {
+    "nyjazz": ["gender", "race", "airplay", "union", "age_band"],
+    "rdstools_toy": ["Sex", "Race"],
+}
+
+
+def study(folder: Path, fields: list[str]) -> History:
+    """People with the coupons they were given; people with more recruits than coupons are left out."""
+    people = pd.read_csv(folder / "participants.csv", dtype=str, keep_default_na=False)
+    schema = Schema(tuple(Field(name, categories_in([v for v in people[name] if v])) for name in fields))
+    codes = schema.encode(people[fields].to_dict("records"))
+    vouchers, recruits = (people[name].astype(int).to_numpy() for name in ("n_coupons_issued", "n_recruits"))
+    usable = recruits <= vouchers
+    row = {person: number for number, person in enumerate(people["id"])}
+    pairs = [(row[r], i) for i, r in enumerate(people["recruiter_id"]) if r in row]
+    parents, children = (codes[[pair[end] for pair in pairs]] for end in (0, 1))
+    left_out = f"{(~usable).sum()} with more recruits than coupons left out"
+    print(f"\n{folder.name}: {len(people)} people ({left_out}), {len(pairs)} pairs")
+    return History(schema, codes[usable], vouchers[usable], recruits[usable], parents, children)
+
+
+def main() -> None:
+    for name, fields in STUDIES.items():
+        history = study(Path(sys.argv[1]) / name, fields)
+        model = fit_capacity(history, CapacitySettings(shapes=(LOG_LINEAR,)))
+        base = model.candidates[0]
+        for candidate in model.candidates:
+            gain = candidate.held_out - base.held_out
+            error = gain.std(ddof=1) * np.sqrt(len(gain))
+            print(
+                f"  {candidate.label:45} held-out {candidate.held_out.sum():9.1f}  "
+                f"above Poisson {gain.sum():+6.1f} +- {error:.1f}"
+            )
+        print(f"  chosen: {model.reason}")
+        for family in ("poisson", model.family):
+            fitted = fit_capacity(history, CapacitySettings(family=family, shapes=(LOG_LINEAR,)))
+            report = capacity_report(fitted, history, parameters=2)
+            print(f"  {family}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
+        print(report.rootogram.round(1).to_string(index=False))
+        offspring = fit_offspring(history)
+        print(offspring.rivals.round(3).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
