@@ -53,5 +53,5 @@ def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recru
         )
     axis.set_xticks(places, first["field"], rotation=60, ha="right")
     axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure
