@@ -36,6 +36,21 @@ def study(folder: Path, fields: list[str]) -> History:
     return History(schema, codes[usable], vouchers[usable], recruits[usable], parents, children)
 
 
+def villages(folder: Path) -> History:
+    """The ties of the Korean villages as recruiter-recruit pairs; they say nothing about capacities."""
+    nodes, edges = (
+        pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False) for name in ("nodes", "edges")
+    )
+    fields = [name for name in nodes.columns if name not in ("id", "village", "time_of_adoption")]
+    schema = Schema(tuple(Field(name, categories_in([v for v in nodes[name] if v])) for name in fields))
+    codes = schema.encode(nodes[fields].to_dict("records"))
+    row = {person: number for number, person in enumerate(nodes["id"])}
+    parents, children = (codes[[row[person] for person in edges[end]]] for end in ("source", "target"))
+    print(f"\n{folder.name}: {len(nodes)} people, {len(edges)} ties, {len(fields)} fields")
+    nothing = np.zeros(0, dtype=np.int64)
+    return History(schema, codes[:0], nothing, nothing, parents, children)
+
+
 def main() -> None:
     for name, fields in STUDIES.items():
         history = study(Path(sys.argv[1]) / name, fields)
@@ -54,8 +69,10 @@ def main() -> None:
             report = capacity_report(fitted, history, parameters=2)
             print(f"  {family}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
         print(report.rootogram.round(1).to_string(index=False))
-        offspring = fit_offspring(history)
-        print(offspring.rivals.round(3).to_string(index=False))
+        print(fit_offspring(history).rivals.round(3).to_string(index=False))
+    history = villages(Path(sys.argv[1]) / "korean_family_planning")
+    judged = fit_offspring(history, rivals=("inheritance", "softmax", "masked", "diffusion"))
+    print(judged.rivals.round(3).to_string(index=False))
 
 
 if __name__ == "__main__":
