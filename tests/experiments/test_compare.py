@@ -353,7 +353,14 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, workers) -> None:
         "--workers", str(workers), "--world", "icpsr22140", "--policy", "random_split", "--policy", "population_dp",
         "--draws", "12", "--episodes", "200", "--discount", "0.9",
     ]  # fmt: skip
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    # A test run started in the background ignores Ctrl-C, and so would its children; give them the usual start.
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not (folder / "parts").is_dir() or len(list((folder / "parts").glob("*.npz"))) < 2:
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)
