@@ -26,7 +26,7 @@ from peerfront.randomness import Luck, named_generator
 Array = NDArray[np.float64]
 NETWORK = RateShape()
 LOG_LINEAR = RateShape((), "exp")
-LINEAR = RateShape((), "scaled softplus")
+LINEAR = RateShape((), "scaled softplus")  # also the formula of the simulated oracle: it flatters fits to it
 
 
 @dataclass(frozen=True)
