@@ -15,6 +15,7 @@ from peerfront.models.count_families import (
     nb_log_survival,
     poisson_log_pmf,
     poisson_log_survival,
+    quantile,
     survival_table,
 )
 
@@ -63,6 +64,37 @@ def test_survival_tables_are_survival_tables(family) -> None:
     assert ((table >= 0) & (table <= 1)).all()
     ceiling = 0.7 if family.startswith("zi") else 1.0
     assert table[2, 0] == pytest.approx(ceiling, abs=0.2)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_quantiles_invert_the_survival_table(family) -> None:
+    uniforms = np.array([1e-12, 0.1, 0.29, 0.31, 0.5, 0.9, 0.999, 1.0 - 2.0**-53])
+    for mean, size in product([1e-9, 0.4, 6.0], [0.3, 4.0]):
+        table = survival_table(family, np.full(len(uniforms), mean), size, 0.3, 2000)
+        found = quantile(family, uniforms, np.full(len(uniforms), mean), size, 0.3)
+        assert np.array_equal(found[:-1], (1.0 - uniforms[:-1, None] < table[:-1]).sum(axis=1)), (mean, size)
+        assert found[-2] <= found[-1] < 2000  # the largest uniform there is
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_quantiles_of_long_tails_are_not_cut_off(family) -> None:
+    """A person's capacity is theirs alone, whoever else is asked, and has no largest value."""
+    uniforms, means = np.array([0.2, 0.6, 0.95]), np.array([1.0, 1e5, 1e5])
+    together = quantile(family, uniforms, means, 0.5, 0.25)
+    alone = [int(quantile(family, uniforms[i : i + 1], means[i : i + 1], 0.5, 0.25)[0]) for i in range(3)]
+    assert together.tolist() == alone
+    assert together[0] == 0
+    assert together[2] > 90_000
+    inflated = 0.75 if family.startswith("zi") else 1.0
+    survival = {"poisson": poisson.sf, "zip": poisson.sf}.get(family, lambda c, m: nbinom.sf(c, 0.5, 0.5 / (0.5 + m)))
+    assert inflated * survival(together[2], 1e5) <= 0.05 < inflated * survival(together[2] - 1, 1e5)
+
+
+def test_one_mean_for_many_counts() -> None:
+    counts = torch.tensor([1.0, 4.0, 9.0], dtype=torch.float64)
+    mean = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+    for family in ("poisson", "nb"):
+        assert torch.autograd.gradcheck(lambda mu, f=family: log_survival(f, counts, mu, HALF[None]), (mean,))
 
 
 @pytest.mark.parametrize("family", ["poisson", "nb"])

@@ -87,10 +87,10 @@ def test_time_embeddings_and_spacing() -> None:
     embedding = time_embedding(np.arange(100))
     assert embedding.shape == (100, 16)
     assert len(np.unique(embedding.round(5), axis=0)) == 100
-    assert spaced_steps(100, 1) == [0]
+    assert spaced_steps(100, 1) == [99]
     assert spaced_steps(100, 100) == list(range(99, -1, -1))
     assert spaced_steps(100, 3) == [99, 50, 0]
-    with pytest.raises(SettingError, match="1 to 100 steps"):
+    with pytest.raises(SettingError, match="2 to 100 steps"):
         DiffusionSettings(fast_steps=101)
 
 

@@ -42,7 +42,8 @@ def compare(
     done = {result.task for result in finished}
     left = [task for task in everything if task not in done]
     if progress is not None:
-        progress(len(finished), len(everything), "")
+        first = "" if comparison.models == "oracle" else f"fitting {comparison.models} models of every draw first"
+        progress(len(finished), len(everything), first)
     begun = False
     with closing((workers or Workers()).map_unordered(partial(run_task, comparison), left)) as arriving:
         for result in arriving:

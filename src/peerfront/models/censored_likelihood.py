@@ -35,12 +35,13 @@ class _PoissonLogSurvival(torch.autograd.Function):
         logs[asked] = poisson_log_survival(k, mu)
         slope[asked] = np.exp(poisson_log_pmf(k - 1.0, mu) - logs[asked])
         ctx.save_for_backward(_tensor(slope, means))
+        ctx.shape = means.shape
         return _tensor(logs, means)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (slope,) = ctx.saved_tensors
-        return gradients[0] * slope, None
+        return (gradients[0] * slope).sum_to_size(ctx.shape), None
 
 
 class _NegativeBinomialLogSurvival(torch.autograd.Function):

@@ -10,6 +10,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln
+from scipy.stats import nbinom
+
+from peerfront.counts import poisson_quantile, poisson_survival
 
 Array = NDArray[np.float64]
 FAMILIES = ("poisson", "zip", "nb", "zinb")
@@ -97,8 +100,6 @@ def _log_series(ratio: Callable[[int], Array]) -> Array:
 
 def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:
     """P(C >= l) for l = 1 .. max_count, [people, max_count], nonincreasing along each row."""
-    from peerfront.counts import poisson_survival
-
     if is_dispersed(family):
         counts = np.arange(1, max_count + 1, dtype=float)
         table = np.exp(nb_log_survival(counts[None, :], means[:, None], np.array(size)))
@@ -106,3 +107,15 @@ def survival_table(family: str, means: Array, size: float, zero: float, max_coun
     else:
         table = poisson_survival(means, max_count)
     return table * (1.0 - zero) if is_inflated(family) else table
+
+
+def quantile(family: str, uniforms: Array, means: Array, size: float, zero: float) -> NDArray[np.int64]:
+    """The smallest count c with P(C <= c) >= u, for each person's uniform and mean, however long the tail."""
+    inside = uniforms
+    if is_inflated(family):  # what lies above `zero`, stretched to (0, 1)
+        inside = np.clip((uniforms - zero) / (1.0 - zero), 2.0**-53, 1.0 - 2.0**-53)
+    if is_dispersed(family):
+        counts = np.asarray(nbinom.ppf(inside, size, size / (size + means)), dtype=np.int64)
+    else:
+        counts = poisson_quantile(inside, means)
+    return np.where(uniforms > zero, counts, 0) if is_inflated(family) else counts

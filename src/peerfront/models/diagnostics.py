@@ -8,12 +8,14 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from peerfront.covariates import Codes
+from peerfront.covariates import UNKNOWN, Codes
+from peerfront.errors import SettingError
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.censored_likelihood import censored_log_likelihood
+from peerfront.models.checks import check_people, check_schema, informative_rows
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.offspring.score import sampled_children, sampled_log_scores
-from peerfront.problem import CapacityModel, History, OffspringModel
+from peerfront.problem import CapacityModel, History, OffspringModel, whole_number
 from peerfront.randomness import named_generator, named_luck
 
 Array = NDArray[np.float64]
@@ -22,7 +24,7 @@ Array = NDArray[np.float64]
 # Capacity ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CapacityReport:
     """How well a capacity model describes some referrals."""
 
@@ -35,14 +37,16 @@ class CapacityReport:
     p_value: float
     """Of the rootogram (cells expecting fewer than 5 are joined): small means that the family does not fit."""
     calibration: pd.DataFrame
-    """vouchers, people, predicted, observed, low, high: the chance that the l-th voucher is used, 95% intervals."""
+    """voucher, people, predicted, observed, low, high: the chance that the l-th voucher is used, 95% intervals."""
 
 
 def capacity_report(model: CapacityModel, history: History, parameters: int = 1) -> CapacityReport:
     """Compare predictions with what happened; `parameters` are taken off the degrees of freedom."""
-    rows = np.flatnonzero(history.vouchers > 0)
+    check_schema(model, history.schema)
+    parameters = whole_number("parameters", parameters, 0)
+    rows = informative_rows(history)
     vouchers, recruits = history.vouchers[rows], history.recruits[rows]
-    most = int(vouchers.max(initial=1))
+    most = int(vouchers.max())
     survival = model.survival(history.referrers[rows], most)  # [rows, most]
     at_least = np.concatenate([np.ones((len(rows), 1)), survival, np.zeros((len(rows), 1))], axis=1)
     levels = np.arange(most + 1)
@@ -68,7 +72,8 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
 
 def held_out_log_likelihoods(model: LearnedCapacity, history: History) -> Array:
     """Censored log-likelihood of each informative row."""
-    rows = np.flatnonzero(history.vouchers > 0)
+    check_schema(model, history.schema)
+    rows = informative_rows(history)
     zero = min(max(model.zero, 1e-12), 1 - 1e-12)
     with torch.no_grad():
         values = censored_log_likelihood(
@@ -122,11 +127,17 @@ def _calibration(survival: Array, vouchers: NDArray[np.int64], recruits: NDArray
 
 def rate_errors(estimated: Array, true: Array) -> dict[str, float]:
     """Errors of mean capacities where the truth is known, overall and among the tenth with the largest true rates."""
+    if estimated.shape != true.shape or estimated.ndim != 1 or not len(true):
+        raise SettingError(
+            f"Estimated rates of shape {estimated.shape} cannot be compared with true ones of shape {true.shape}; "
+            "give one of each per person, and at least one person."
+        )
     error, top = estimated - true, true >= np.quantile(true, 0.9)
+    varied = np.ptp(estimated) > 0 and np.ptp(true) > 0
     return {
         "mae": float(np.abs(error).mean()),
         "rmse": float(np.sqrt((error**2).mean())),
-        "correlation": float(np.corrcoef(estimated, true)[0, 1]),
+        "correlation": float(np.corrcoef(estimated, true)[0, 1]) if varied else float("nan"),
         "top_decile_bias": float(error[top].mean()),
     }
 
@@ -134,7 +145,7 @@ def rate_errors(estimated: Array, true: Array) -> dict[str, float]:
 # Offspring ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OffspringReport:
     """How much a generator's recruits are like the recruits that came."""
 
@@ -167,10 +178,10 @@ def offspring_report(model: OffspringModel, judged: Pairs, *, samples: int = 100
             "log_score": scores.mean(axis=0),
         }
     )
-    error = np.abs(
-        _associations(judged.children, judged.schema.sizes) - _associations(children[:, 0], judged.schema.sizes)
-    )
-    detected, spread = _detection(judged, children[:, 0], seed)
+    # Generators know every field; where the recruit that came is unknown, so is the one it is compared with.
+    generated = np.where(judged.children >= 0, children[:, 0], np.int16(UNKNOWN))
+    error = np.abs(_associations(judged.children, judged.schema.sizes) - _associations(generated, judged.schema.sizes))
+    detected, spread = _detection(judged, generated, seed)
     return OffspringReport(
         table,
         float(scores.sum(axis=1).mean()),
@@ -206,7 +217,8 @@ def _detection(judged: Pairs, generated: Codes, seed: int) -> tuple[float, float
     schema = judged.schema
 
     def features(children: Codes) -> Array:
-        return np.concatenate([schema.one_hot(children), (children == judged.parents).astype(float)], axis=1)
+        alike = (children == judged.parents) & (children >= 0)
+        return np.concatenate([schema.one_hot(children), alike.astype(float)], axis=1)
 
     inputs = torch.as_tensor(np.concatenate([features(judged.children), features(generated)]), dtype=torch.float64)
     truth = torch.cat([torch.ones(len(judged)), torch.zeros(len(judged))]).double()
@@ -235,16 +247,23 @@ def _detection(judged: Pairs, generated: Codes, seed: int) -> tuple[float, float
 def field_distances(model: OffspringModel, truth: OffspringModel, parents: Codes, samples: int = 200) -> Array:
     """Total variation between the two generators' recruits, per field, averaged over parents' categories.
 
-    Recruits are pooled over the parents that share a category of the field, so that sampling noise stays small.
+    Recruits are pooled over the parents that share a category of the field, so that sampling noise stays small. A
+    generator may leave a field unknown (the truth does, of an unknown parent's); that counts as a category of its own.
     """
+    samples = whole_number("samples", samples, 1)
+    for each in (model, truth):
+        if (schema := getattr(each, "schema", None)) is not None:
+            check_people(schema, parents)
+    if not len(parents):
+        raise SettingError("There are no parents to compare generators on. Give at least one.")
     repeated = np.repeat(parents, samples, axis=0)
     one = model.sample(repeated, named_luck(("distance", 0), len(repeated)))
     other = truth.sample(repeated, named_luck(("distance", 1), len(repeated)))
     distances = np.zeros(parents.shape[1])
     for f in range(parents.shape[1]):
-        size = int(max(one[:, f].max(), other[:, f].max())) + 1
+        size = int(max(one[:, f].max(), other[:, f].max())) + 2
         for category in np.unique(repeated[:, f]):
             rows = repeated[:, f] == category
-            a, b = (np.bincount(codes[rows, f], minlength=size) / rows.sum() for codes in (one, other))
+            a, b = (np.bincount(codes[rows, f] + 1, minlength=size) / rows.sum() for codes in (one, other))
             distances[f] += rows.mean() * 0.5 * np.abs(a - b).sum()
     return distances

@@ -7,6 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from peerfront.errors import SettingError
 from peerfront.models.diagnostics import CapacityReport, OffspringReport
 
 _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
@@ -38,6 +39,8 @@ def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
 
 def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recruits") -> Figure:
     """How often a recruit shares the recruiter's category, field by field: the data and each generator."""
+    if not reports:
+        raise SettingError("There is no report to draw. Give at least one generator's.")
     first = next(iter(reports.values())).fields
     figure = Figure(figsize=(max(6.0, 1.5 + 0.55 * len(first)), 4.2), layout="constrained")
     FigureCanvasAgg(figure)

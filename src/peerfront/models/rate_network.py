@@ -13,9 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from peerfront.models.checks import check_fields, layer_widths, one_of
 from peerfront.randomness import named_key
 
 Array = NDArray[np.float64]
+LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST = 1e-9  # no mean capacity is exactly zero
 
 
@@ -28,6 +30,10 @@ class RateShape:
 
     hidden: tuple[int, ...] = (64, 64)
     link: str = "softplus"
+
+    def __post_init__(self) -> None:
+        check_fields(self, hidden=layer_widths)
+        one_of("link", self.link, LINKS)
 
     @property
     def label(self) -> str:
@@ -81,7 +87,9 @@ class StackedNetworks:
 
 def _inverse_link(link: str, means: Array) -> Array:
     safe = np.maximum(means, 1e-3)
-    return np.log(safe) if link == "exp" else np.log(np.expm1(safe))
+    if link == "exp":
+        return np.log(safe)
+    return np.where(safe > 30.0, safe, np.log(np.expm1(np.minimum(safe, 30.0))))  # exp(710) is no number
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from peerfront.errors import UnknownName
+from peerfront.errors import SettingError
+from peerfront.models.checks import one_of, seed_number, share
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.masked import MaskedSettings, fit_masked
@@ -46,9 +47,12 @@ def fit_offspring(
     progress: Callable[[str], None] | None = None,
 ) -> ChosenOffspring:
     """Fit one generator, or all rivals on part of the recruiters and the best of them again on everybody."""
-    for name in (*rivals, *(() if kind == "auto" else (kind,))):
-        if name not in GENERATORS:
-            raise UnknownName("generator", name, (*GENERATORS, "auto"))
+    one_of("generator", kind, (*GENERATORS, "auto"))
+    for name in rivals:
+        one_of("rival generator", name, GENERATORS)
+    if kind == "auto" and not rivals:
+        raise SettingError(f"There is no rival to choose from; name at least one of: {', '.join(GENERATORS)}.")
+    held_out, seed = share("held out", held_out), seed_number("seed", seed)
     pairs = Pairs.of(history)
     tell = progress or (lambda _: None)
     if kind != "auto":
@@ -73,4 +77,9 @@ def fit_offspring(
     ).sort_values("log_score", ascending=False, ignore_index=True)
     tell(f"fitting {best} to all pairs")
     reason = f"{best}: the best held-out log score of {len(scores)} rivals on {len(judged)} pairs"
+    if training is pairs:
+        reason = (
+            f"{best}: the best log score of {len(scores)} rivals on the {len(judged)} pairs they were fitted to, "
+            "because there is one kind of recruiter and none can be held out"
+        )
     return ChosenOffspring(best, GENERATORS[best](pairs, seed), table, reason)

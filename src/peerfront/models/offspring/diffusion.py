@@ -14,11 +14,21 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import Tensor, nn
 
-from peerfront.covariates import Codes, Schema
+from peerfront.covariates import Codes, Schema, uniform_codes
 from peerfront.errors import SettingError
+from peerfront.models.checks import (
+    check_fields,
+    check_luck,
+    check_people,
+    layer_widths,
+    one_of,
+    one_or_more,
+    seed_number,
+    step_size,
+)
 from peerfront.models.offspring.networks import one_hot, perceptron, train
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.schedule import Schedule, noise_schedule, time_embedding
+from peerfront.models.offspring.schedule import SCHEDULES, Schedule, noise_schedule, time_embedding
 from peerfront.randomness import Luck, named_generator, named_key
 
 Clip = tuple[float, float] | None
@@ -44,7 +54,7 @@ class DiffusionSettings:
     decay: bool = True
     """Let the learning rate fall to zero along a cosine; the paper keeps it."""
     fast_steps: int | None = 25
-    """Steps of the fast (DDIM) sampler; None for the full sampler."""
+    """Steps of the fast (DDIM) sampler, at least two (its first and its last); None for the full sampler."""
     seed: int = 0
 
     @classmethod
@@ -55,8 +65,27 @@ class DiffusionSettings:
         )
 
     def __post_init__(self) -> None:
-        if self.fast_steps is not None and not 1 <= self.fast_steps <= self.steps:
-            raise SettingError(f"The fast sampler takes 1 to {self.steps} steps; found {self.fast_steps}.")
+        check_fields(
+            self,
+            hidden=layer_widths,
+            steps=one_or_more,
+            epochs=one_or_more,
+            batch=one_or_more,
+            learning_rate=step_size,
+            seed=seed_number,
+        )
+        one_of("noise schedule", self.schedule, SCHEDULES)
+        _check_fast_steps(self.fast_steps, self.steps)
+
+
+def _check_fast_steps(fast_steps: int | None, steps: int) -> None:
+    """With a single step of many there is no way from noise to a child: what comes out is noise."""
+    if fast_steps is None:
+        return
+    if one_or_more("fast steps", fast_steps) > steps or fast_steps < min(2, steps):
+        raise SettingError(
+            f"fast steps must be {min(2, steps)} to {steps} steps; found {fast_steps}. Use None for the full sampler."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +95,15 @@ class DiffusionOffspring:
     schedule: Schedule
     clip: Clip
     fast_steps: int | None
+    never_known: tuple[int, ...] = ()  # fields known of no recruit: drawn evenly
     name: str = "diffusion"
 
+    def __post_init__(self) -> None:
+        _check_fast_steps(self.fast_steps, len(self.schedule))
+
     def sample(self, parents: Codes, luck: Luck) -> Codes:
+        check_people(self.schema, parents)
+        check_luck(parents, luck)
         parts = [
             self._sample(parents[first : first + _CHUNK], Luck(luck.keys[first : first + _CHUNK]))
             for first in range(0, len(parents), _CHUNK)
@@ -93,7 +128,11 @@ class DiffusionOffspring:
                     )
         values = noised.numpy()
         blocks = [values[:, a : a + n] for a, n in zip(self.schema.offsets, self.schema.sizes, strict=True)]
-        return np.stack([block.argmax(axis=1) for block in blocks], axis=1).astype(np.int16)
+        children: Codes = np.stack([block.argmax(axis=1) for block in blocks], axis=1).astype(np.int16)
+        if self.never_known:
+            evenly = uniform_codes(self.schema, luck.uniforms("offspring unknown", len(self.schema.fields)))
+            children[:, self.never_known] = evenly[:, self.never_known]
+        return children
 
     def _noise(self, noised: Tensor, rows: Tensor, step: int) -> Tensor:
         time = torch.as_tensor(time_embedding(np.array([step]), _TIME_WIDTH)).expand(len(rows), -1)
@@ -102,7 +141,9 @@ class DiffusionOffspring:
 
 
 def spaced_steps(steps: int, fast_steps: int) -> list[int]:
-    """`fast_steps` of the schedule's steps, evenly spaced, from the noisiest down to step 0."""
+    """`fast_steps` of the schedule's steps, evenly spaced, from the noisiest down to step 0 (one: the noisiest)."""
+    if fast_steps == 1:
+        return [steps - 1]
     times = np.unique(np.linspace(0, steps - 1, fast_steps).round().astype(int))
     return [int(t) for t in times[::-1]]
 
@@ -171,6 +212,8 @@ def fit_diffusion(
     parents, children = one_hot(schema, pairs.parents), one_hot(schema, pairs.children)
     if chosen.signs:
         children = 2.0 * children - 1.0
+    known = torch.as_tensor(np.repeat(pairs.children >= 0, schema.sizes, axis=1))  # [pairs, columns]
+    complete = bool(known.all())
     times = torch.as_tensor(time_embedding(np.arange(chosen.steps), _TIME_WIDTH))
     rng = named_generator("diffusion", chosen.seed)
     generator = torch.Generator().manual_seed(named_key("diffusion noise", chosen.seed) % 2**63)
@@ -180,7 +223,11 @@ def fit_diffusion(
         noise = torch.randn((len(part), schema.columns), generator=generator)
         noised = add_noise(schedule, children[part], noise, steps)
         predicted = network(torch.cat([parents[part], noised, times[steps]], dim=1))
-        return nn.functional.mse_loss(predicted, noise)
+        if complete:
+            return nn.functional.mse_loss(predicted, noise)
+        # A missing field says nothing; learned as a row of its own it would come back as some category or other.
+        counted = known[part]
+        return ((predicted - noise) ** 2 * counted).sum() / counted.sum().clamp(min=1)
 
     train(
         network,
@@ -194,4 +241,5 @@ def fit_diffusion(
         progress=progress,
     )
     clip = (-1.0 if chosen.signs else 0.0, 1.0) if chosen.clip else None
-    return DiffusionOffspring(schema, network, schedule, clip, chosen.fast_steps)
+    never_known = tuple(int(f) for f in np.flatnonzero(~pairs.known_fields))
+    return DiffusionOffspring(schema, network, schedule, clip, chosen.fast_steps, never_known)

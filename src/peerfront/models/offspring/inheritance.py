@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes, Schema
+from peerfront.models.checks import check_luck, check_people
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.randomness import Luck
 
@@ -27,20 +28,26 @@ class InheritanceTable:
 
     def probabilities(self, parents: Codes) -> list[Array]:
         """Per field the chances of each category, [children, categories]."""
+        check_people(self.schema, parents)
         return [table[parents[:, f]] for f, table in enumerate(self.tables)]
 
     def sample(self, parents: Codes, luck: Luck) -> Codes:
-        return draw_fields(self.probabilities(parents), luck)
+        probabilities = self.probabilities(parents)
+        check_luck(parents, luck)
+        return draw_fields(probabilities, luck)
 
 
 def draw_fields(probabilities: list[Array], luck: Luck) -> Codes:
     """A category of each field, independently, by inversion of the child's own uniforms."""
     uniforms = luck.uniforms("offspring", len(probabilities))
-    columns = [
-        np.minimum((uniforms[:, f, None] > np.cumsum(chances, axis=1)).sum(axis=1), chances.shape[1] - 1)
-        for f, chances in enumerate(probabilities)
-    ]
+    columns = [draw_categories(chances, uniforms[:, f]) for f, chances in enumerate(probabilities)]
     return np.stack(columns, axis=1).astype(np.int16)
+
+
+def draw_categories(chances: Array, uniforms: Array) -> NDArray[np.int64]:
+    """The category at which the summed chances reach the uniform, [children] from [children, categories]."""
+    codes: NDArray[np.int64] = (uniforms[:, None] > np.cumsum(chances, axis=1)).sum(axis=1)
+    return np.minimum(codes, chances.shape[1] - 1)  # rounding can leave the sum a hair below 1
 
 
 def fit_inheritance(pairs: Pairs) -> InheritanceTable:

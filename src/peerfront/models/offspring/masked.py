@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.covariates import Codes, Schema
-from peerfront.models.offspring.inheritance import InheritanceTable, fit_inheritance
+from peerfront.models.checks import (
+    check_fields,
+    check_luck,
+    check_people,
+    layer_widths,
+    not_negative,
+    one_or_more,
+    seed_number,
+    share,
+    step_size,
+)
+from peerfront.models.offspring.inheritance import InheritanceTable, draw_categories, fit_inheritance
 from peerfront.models.offspring.networks import field_losses, one_hot, perceptron, train
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.randomness import Luck, named_generator
@@ -34,6 +45,20 @@ class MaskedSettings:
     steps: int = 8
     """Reveals per child; as many as fields is exact, fewer is faster."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            hidden=layer_widths,
+            epochs=one_or_more,
+            batch=one_or_more,
+            learning_rate=step_size,
+            weight_decay=not_negative,
+            held_out=share,
+            patience=one_or_more,
+            steps=one_or_more,
+            seed=seed_number,
+        )
 
 
 class FillingNetwork(nn.Module):
@@ -72,7 +97,12 @@ class MaskedDiffusion:
     steps: int
     name: str = "masked"
 
+    def __post_init__(self) -> None:
+        check_fields(self, steps=one_or_more)
+
     def sample(self, parents: Codes, luck: Luck) -> Codes:
+        check_people(self.schema, parents)
+        check_luck(parents, luck)
         schema, fields = self.schema, len(self.schema.fields)
         children = np.full(parents.shape, -1, dtype=np.int16)
         if not len(parents):
@@ -89,13 +119,8 @@ class MaskedDiffusion:
             for f, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
                 now = np.flatnonzero(revealed[:, f])
                 chances = torch.softmax(logits[now, start : start + size], dim=1).numpy()
-                children[now, f] = _inverted(chances, uniforms[now, fields + f])
+                children[now, f] = draw_categories(chances, uniforms[now, fields + f])
         return children
-
-
-def _inverted(chances: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
-    codes: NDArray[np.int64] = (uniforms[:, None] > np.cumsum(chances, axis=1)).sum(axis=1)
-    return np.minimum(codes, chances.shape[1] - 1)
 
 
 def fit_masked(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from peerfront.covariates import Codes, Schema
+from peerfront.errors import SettingError
 from peerfront.randomness import named_key
 
 
@@ -59,12 +60,17 @@ def train(
 ) -> int:
     """Adam in shuffled batches. With a held-out loss, keep the best weights and stop when it no longer improves.
 
-    `decay` lets the learning rate fall to zero along a cosine. Returns the epochs used.
+    `decay` lets the learning rate fall to zero along a cosine. Returns the epochs used. Weights that are no longer
+    numbers are an error: a generator would turn them into the first category of every field.
     """
     optimiser = torch.optim.AdamW(network.parameters(), lr=learning_rate, weight_decay=weight_decay)
-    best, best_epoch = float("inf"), 0
+    best, best_epoch, epoch = float("inf"), 0, 0
     best_state: list[Tensor] | None = None
-    epoch = 0
+    diverged = False
+    if held_out_loss is not None:  # what training starts from is a candidate too
+        with torch.no_grad():
+            best = held_out_loss()
+        best_state = [p.detach().clone() for p in network.parameters()]
     for epoch in range(1, epochs + 1):
         for group in optimiser.param_groups if decay else ():
             group["lr"] = learning_rate * 0.5 * (1.0 + np.cos(np.pi * (epoch - 1) / epochs))
@@ -79,6 +85,9 @@ def train(
         if held_out_loss is not None:
             with torch.no_grad():
                 now = held_out_loss()
+            diverged = not np.isfinite(now)
+            if diverged:
+                break
             if now < best - 1e-5:
                 best, best_epoch = now, epoch
                 best_state = [p.detach().clone() for p in network.parameters()]
@@ -88,5 +97,7 @@ def train(
         with torch.no_grad():
             for parameter, kept in zip(network.parameters(), best_state, strict=True):
                 parameter.copy_(kept)
+    if diverged or not all(bool(torch.isfinite(parameter).all()) for parameter in network.parameters()):
+        raise SettingError(f"Training diverged at a learning rate of {learning_rate:g}. Use a smaller one.")
     network.eval()
     return best_epoch if held_out_loss is not None else epoch

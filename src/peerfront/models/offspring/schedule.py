@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.errors import UnknownName
+from peerfront.models.checks import one_of
+from peerfront.problem import whole_number
 
 SCHEDULES = ("linear", "cosine")
 _LINEAR_ENDS = (1e-4, 0.02)  # the usual ends for 1,000 steps, which the paper keeps for its 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Schedule:
     """`kept[t]` (alpha-bar) is the share of the signal's variance left after step t + 1."""
 
@@ -31,12 +32,11 @@ class Schedule:
 
 def noise_schedule(kind: str, steps: int) -> Schedule:
     """linear: the paper's, which at 100 steps leaves 37% of the signal at the end; cosine: ends in pure noise."""
-    if kind == "linear":
+    steps = whole_number("steps", steps, 1)
+    if one_of("noise schedule", kind, SCHEDULES) == "linear":
         return Schedule(np.linspace(*_LINEAR_ENDS, steps))
-    if kind == "cosine":
-        at = np.cos((np.arange(steps + 1) / steps + 0.008) / 1.008 * np.pi / 2) ** 2
-        return Schedule(np.minimum(1.0 - at[1:] / at[:-1], 0.999))
-    raise UnknownName("noise schedule", kind, SCHEDULES)
+    at = np.cos((np.arange(steps + 1) / steps + 0.008) / 1.008 * np.pi / 2) ** 2
+    return Schedule(np.minimum(1.0 - at[1:] / at[:-1], 0.999))
 
 
 def time_embedding(steps: NDArray[np.int64], width: int = 16) -> NDArray[np.float32]:

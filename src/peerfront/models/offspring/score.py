@@ -4,17 +4,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes
+from peerfront.models.checks import check_schema, seed_number
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.problem import OffspringModel
-from peerfront.randomness import Luck, named_luck
+from peerfront.problem import OffspringModel, whole_number
+from peerfront.randomness import named_luck
 
 SAMPLES = 100
 
 
 def sampled_children(model: OffspringModel, parents: Codes, samples: int, seed: int = 0) -> Codes:
     """`samples` recruits of each parent, [parents, samples, fields]."""
-    luck = named_luck(("judge offspring", seed), len(parents) * samples)
-    children = model.sample(np.repeat(parents, samples, axis=0), Luck(luck.keys))
+    samples = whole_number("samples", samples, 1)
+    luck = named_luck(("judge offspring", seed_number("seed", seed)), len(parents) * samples)
+    children = model.sample(np.repeat(parents, samples, axis=0), luck)
     return children.reshape(len(parents), samples, parents.shape[1])
 
 
@@ -25,6 +27,7 @@ def sampled_log_scores(
 
     Half a sample is spread over the categories of the field: a category never drawn is unlikely, not impossible.
     """
+    check_schema(model, judged.schema)
     children = sampled_children(model, judged.parents, samples, seed)
     hits = (children == judged.children[:, None, :]).sum(axis=1)
     chances = (hits + 0.5 / judged.schema.sizes) / (samples + 0.5)

@@ -1,6 +1,7 @@
 """Per-field softmax: a network maps the recruiter to the chances of every category of every field.
 
-Fields of a recruit are independent given the recruiter. Training stops on held-out pairs.
+Fields of a recruit are independent given the recruiter. Training stops on held-out pairs. A field known of no recruit
+is drawn evenly.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from peerfront.covariates import Codes, Schema
+from peerfront.models.checks import (
+    check_fields,
+    check_luck,
+    check_people,
+    layer_widths,
+    one_or_more,
+    seed_number,
+    share,
+    step_size,
+)
 from peerfront.models.offspring.inheritance import draw_fields
 from peerfront.models.offspring.networks import field_losses, one_hot, perceptron, train
 from peerfront.models.offspring.pairs import Pairs
@@ -30,6 +41,18 @@ class SoftmaxSettings:
     patience: int = 15
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            hidden=layer_widths,
+            epochs=one_or_more,
+            batch=one_or_more,
+            learning_rate=step_size,
+            held_out=share,
+            patience=one_or_more,
+            seed=seed_number,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxOffspring:
@@ -39,13 +62,16 @@ class SoftmaxOffspring:
 
     def probabilities(self, parents: Codes) -> list[NDArray[np.float64]]:
         """Per field the chances of each category, [children, categories]."""
+        check_people(self.schema, parents)
         with torch.inference_mode():
             logits = self.network(one_hot(self.schema, parents)).double()
         ends = zip(self.schema.offsets.tolist(), self.schema.sizes.tolist(), strict=True)
         return [torch.softmax(logits[:, start : start + size], dim=1).numpy() for start, size in ends]
 
     def sample(self, parents: Codes, luck: Luck) -> Codes:
-        return draw_fields(self.probabilities(parents), luck)
+        probabilities = self.probabilities(parents)
+        check_luck(parents, luck)
+        return draw_fields(probabilities, luck)
 
 
 def fit_softmax(
@@ -69,4 +95,10 @@ def fit_softmax(
         patience=chosen.patience,
         progress=progress,
     )
+    last = network[-1]
+    with torch.no_grad():  # nothing has moved the logits of a field nobody knows: they are still random
+        for f in np.flatnonzero(~training.known_fields):
+            start = int(pairs.schema.offsets[f])
+            for parameter in last.parameters():
+                parameter[start : start + int(pairs.schema.sizes[f])] = 0.0
     return SoftmaxOffspring(pairs.schema, network)

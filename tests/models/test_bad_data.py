@@ -1,0 +1,235 @@
+"""People and histories no model may accept, or accept only in a defined way: never a wrong answer."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
+
+from peerfront.covariates import Field, Schema
+from peerfront.errors import DataFileError, SettingError
+from peerfront.models.capacity import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
+from peerfront.models.capacity_training import Trainer
+from peerfront.models.count_families import FAMILIES
+from peerfront.models.diagnostics import capacity_report, field_distances, offspring_report, rate_errors
+from peerfront.models.figures import offspring_figure
+from peerfront.models.offspring.choice import fit_offspring
+from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.networks import perceptron, train
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.offspring.score import sampled_children
+from peerfront.randomness import named_generator, named_luck
+
+# Training that goes wrong ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [LINEAR, NETWORK])
+@pytest.mark.parametrize("folds", [1, 3])
+def test_a_capacity_fit_that_diverges_is_an_error(monkeypatch, shape, folds) -> None:
+    whole = Trainer.likelihood
+    monkeypatch.setattr(Trainer, "likelihood", lambda self, chosen: NAN * whole(self, chosen))
+    with pytest.raises(SettingError, match="diverged.*smaller learning rate"):
+        fit_capacity(a_history(), CapacitySettings("poisson", (shape,), folds=folds, epochs=3))
+
+
+@pytest.mark.parametrize("judged", [None, lambda: NAN], ids=["to the end", "held out"])
+def test_a_network_that_diverges_is_an_error(judged) -> None:
+    network = perceptron(2, (4,), 1, 0)
+    with pytest.raises(SettingError, match=r"diverged at a learning rate of 0\.5"):
+        train(
+            network,
+            lambda part: NAN * network(torch.ones(len(part), 2)).sum(),
+            8,
+            epochs=2,
+            batch=4,
+            learning_rate=0.5,
+            rng=named_generator("diverges"),
+            held_out_loss=judged,
+        )
+
+
+# People the model does not know ------------------------------------------------------------------------------------
+
+STRANGERS = {
+    "too few fields": codes((0,), (1,)),
+    "too many fields": codes((0, 0, 0), (1, 1, 1)),
+    "a category too many": codes((0, 0), (3, 0)),
+    "a code below unknown": codes((0, 0), (-2, 0)),
+    "one flat row": np.array([0, 1], dtype=np.int16),
+    "fractions": np.array([[0.0, 1.0], [NAN, 1.0]]),
+    "a list": [[0, 1], [1, 2]],
+}
+
+
+@pytest.mark.parametrize("people", STRANGERS.values(), ids=STRANGERS)
+@pytest.mark.parametrize("name", [*FAMILIES, *FITS])
+def test_people_of_another_schema(name, people) -> None:
+    model = fitted(name)
+    asked = [lambda: model.sample(people, named_luck(("strangers",), 2))]
+    asked += [lambda: model.survival(people, 3), lambda: model.expected(people)] if name in FAMILIES else []
+    asked += [lambda: model.probabilities(people)] if hasattr(model, "probabilities") else []
+    for ask in asked:
+        with pytest.raises(SettingError, match="Covariates|Row 1"):
+            ask()
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, *FITS])
+@pytest.mark.parametrize("lucks", [1, 3])
+def test_one_luck_each(name, lucks) -> None:
+    with pytest.raises(SettingError, match=f"2 covariate rows and {lucks} lucks"):
+        fitted(name).sample(codes((0, 0), (1, 1)), named_luck(("few",), lucks))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nobody_and_nothing(family) -> None:
+    model, nobody = fitted(family), np.zeros((0, 2), dtype=np.int16)
+    assert model.survival(nobody, 4).shape == (0, 4)
+    assert model.survival(codes((0, 0), (-1, -1)), 0).shape == (2, 0)
+    assert model.sample(nobody, named_luck(("nobody",), 0)).shape == (0,)
+    for most in (-1, 2.5, NAN, None):
+        with pytest.raises(SettingError, match="max vouchers must be a whole number of at least 0"):
+            model.survival(codes((0, 0)), most)
+
+
+# Histories that say little -----------------------------------------------------------------------------------------
+
+
+def test_counts_that_are_not_counts() -> None:
+    whole = a_history(4)
+    holes = dataclasses.replace(whole, vouchers=np.full(4, 3.0), recruits=np.array([1.0, NAN, 0.0, 2.0]))
+    with pytest.raises(DataFileError, match="stored as float64.*missing"):
+        fit_capacity(holes, QUICK)
+    with pytest.raises(DataFileError, match="stored as float64"):
+        capacity_report(fitted("poisson"), holes)
+    fractions = dataclasses.replace(whole, referrers=whole.referrers.astype(float))
+    with pytest.raises(SettingError, match="an array of float64"):
+        fit_capacity(fractions, QUICK)
+
+
+def test_pairs_are_checked() -> None:
+    rows = codes((0, 0), (1, 1))
+    with pytest.raises(SettingError, match="2 recruiters and 1 recruits do not form pairs"):
+        Pairs(SCHEMA, rows, rows[:1])
+    with pytest.raises(SettingError, match="code 3 in field 'a'"):
+        Pairs(SCHEMA, rows, codes((3, 0), (0, 0)))
+    with pytest.raises(SettingError, match="no recruiter-recruit pair"):
+        Pairs(SCHEMA, rows[:0], rows[:0])
+    with pytest.raises(SettingError, match="no recruiter-recruit pair"):
+        fit_offspring(dataclasses.replace(a_history(), parents=rows[:0], children=rows[:0]))
+    unknown = np.full((2, 2), -1, dtype=np.int16)
+    with pytest.raises(SettingError, match="Nothing is known of any recruit"):
+        fit_offspring(dataclasses.replace(a_history(), parents=rows, children=unknown))
+
+
+def test_nothing_held_out_is_not_called_held_out() -> None:
+    history = a_history(1)
+    for settings in (None, CapacitySettings(folds=1)):
+        reason = fit_capacity(history if settings is None else a_history(), settings).reason
+        assert "nothing was held out" in reason
+        assert "nan" not in reason
+    chosen = fit_offspring(history, rivals=("inheritance", "softmax"))
+    assert "none can be held out" in chosen.reason
+    assert "held-out" not in chosen.reason
+
+
+def test_capacities_never_seen_are_called_a_guess() -> None:
+    history = a_history()
+    used = dataclasses.replace(history, recruits=history.vouchers)
+    assert "only known from below" in fit_capacity(used, QUICK).reason
+    assert "only known from below" not in fit_capacity(history, QUICK).reason
+
+
+@pytest.mark.parametrize("shape", [LINEAR, LOG_LINEAR, NETWORK])
+def test_people_of_whom_nothing_is_known(shape) -> None:
+    history = dataclasses.replace(a_history(), referrers=np.full((60, 2), -1, dtype=np.int16))
+    rates = fit_capacity(history, dataclasses.replace(QUICK, shapes=(shape,), epochs=40)).means(history.referrers[:1])
+    assert rates == pytest.approx(1.5, abs=0.5)
+
+
+@pytest.mark.parametrize("shape", [LINEAR, NETWORK])
+def test_rates_whose_exponential_is_no_number(shape) -> None:
+    history = a_history()
+    many = dataclasses.replace(history, vouchers=np.full(60, 2000), recruits=np.full(60, 900) + np.arange(60))
+    model = fit_capacity(many, dataclasses.replace(QUICK, shapes=(shape,), epochs=5))
+    assert model.means(history.referrers).mean() == pytest.approx(930, rel=0.1)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_field_known_of_no_recruit_is_drawn_evenly(name) -> None:
+    children = a_history().children.copy()
+    children[:, 1] = -1
+    model = FITS[name](Pairs(SCHEMA, a_history().parents, children))
+    drawn = model.sample(np.tile(codes((1, 2)), (4000, 1)), named_luck(("evenly",), 4000))[:, 1]
+    assert np.bincount(drawn, minlength=4) / 4000 == pytest.approx(0.25, abs=0.04)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_missing_fields_of_recruits_say_nothing(name) -> None:
+    """Field b is known of a third of the recruits, and then it is always the last category."""
+    rng = named_generator("missing", "recruits")
+    parents, children = ((rng.random((600, 2)) * SCHEMA.sizes).astype(np.int16) for _ in range(2))
+    children[:, 1] = np.where(rng.random(600) < 1 / 3, 3, -1)
+    model = FITS[name](Pairs(SCHEMA, parents, children))
+    drawn = model.sample(parents, named_luck(("missing",), 600))[:, 1]
+    assert (drawn == 3).mean() > 0.8
+
+
+# Diagnostics -------------------------------------------------------------------------------------------------------
+
+
+def test_models_are_judged_on_their_own_schema() -> None:
+    renamed = Schema((Field("c", SCHEMA.fields[0].categories), SCHEMA.fields[1]))
+    history = dataclasses.replace(a_history(), schema=renamed)
+    with pytest.raises(SettingError, match=r"a \(3 categories\).*the data by c \(3 categories\)"):
+        capacity_report(fitted("nb"), history)
+    with pytest.raises(SettingError, match="the data by c"):
+        offspring_report(fitted("inheritance"), Pairs.of(history))
+
+
+def test_nothing_to_judge_by() -> None:
+    history, model = a_history(), fitted("inheritance")
+    silent = dataclasses.replace(history, vouchers=np.zeros(60, dtype=int), recruits=np.zeros(60, dtype=int))
+    with pytest.raises(SettingError, match="nobody was given a voucher"):
+        capacity_report(fitted("poisson"), silent)
+    with pytest.raises(SettingError, match="parameters must be"):
+        capacity_report(fitted("poisson"), history, parameters=-1)
+    for samples in (0, -1, 2.5):
+        with pytest.raises(SettingError, match="samples must be"):
+            offspring_report(model, Pairs.of(history), samples=samples)
+        with pytest.raises(SettingError, match="samples must be"):
+            sampled_children(model, history.parents, samples)
+        with pytest.raises(SettingError, match="samples must be"):
+            field_distances(model, model, history.parents, samples)
+    with pytest.raises(SettingError, match="no parents"):
+        field_distances(model, model, history.parents[:0])
+    with pytest.raises(SettingError, match="one of each per person"):
+        rate_errors(np.ones(3), np.ones(1))
+    with pytest.raises(SettingError, match="at least one person"):
+        rate_errors(np.ones(0), np.ones(0))
+    assert math.isnan(rate_errors(np.ones(3), np.arange(3.0))["correlation"])
+    with pytest.raises(SettingError, match="no report"):
+        offspring_figure({})
+
+
+def test_missing_fields_do_not_give_a_good_generator_away() -> None:
+    rng = named_generator("missing", "detection")
+    parents, children = ((rng.random((800, 2)) * SCHEMA.sizes).astype(np.int16) for _ in range(2))
+    holes = np.where(rng.random((800, 2)) < 0.5, np.int16(-1), children)
+    pairs = Pairs(SCHEMA, parents, holes)
+    report = offspring_report(fit_inheritance(pairs), pairs, samples=5)
+    assert abs(report.detection - 0.5) < 4 * report.detection_error
+
+
+class Copies:
+    """A generator whose recruits are their parents, known or not."""
+
+    def sample(self, parents, luck):
+        return parents
+
+
+def test_distances_between_generators_that_leave_fields_unknown() -> None:
+    people = codes((-1, 0), (1, -1))
+    assert field_distances(Copies(), Copies(), people, 3) == pytest.approx([0.0, 0.0])
+    assert field_distances(Copies(), fitted("inheritance"), people, 3)[0] >= 0.5
