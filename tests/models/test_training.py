@@ -21,7 +21,7 @@ def fit(held_out_loss, learning_rate: float = 0.1) -> tuple[nn.Linear, int]:
         batch=8,
         learning_rate=learning_rate,
         rng=np.random.default_rng(0),
-        held_out_loss=lambda: held_out_loss(float(network.weight)),
+        held_out_loss=lambda: held_out_loss(network.weight.item()),
         patience=5,
     )
     return network, used
@@ -30,13 +30,13 @@ def fit(held_out_loss, learning_rate: float = 0.1) -> tuple[nn.Linear, int]:
 def test_the_start_is_kept_when_training_only_makes_it_worse() -> None:
     network, used = fit(lambda weight: abs(weight - 0.5))
     assert used == 0
-    assert float(network.weight) == 0.5
+    assert network.weight.item() == 0.5
 
 
 def test_the_best_weights_are_kept() -> None:
     network, used = fit(lambda weight: abs(weight - 1.5))
     assert used > 0
-    assert float(network.weight) == pytest.approx(1.5, abs=0.1)
+    assert network.weight.item() == pytest.approx(1.5, abs=0.1)
 
 
 def test_divergence_is_an_error() -> None:

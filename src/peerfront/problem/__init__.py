@@ -2,9 +2,9 @@
 
 from peerfront.problem.allocation import Allocation, check_feasible
 from peerfront.problem.dynamics import CapacityModel, OffspringModel
-from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, rollout
+from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout
 from peerfront.problem.frontier import Frontier
-from peerfront.problem.policy import Policy
+from peerfront.problem.policy import BulkPolicy, Policy
 from peerfront.problem.referrals import History
 from peerfront.problem.rules import Rules, checked_discount, whole_number
 from peerfront.problem.state import State
@@ -13,6 +13,7 @@ from peerfront.problem.world import BranchingWorld, Crowd, Referrals, World
 __all__ = [
     "Allocation",
     "BranchingWorld",
+    "BulkPolicy",
     "CapacityModel",
     "Crowd",
     "Ending",
@@ -28,6 +29,7 @@ __all__ = [
     "Trajectories",
     "World",
     "ask",
+    "ask_many",
     "check_feasible",
     "checked_discount",
     "rollout",

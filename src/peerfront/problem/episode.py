@@ -12,10 +12,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.errors import SettingError
+from peerfront.errors import InfeasibleAllocation, SettingError
 from peerfront.problem.allocation import Allocation, check_feasible
 from peerfront.problem.frontier import Frontier
-from peerfront.problem.policy import Policy
+from peerfront.problem.policy import BulkPolicy, Policy
 from peerfront.problem.rules import Rules
 from peerfront.problem.state import State
 from peerfront.problem.world import Crowd, Referrals, World
@@ -67,15 +67,24 @@ class Round:
 class Episodes:
     """Episodes under way: `states` says where each living one stands, `step` plays a round of all of them."""
 
-    def __init__(self, world: World, rules: Rules, luck: Luck, start: Crowd | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        rules: Rules,
+        luck: Luck,
+        start: Crowd | None = None,
+        budgets: NDArray[np.int64] | None = None,
+    ) -> None:
         self.world, self.rules, self.luck = world, rules, luck
         count = len(luck)
         self.round = 0
-        self._remaining = np.full(count, rules.budget, dtype=np.int64)
+        self._remaining = np.full(count, rules.budget, dtype=np.int64) if budgets is None else budgets.astype(np.int64)
+        if self._remaining.shape != (count,) or (self._remaining < 0).any():
+            raise SettingError(f"Budgets must be {count} whole numbers of at least 0, one for each episode.")
         self._recruits, self._spend, self._sizes = (np.zeros((count, rules.rounds), dtype=np.int64) for _ in range(3))
         self._played = np.zeros(count, dtype=np.int64)
         # What holds if no round is ever played; `step` says otherwise.
-        self._ending = np.full(count, Ending.BUDGET if rules.budget == 0 else Ending.EXTINCT, dtype=np.int64)
+        self._ending = np.where(self._remaining == 0, Ending.BUDGET, Ending.EXTINCT).astype(np.int64)
         if start is not None and (np.diff(start.episode) < 0).any():
             raise SettingError("A crowd must list the people of each episode together, in the order of the episodes.")
         self._crowd = self._still_playing(world.seeds(luck, rules.people) if start is None else start)
@@ -134,6 +143,20 @@ def ask(policy: Policy, state: State, luck: Luck) -> Allocation:
     return allocation
 
 
+def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+    """An allocation for each state, checked; asked for all at once if the policy can answer so."""
+    if not isinstance(policy, BulkPolicy):
+        return [ask(policy, state, luck) for state, luck in zip(states, lucks, strict=True)]
+    allocations = list(policy.allocate_many(states, lucks))
+    if len(allocations) != len(states):
+        raise InfeasibleAllocation(
+            policy.name, f"it has {len(allocations)} answers to {len(states)} states; give one for each."
+        )
+    for allocation, state in zip(allocations, states, strict=True):
+        check_feasible(allocation, state, policy.name)
+    return allocations
+
+
 def rollout(
     world: World,
     policy: Policy,
@@ -141,13 +164,16 @@ def rollout(
     luck: Luck,
     *,
     start: Crowd | None = None,
+    budgets: NDArray[np.int64] | None = None,
     watch: Callable[[Round], None] | None = None,
 ) -> Trajectories:
-    """Play one episode for each row of luck to its end. `start` replaces the world's own first frontiers."""
-    episodes = Episodes(world, rules, luck, start)
+    """Play one episode for each row of luck to its end.
+
+    `start` replaces the world's own first frontiers, and `budgets` the rules' budget, one for each episode.
+    """
+    episodes = Episodes(world, rules, luck, start, budgets)
     while states := episodes.states():
-        lucks = episodes.policy_lucks()
-        played = episodes.step([ask(policy, state, luck) for state, luck in zip(states, lucks, strict=True)])
+        played = episodes.step(ask_many(policy, states, episodes.policy_lucks()))
         if watch is not None:
             watch(played)
     return episodes.trajectories()

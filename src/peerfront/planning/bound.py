@@ -1,0 +1,243 @@
+"""A certificate for every plan: no policy whatever can expect more than this from a state.
+
+Three upper bounds on the discounted recruits of any policy, of which the tightest is reported:
+
+- **budget**: a recruit costs a voucher, early ones count most; caps limit how many there can be in a round;
+- **clairvoyant** (`clairvoyant`): capacities and recruits known in advance, estimated by growing referral trees;
+- **price** (`price_index`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m).
+
+All of them are statements about a capacity and an offspring model: with the true ones a fact about the world, with
+learned ones a model-based certificate. How sure the reported number is, `Certificate.proof` says:
+
+- *exact*: proved, up to rounding (budget; price from a table with given transition probabilities, or one round left);
+- *statistical*: the number is a mean of samples whose expectation is proved to be a bound (clairvoyant; price from any
+  index, audited), so `high` is a bound but for chance;
+- *estimated*: a fitted number (price from a network, enlarged by what a check at held-out people found, or from a table
+  with sampled transitions).
+
+Which bound is reported is decided before the samples behind the reported number are drawn (the price by the fitted
+index, the clairvoyant's first half of trees), because the smaller of two noisy bounds is no bound.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.planning.clairvoyant import Caps, Estimate, clairvoyant_bound, clairvoyant_returns
+from peerfront.planning.dual import Duals, smallest_duals
+from peerfront.planning.price_audit import auditable_price, audited_values
+from peerfront.planning.price_index import BoundSettings, PriceIndex, fit_price_index, generations
+from peerfront.planning.price_policy import PriceIndexPolicy
+from peerfront.planning.situations import Situations
+from peerfront.problem import CapacityModel, OffspringModel, Rules, State, whole_number
+from peerfront.randomness import Luck
+
+__all__ = [
+    "BoundSettings", "Caps", "Certificate", "Certificates", "Estimate", "PriceIndex", "PriceIndexPolicy",
+    "budget_bounds", "certify", "certify_many", "clairvoyant_bound", "fit_price_index", "generations",
+]  # fmt: skip
+
+Array = NDArray[np.float64]
+BOUNDS = ("budget", "clairvoyant", "price")
+_ERRORS = 2.0  # standard errors of an interval
+_TOO_MUCH = 0.5  # excess of a network at which it says nothing
+_CLAIRVOYANT_LUCK, _AUDIT_LUCK = 1 << 40, 1 << 41  # branches of a state's luck, far above any number of people
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The tightest bound of a state, and how sure it is."""
+
+    bound: float
+    which: str
+    """budget, clairvoyant or price."""
+    price: float
+    """What one more voucher can be worth at most, about: the price that balances demand and budget."""
+    standard_error: float
+    proof: str
+    """exact, statistical or estimated."""
+    budget_bound: float
+    explanation: str
+
+    @property
+    def low(self) -> float:
+        return max(self.bound - _ERRORS * self.standard_error, 0.0)
+
+    @property
+    def high(self) -> float:
+        """Two standard errors above, never more than the budget allows."""
+        return min(self.bound + _ERRORS * self.standard_error, self.budget_bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Certificates:
+    """Certificates of many states."""
+
+    bounds: Array  # [states]
+    which: NDArray[np.str_]  # [states]
+    prices: Array  # [states]
+    standard_errors: Array  # [states]
+    proofs: NDArray[np.str_]  # [states]
+    budget_bounds: Array  # [states]
+    shared_errors: Array  # [states], the part of the error that states have in common (a network's check)
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    @property
+    def mean(self) -> Estimate:
+        """The mean bound over the states and the error chance leaves in it (not the spread of the states)."""
+        own = np.sqrt(np.square(self.standard_errors).sum()) / len(self)
+        return Estimate(float(self.bounds.mean()), float(np.hypot(own, self.shared_errors.mean())))
+
+    def row(self, state: int) -> Certificate:
+        error = float(np.hypot(self.standard_errors[state], self.shared_errors[state]))
+        which, proof = str(self.which[state]), str(self.proofs[state])
+        bound, price = float(self.bounds[state]), float(self.prices[state])
+        return Certificate(
+            bound,
+            which,
+            price,
+            error,
+            proof,
+            float(self.budget_bounds[state]),
+            _words(bound, which, price, error, proof),
+        )
+
+
+def certify(
+    state: State,
+    price_index: PriceIndex,
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    luck: Luck,
+    *,
+    samples: int = 400,
+    audits: int = 16,
+) -> Certificate:
+    """The certificate of one state; `luck` has one row. See `certify_many` for `samples` and `audits`."""
+    codes = state.frontier.covariates
+    states = Situations(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
+    made = certify_many(
+        states, price_index, capacity, offspring, luck,
+        rules=state.rules, rounds_left=state.rounds_left, samples=samples, audits=audits,
+    )  # fmt: skip
+    return made.row(0)
+
+
+def certify_many(
+    states: Situations,
+    price_index: PriceIndex,
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    luck: Luck,
+    *,
+    rules: Rules | None = None,
+    rounds_left: int | None = None,
+    samples: int = 20,
+    audits: int = 0,
+) -> Certificates:
+    """Certificates of states with the same rules and rounds left (None: all of the rules'); a row of luck per state.
+
+    `samples` trees per state estimate the clairvoyant bound (half of them only to choose); 0 leaves it out. With
+    `audits` nested samples per person (0.1 to 1 s a state) a price bound that comes from a network is proved but for
+    chance; with 0 it is what the network says, enlarged by its check, in bulk and at once.
+    """
+    whole_number("samples", samples, 0)
+    whole_number("audits", audits, 0)
+    chosen_rules = rules or Rules()
+    left = chosen_rules.rounds if rounds_left is None else rounds_left
+    discount, caps = price_index.discount, Caps.of(chosen_rules)
+    budget = budget_bounds(states, discount, left, caps)
+    audited = audits > 0 and left > 1 and price_index.kind != "table"
+    floor = auditable_price(price_index) if audited else 0.0
+    duals = smallest_duals(price_index, states, left, caps.per_person, floor)
+    excess, shared_errors = _excesses(price_index, duals, left)
+    priced = np.where(excess < _TOO_MUCH, duals.bounds / (1.0 - np.minimum(excess, _TOO_MUCH)), np.inf)
+    seen = np.full(len(states), np.inf)
+    trees = np.zeros((len(states), 0))
+    if samples:
+        branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
+        both = max(samples, 2)
+        trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
+        seen, trees = trees[:, : both // 2].mean(axis=1), trees[:, both // 2 :]
+    chosen = np.stack([budget, seen, priced]).argmin(axis=0)
+
+    bounds = np.where(chosen == 0, budget, priced)
+    errors = np.zeros(len(states))
+    proofs = np.where(chosen == 0, "exact", _proof(price_index, left)).astype("U11")
+    by_trees = chosen == 1
+    if by_trees.any():
+        bounds[by_trees] = trees[by_trees].mean(axis=1)
+        errors[by_trees] = (
+            trees[by_trees].std(axis=1, ddof=1) / np.sqrt(trees.shape[1]) if trees.shape[1] > 1 else np.inf
+        )
+        proofs[by_trees] = "statistical"
+    by_price = np.flatnonzero(chosen == 2)
+    shared = np.where(chosen == 2, shared_errors * duals.bounds, 0.0)
+    if audited:
+        branch = luck.members(np.full(len(states), _AUDIT_LUCK))
+        for s in by_price:
+            one = states.take(np.array([s]))
+            found = _audited(one, float(duals.prices[s]), price_index, offspring, branch.row(s), caps, audits)
+            bounds[s], errors[s], proofs[s] = found.mean, found.standard_error, "statistical"
+        shared[by_price] = 0.0
+    return Certificates(bounds, np.array(BOUNDS)[chosen], duals.prices, errors, proofs, budget, shared)
+
+
+def budget_bounds(states: Situations, discount: float, rounds_left: int, caps: Caps) -> Array:
+    """The most recruits the rules alone allow, each as early as possible, [states]."""
+    left = np.where(states.sizes > 0, states.budgets, 0)
+    size = states.sizes.astype(np.float64)
+    total = np.zeros(len(states))
+    for number in range(rounds_left):
+        most = left.astype(np.float64)
+        if caps.per_person is not None:
+            most = np.minimum(most, size * caps.per_person)
+        if caps.per_round is not None:
+            most = np.minimum(most, caps.per_round)
+        total += discount**number * most
+        left = left - most.astype(np.int64)
+        size = most
+        if not left.any() or not most.any():
+            break
+    return total
+
+
+def _audited(
+    state: Situations, price: float, index: PriceIndex, offspring: OffspringModel, luck: Luck, caps: Caps, audits: int
+) -> Estimate:
+    """Independent nested estimates of m * r + sum_i J(x_i, m)."""
+    people = len(state.covariates)
+    lucks = Luck(np.repeat(luck.keys, audits * people)).members(np.arange(audits * people))
+    codes = np.tile(state.covariates, (audits, 1))
+    values = audited_values(index, offspring, codes, np.full(len(codes), price), lucks, caps.per_person)
+    return Estimate.of(price * float(state.budgets[0]) + values.reshape(audits, people).sum(axis=1))
+
+
+def _excesses(index: PriceIndex, duals: Duals, rounds_left: int) -> tuple[Array, Array]:
+    """The excess of a network (`PriceCheck`) at the price of each state, and its standard error."""
+    if index.check is None or rounds_left <= 1:
+        return np.zeros(len(duals.prices)), np.zeros(len(duals.prices))
+    pairs = [index.check.excess_from(price) for price in duals.prices.tolist()]
+    return np.array([excess for excess, _ in pairs]), np.array([error for _, error in pairs])
+
+
+def _proof(index: PriceIndex, rounds_left: int) -> str:
+    return "exact" if index.kind == "table" or rounds_left <= 1 else "estimated"
+
+
+def _words(bound: float, which: str, price: float, error: float, proof: str) -> str:
+    reason = {
+        "budget": "one voucher brings at most one recruit, so the vouchers and caps alone set this limit",
+        "clairvoyant": "even knowing in advance whom everybody can bring, one could not expect more",
+        "price": f"even if vouchers were unlimited at {price:.2f} recruits each, and {price:.2f} paid back for every "
+        "voucher of the budget, one could not expect more",
+    }[which]
+    surety = {
+        "exact": "This is proved for the models used.",
+        "statistical": f"It is a mean over samples, give or take {_ERRORS * error:.2g}; what they average to is proved.",
+        "estimated": f"It is estimated, give or take {_ERRORS * error:.2g} for what was measured, not proved.",
+    }[proof]
+    return f"No policy can expect more than {bound:.1f} discounted recruits from here: {reason}. {surety}"

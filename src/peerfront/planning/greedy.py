@@ -1,0 +1,338 @@
+"""Algorithm 1, exact and fast: the same allocation and value as `greedy_reference.py`, to the last bit.
+
+*Lazy.* Gains only shrink as vouchers are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
+(-gain, index) re-evaluates only its top. Rounding cannot spoil this: sums and products are monotone in floating point.
+
+*Pruned.* For a spend s no allocation is worth more than
+
+    UB(s) = A*(s) + discount * sum_j w_j(r - s) * (1 - u*_j(s)),
+
+where A*(s) adds the s largest chances of use and u*_j(s) multiplies the s smallest ratios tau(k + 1) / tau(k) of
+coordinate j, each on its own. Spends are visited by descending UB until it falls below the best value found, and a run
+stops as soon as its remaining vouchers, each worth at most the current largest gain, cannot reach the best.
+
+Kernels release the GIL, share nothing, and are cached on disk.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerfront.errors import SettingError
+from peerfront.planning.backup import Array, check_tables, coverage_gains
+
+_SLACK = 1e-9  # relative; pruning never discards a spend whose bound is within it, so rounding cannot change the plan
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyPlan:
+    """What Algorithm 1 returns."""
+
+    vouchers: NDArray[np.int64]  # [people]
+    spend: int
+    value: float
+    """Q of the chosen spend."""
+    values: Array  # [spendable + 1]
+    """Q of every spend that was evaluated; NaN where pruning showed that it cannot be best, or it is not allowed."""
+
+
+def greedy(
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    *,
+    spendable: int | None = None,
+    most_per_person: int | None = None,
+    least_per_person: int = 0,
+    every_spend: bool = False,
+    check: bool = True,
+) -> GreedyPlan:
+    """The best spend and its greedy allocation.
+
+    `survival` is [people, vouchers], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r - s holds w(r - s)).
+    `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend` turns
+    pruning off, for the whole curve of Q over the spend.
+    """
+    budget = len(weights) - 1
+    most = budget if most_per_person is None else most_per_person
+    people = len(survival)
+    spendable = min(budget if spendable is None else spendable, budget, most * people)
+    if check:
+        check_tables(survival, uncovered, weights)
+        if not 0 <= least_per_person <= most or least_per_person * people > spendable:
+            raise SettingError(
+                f"At least {least_per_person} vouchers for each of {people} people is not possible with {spendable} to "
+                f"spend and at most {most} each. Lower the least, or raise the caps."
+            )
+    vouchers, spend, values = _plan(
+        np.ascontiguousarray(survival, dtype=np.float64),
+        np.ascontiguousarray(uncovered, dtype=np.float64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        float(discount),
+        int(spendable),
+        int(most),
+        int(least_per_person),
+        bool(every_spend),
+        True,
+    )
+    return GreedyPlan(vouchers, int(spend), float(values[spend]), values)
+
+
+def greedy_many(
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    first: NDArray[np.int64],
+    budgets: NDArray[np.int64],
+    spendable: NDArray[np.int64],
+    most_per_person: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Array]:
+    """Plans for many frontiers that stand one after another in the tables: vouchers [people], values [frontiers].
+
+    Frontier f is rows first[f] .. first[f + 1] - 1. One call of compiled code: what training and rollouts use.
+    """
+    return _plan_many(  # type: ignore[no-any-return]
+        np.ascontiguousarray(survival, dtype=np.float64),
+        np.ascontiguousarray(uncovered, dtype=np.float64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        float(discount),
+        first,
+        budgets,
+        spendable,
+        most_per_person,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _above(gain: float, person: int, other_gain: float, other: int) -> bool:
+    return gain > other_gain or (gain == other_gain and person < other)
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(gains: Array, persons: NDArray[np.int64], size: int, at: int) -> None:
+    gain, person = gains[at], persons[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _above(gains[child + 1], persons[child + 1], gains[child], persons[child]):
+            child += 1
+        if not _above(gains[child], persons[child], gain, person):
+            break
+        gains[at], persons[at] = gains[child], persons[child]
+        at = child
+    gains[at], persons[at] = gain, person
+
+
+@njit(cache=True, nogil=True)
+def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
+    """The marginal gain of one more voucher (Equation 8)."""
+    if given >= chance.shape[1]:
+        return 0.0
+    gain = chance[person, given]
+    for j in range(len(left)):
+        gain += worth[j] * left[j] * covers[person, given, j]
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def _run(
+    chance: Array,
+    covers: Array,
+    worth: Array,
+    spend: int,
+    most: int,
+    least: int,
+    to_beat: float,
+    lazy: bool,
+    vouchers: NDArray[np.int64],
+    left: Array,
+    heap_gains: Array,
+    heap_persons: NDArray[np.int64],
+    fresh: NDArray[np.int64],
+) -> float:
+    """Give out `spend` vouchers greedily, into `vouchers` and `left`; the value, or -inf if it cannot reach `to_beat`."""
+    people = len(chance)
+    reward = 0.0
+    vouchers[:] = 0
+    left[:] = 1.0
+    for i in range(people):
+        for k in range(least):
+            if k < chance.shape[1]:
+                reward += chance[i, k]
+                for j in range(len(left)):
+                    left[j] *= 1.0 - covers[i, k, j]
+        vouchers[i] = least
+    so_far = reward
+    for j in range(len(left)):
+        so_far += worth[j] * (1.0 - left[j])
+    size = 0
+    for i in range(people):
+        fresh[i] = 0
+        if vouchers[i] < most:
+            heap_gains[size] = _gain(chance, covers, worth, left, i, vouchers[i])
+            heap_persons[size] = i
+            size += 1
+    for at in range(size // 2 - 1, -1, -1):
+        _sift_down(heap_gains, heap_persons, size, at)
+    for step in range(spend - least * people):
+        if lazy:
+            while fresh[heap_persons[0]] != step:
+                person = heap_persons[0]
+                heap_gains[0] = _gain(chance, covers, worth, left, person, vouchers[person])
+                fresh[person] = step
+                _sift_down(heap_gains, heap_persons, size, 0)
+        elif step:
+            for at in range(size):
+                heap_gains[at] = _gain(chance, covers, worth, left, heap_persons[at], vouchers[heap_persons[at]])
+            for at in range(size // 2 - 1, -1, -1):
+                _sift_down(heap_gains, heap_persons, size, at)
+        gain, person = heap_gains[0], heap_persons[0]
+        if so_far + (spend - least * people - step) * gain < to_beat:
+            return -np.inf
+        so_far += gain
+        given = vouchers[person]
+        if given < chance.shape[1]:
+            reward += chance[person, given]
+            for j in range(len(left)):
+                left[j] *= 1.0 - covers[person, given, j]
+        vouchers[person] = given + 1
+        if given + 1 >= most:
+            size -= 1
+            heap_gains[0], heap_persons[0] = heap_gains[size], heap_persons[size]
+        else:
+            heap_gains[0] = _gain(chance, covers, worth, left, person, given + 1)
+            fresh[person] = step + 1
+        if size > 1:
+            _sift_down(heap_gains, heap_persons, size, 0)
+    value = reward
+    for j in range(len(left)):
+        value += worth[j] * (1.0 - left[j])
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _largest_sums(entries: Array, count: int) -> Array:
+    """Sums of the 0, 1, .. count largest entries (all at least 0; zeros where there are no more), [count + 1]."""
+    sums = np.zeros(count + 1)
+    if count == 0 or len(entries) == 0:
+        return sums
+    top = entries if len(entries) <= count else np.partition(entries, len(entries) - count)[len(entries) - count :]
+    top = np.sort(top)
+    for m in range(count):
+        sums[m + 1] = sums[m] + (top[len(top) - 1 - m] if m < len(top) else 0.0)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _upper_bounds(
+    chance: Array, covers: Array, weights: Array, discount: float, spendable: int, most: int, least: int
+) -> Array:
+    """UB(s) of the module's docstring, [spendable + 1]; -inf where the least per person is not met."""
+    people, columns = chance.shape
+    budget, latent = len(weights) - 1, weights.shape[1]
+    free, lowest = min(columns, most), min(least, columns)
+    extra = spendable - least * people
+    reward = 0.0
+    for i in range(people):
+        for k in range(lowest):
+            reward += chance[i, k]
+    bounds = np.full(spendable + 1, -np.inf)
+    best_rewards = _largest_sums(chance[:, lowest:free].copy().reshape(-1), extra)
+    for m in range(extra + 1):
+        bounds[least * people + m] = reward + best_rewards[m]
+    entries = np.empty(people * (free - lowest))
+    for j in range(latent):
+        start = 0.0
+        at = 0
+        for i in range(people):
+            for k in range(lowest):
+                start -= np.log1p(-covers[i, k, j])
+            for k in range(lowest, free):
+                entries[at] = -np.log1p(-covers[i, k, j])
+                at += 1
+        covered = _largest_sums(entries, extra)
+        for m in range(extra + 1):
+            spend = least * people + m
+            bounds[spend] += discount * weights[budget - spend, j] * -np.expm1(-(start + covered[m]))
+    return bounds
+
+
+@njit(cache=True, nogil=True)
+def _plan(
+    chance: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    spendable: int,
+    most: int,
+    least: int,
+    every_spend: bool,
+    lazy: bool,
+) -> tuple[NDArray[np.int64], int, Array]:
+    people = len(chance)
+    budget, latent = len(weights) - 1, weights.shape[1]
+    covers = coverage_gains(chance, uncovered)
+    values = np.full(spendable + 1, np.nan)
+    vouchers, best_vouchers = np.zeros(people, np.int64), np.zeros(people, np.int64)
+    left, heap_gains = np.empty(latent), np.empty(people)
+    heap_persons, fresh = np.empty(people, np.int64), np.empty(people, np.int64)
+    if every_spend:
+        bounds = np.full(spendable + 1, np.inf)
+        order = np.arange(spendable + 1)
+    else:
+        bounds = _upper_bounds(chance, covers, weights, discount, spendable, most, least)
+        order = np.argsort(-bounds)
+    best, best_spend = -np.inf, least * people
+    for spend in order:
+        if spend < least * people:
+            continue
+        to_beat = -np.inf if every_spend else best - _SLACK * (1.0 + abs(best))
+        if bounds[spend] < to_beat:
+            break
+        worth = discount * weights[budget - spend]
+        value = _run(
+            chance, covers, worth, spend, most, least, to_beat, lazy, vouchers, left, heap_gains, heap_persons, fresh
+        )
+        if value == -np.inf:
+            continue
+        values[spend] = value
+        if value > best or (value == best and spend < best_spend):
+            best, best_spend = value, spend
+            best_vouchers[:] = vouchers
+    return best_vouchers, best_spend, values
+
+
+@njit(cache=True, nogil=True)
+def _plan_many(
+    chance: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    first: NDArray[np.int64],
+    budgets: NDArray[np.int64],
+    spendable: NDArray[np.int64],
+    most: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Array]:
+    frontiers = len(budgets)
+    vouchers, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
+    for f in range(frontiers):
+        start, end = first[f], first[f + 1]
+        own, spend, found = _plan(
+            chance[start:end],
+            uncovered[start:end],
+            weights[: budgets[f] + 1],
+            discount,
+            min(spendable[f], most[f] * (end - start)),
+            most[f],
+            0,
+            False,
+            True,
+        )
+        vouchers[start:end] = own
+        values[f] = found[spend]
+    return vouchers, values

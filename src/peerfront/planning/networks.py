@@ -1,0 +1,74 @@
+"""Small networks on people: trained with torch, used as plain matrices (no torch at planning time, nothing to pickle)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from peerfront.covariates import Codes, Schema
+from peerfront.problem import CapacityModel
+
+Rows = NDArray[np.float32]
+_LEVELS = 32  # vouchers that describe a capacity
+
+
+@dataclass(frozen=True, eq=False)
+class PersonInputs:
+    """What the networks see of a person: the one-hot covariates and, if given, what the capacity model says of them.
+
+    The paper's networks see covariates alone and have to learn again, from a few hundred states, which of them bring
+    many; the capacity model already knows.
+    """
+
+    schema: Schema
+    capacity: CapacityModel | None = None
+
+    @property
+    def width(self) -> int:
+        return self.schema.columns + (0 if self.capacity is None else 6)
+
+    def rows(self, covariates: Codes) -> Rows:
+        """[people, width]."""
+        one_hot = self.schema.one_hot(covariates)
+        if self.capacity is None:
+            return one_hot
+        survival = self.capacity.survival(covariates, _LEVELS)
+        mean = survival.sum(axis=1)
+        described = np.stack(
+            [np.log(mean + 0.05), mean / 4.0, survival[:, 0], survival[:, 1], survival[:, 3], survival[:, 7]], axis=1
+        )
+        return np.concatenate([one_hot, described.astype(np.float32)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenNetwork:
+    """A multilayer perceptron with ReLU between its layers, as arrays."""
+
+    weights: tuple[Rows, ...]  # [inputs, outputs] each
+    biases: tuple[Rows, ...]  # [outputs] each
+
+    def __call__(self, rows: Rows) -> Rows:
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            rows = np.maximum(rows @ weight + bias, 0.0)
+        return rows @ self.weights[-1] + self.biases[-1]
+
+
+def perceptron(sizes: Sequence[int], seed: int) -> torch.nn.Sequential:
+    """Linear layers of these sizes with ReLU between them; torch's usual start, from this seed alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        layers: list[torch.nn.Module] = []
+        for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+            layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
+    return torch.nn.Sequential(*layers[:-1])
+
+
+def frozen(network: torch.nn.Sequential) -> FrozenNetwork:
+    """A copy of the network as it is now."""
+    linear = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
+    return FrozenNetwork(
+        tuple(layer.weight.detach().numpy().T.copy() for layer in linear),
+        tuple(layer.bias.detach().numpy().copy() for layer in linear),
+    )

@@ -1,0 +1,144 @@
+"""Generative Frontier Planning: the policy, and the plan it can explain (Section 3.3, Algorithm 1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.covariates import Codes
+from peerfront.planning.backup import Array, check_tables, coverage_gains
+from peerfront.planning.greedy import greedy, greedy_many
+from peerfront.planning.laplace import LaplaceNetwork
+from peerfront.planning.surrogate import FrozenSurrogate
+from peerfront.problem import Allocation, CapacityModel, State, checked_discount
+from peerfront.randomness import Luck
+
+_NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps survival tables short
+_FIRST_LEVELS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An allocation and why."""
+
+    allocation: Allocation
+    value: float
+    """What the plan expects from here on, discounted: Q of the chosen spend."""
+    values: Array  # [spendable + 1]
+    """Q of every spend; NaN where it was not evaluated (it cannot be best)."""
+    person: NDArray[np.int64]  # [spend]
+    """Who got the first, second, ... voucher, in the planner's order."""
+    now: Array  # [spend]
+    """Of each voucher: the chance that it is used, its immediate part."""
+    later: Array  # [spend]
+    """Of each voucher: what its recruit is expected to add to the value of the next frontier, discounted."""
+
+    @property
+    def spend(self) -> int:
+        return self.allocation.spend
+
+
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """The GFP policy: any capacity model, a learned value, and the recruits' Laplace embeddings."""
+
+    capacity: CapacityModel
+    surrogate: FrozenSurrogate
+    laplace: LaplaceNetwork
+    discount: float
+    least_per_person: int = 0
+    name: str = "gfp"
+
+    def __post_init__(self) -> None:
+        checked_discount(self.discount)
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        """One allocation for each state, all at once: the models are asked once for everybody."""
+        if self.least_per_person:
+            return [self.plan(state, every_spend=False).allocation for state in states]
+        sizes = np.array([len(state.frontier) for state in states])
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        budgets = np.array([state.remaining_budget for state in states])
+        most = np.array([state.most_per_person for state in states])
+        spendable = np.array([state.spendable for state in states])
+        covariates = np.concatenate([state.frontier.covariates for state in states])
+        vouchers, _ = self.plan_many(covariates, first, budgets, spendable, most)
+        return [Allocation(part) for part in np.split(vouchers, first[1:-1])]
+
+    def plan_many(
+        self,
+        covariates: Codes,
+        first: NDArray[np.int64],
+        budgets: NDArray[np.int64],
+        spendable: NDArray[np.int64],
+        most_per_person: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], Array]:
+        """Vouchers [people] and values [frontiers] of frontiers that stand one after another."""
+        self.surrogate.check_budget(int(budgets.max(initial=0)))
+        survival, uncovered = self.tables(covariates, int(most_per_person.max(initial=0)))
+        return greedy_many(
+            survival, uncovered, self.surrogate.weights, self.discount, first, budgets, spendable, most_per_person
+        )
+
+    def plan(self, state: State, *, every_spend: bool = True) -> Plan:
+        """The plan for one state, with its reasons."""
+        self.surrogate.check_budget(state.remaining_budget)
+        self.surrogate.inputs.schema.check(state.frontier.covariates)
+        survival, uncovered = self.tables(state.frontier.covariates, state.most_per_person)
+        weights = self.surrogate.weights[: state.remaining_budget + 1]
+        check_tables(survival, uncovered, weights)
+        most, least, people = state.most_per_person, self.least_per_person, len(state.frontier)
+        if least and least * people > state.spendable:
+            # Not enough for everybody's least: everything is given, and nobody gets more than the least.
+            most, least = min(least, most), 0
+        found = greedy(
+            survival,
+            uncovered,
+            weights,
+            self.discount,
+            spendable=state.spendable,
+            most_per_person=most,
+            least_per_person=min(least, most),
+            every_spend=every_spend,
+            check=False,
+        )
+        worth = self.discount * weights[state.remaining_budget - found.spend]
+        person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.vouchers)
+        return Plan(Allocation(found.vouchers), found.value, found.values, person, now, later)
+
+    def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
+        """Survival [people, vouchers] and Laplace embeddings [people, latent]."""
+        levels = min(most_per_person, _FIRST_LEVELS)
+        survival = self.capacity.survival(covariates, levels)
+        while levels < most_per_person and (survival[:, -1:] > _NEVER_USED).any():
+            levels = min(2 * levels, most_per_person)
+            survival = self.capacity.survival(covariates, levels)
+        return survival, self.laplace.uncovered(self.laplace.inputs.rows(covariates))
+
+
+def _reasons(
+    survival: Array, covers: Array, worth: Array, vouchers: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Give the same vouchers again, best first, and note what each is worth now and later."""
+    people, columns = survival.shape
+    given = np.zeros(people, dtype=np.int64)
+    left = np.ones(len(worth))
+    total = int(vouchers.sum())
+    person, now, later = np.zeros(total, dtype=np.int64), np.zeros(total), np.zeros(total)
+    padded = np.concatenate([survival, np.zeros((people, 1))], axis=1)
+    more = np.concatenate([covers, np.zeros((people, 1, len(worth)))], axis=1)
+    everybody = np.arange(people)
+    for v in range(total):
+        level = np.minimum(given, columns)
+        immediate = padded[everybody, level]
+        future = more[everybody, level] @ (worth * left)
+        gain = np.where(given < vouchers, immediate + future, -np.inf)
+        who = int(gain.argmax())
+        person[v], now[v], later[v] = who, immediate[who], future[who]
+        left = left * (1.0 - more[who, level[who]])
+        given[who] += 1
+    return person, now, later

@@ -1,0 +1,118 @@
+"""Checking a price index by fresh samples: an estimate of J that errs only upwards, whatever the index says.
+
+For any index with child values from which it computes values I(x, m), take n children of x, and look at the first b of
+them by the same method one generation later:
+
+    v(x, m) = sum over l of max(0, p_x(l) * (1 + gamma * a) - m),
+    a       = mean over n children of I(child, m / gamma) + mean over b of them of (v(child, m / gamma) - I(child, ...)).
+
+**Theorem.** E[v(x, m)] >= J(x, m), for any index. Proof, by induction over generations: a has the mean E[v(child)] (the
+index cancels), which is at least E[J(child, m / gamma)]; v is a convex, rising function of a, so by Jensen's inequality
+E[v] is at least the same function of the mean of a, and this is at least J(x, m). The induction starts at m >= gamma,
+where children cost at least 1, are worth nothing, and v is J itself.
+
+So an index never makes the estimate wrong, a good one only makes it tight: if I is right, the second mean vanishes but
+for sampling noise, and what Jensen adds is of order 1 / n. Prices grow by 1 / gamma a generation and end at 1, so
+log(m) / log(gamma) generations suffice: 1 to 4 at the prices that matter for discounts from .9 to .99. Where that would
+be more than `audit_depth` (gamma = 1, low prices) the last generation would trust the index and prove nothing, so
+`auditable_price` says down to which price an audit is a proof; as any price gives a bound, a certificate that must be
+proved takes the best price above it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.covariates import Codes
+from peerfront.planning.price_index import PriceCheck, PriceIndex, sampled_children
+from peerfront.planning.surplus import Array, chances_that_matter
+from peerfront.problem import OffspringModel
+from peerfront.randomness import Luck
+
+_CHECKED_PRICES = 9
+_CHECKED_CHILDREN = 512
+_CHECKED_LEVELS = 64
+_CHILDREN_AT_ONCE = 1 << 15
+
+
+def generations_needed(price: float, discount: float) -> float:
+    """Generations of recruits to sample before everybody costs at least 1 and is worth nothing."""
+    if price >= discount:
+        return 0.0
+    return np.inf if discount == 1.0 else float(np.ceil(np.log(price) / np.log(discount) - 1e-9)) - 1.0
+
+
+def auditable_price(index: PriceIndex) -> float:
+    """The lowest price at which an audit trusts nothing but samples."""
+    return float(index.discount ** (index.settings.audit_depth + 1))
+
+
+def audited_values(
+    index: PriceIndex,
+    offspring: OffspringModel,
+    codes: Codes,
+    prices: NDArray[np.float64],
+    luck: Luck,
+    max_per_person: int | None = None,
+) -> Array:
+    """One estimate v(x_i, m_i) of each person at their own price, [people]; `luck` has a row per person."""
+    most = index.settings.most_per_person
+    cap = most if max_per_person is None else min(most, max_per_person)
+    return _audited(index, offspring, codes, prices, luck, index.settings.audit_depth, index.settings.audit_width, cap)
+
+
+def _audited(
+    index: PriceIndex,
+    offspring: OffspringModel,
+    codes: Codes,
+    prices: Array,
+    luck: Luck,
+    depth: int,
+    width: int,
+    most: int,
+) -> Array:
+    discount, each = index.discount, index.settings.audit_children
+    people = max(_CHILDREN_AT_ONCE // each, 1)
+    if len(codes) > people:
+        parts = [slice(a, a + people) for a in range(0, len(codes), people)]
+        return np.concatenate(
+            [_audited(index, offspring, codes[p], prices[p], Luck(luck.keys[p]), depth, width, most) for p in parts]
+        )
+    child = np.zeros(len(codes))
+    open_ended = np.flatnonzero(prices < discount)  # the others have children worth nothing
+    if len(open_ended) and depth == 0:
+        child[open_ended] = index.child_values(codes[open_ended], prices[open_ended, None])[:, 0]
+    elif len(open_ended):
+        children, lucks = sampled_children(offspring, codes[open_ended], each, Luck(luck.keys[open_ended]))
+        later = np.repeat(prices[open_ended] / discount, each)
+        trusted = index.values(children, later[:, None])[:, 0].reshape(-1, each)
+        mean = trusted.mean(axis=1)
+        if depth > 1 and generations_needed(float(later.min()), discount) > 0.0:
+            close = (np.arange(len(open_ended))[:, None] * each + np.arange(width)).ravel()
+            seen = _audited(
+                index, offspring, children[close], later[close], Luck(lucks.keys[close]), depth - 1,
+                max(width // 2, 1), index.settings.most_per_person,
+            )  # fmt: skip
+            mean += (seen.reshape(-1, width) - trusted[:, :width]).mean(axis=1)
+        child[open_ended] = discount * mean
+    worth = 1.0 + child[:, None]
+    chances = chances_that_matter(index.capacity, codes, most, float(prices.min()), float(max(worth.max(), 1.0)))
+    return chances.surplus(worth, prices[:, None])[:, 0]
+
+
+def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes, luck: Luck) -> PriceCheck:
+    """How much a recruit of these people is worth more by fresh samples than the index says, at some prices."""
+    prices = index.discount * (1.0 - np.geomspace(0.5, 0.02, _CHECKED_PRICES))
+    lucks = Luck(np.repeat(luck.keys[:1], len(people))).members(np.arange(len(people)))
+    each = _CHECKED_CHILDREN
+    children, _ = sampled_children(offspring, people, each, lucks)
+    sampled = index.values(children, prices / index.discount).reshape(len(people), each, -1).mean(axis=1)
+    believed = index.child_values(people, prices)
+    excess = index.discount * sampled - believed  # [people, prices]
+    survival = index.capacity.survival(people, min(index.settings.most_per_person, _CHECKED_LEVELS))
+    given = survival[:, :, None] * (1.0 + believed[:, None, :]) > prices
+    recruits = (survival[:, :, None] * given).sum(axis=1)  # [people, prices]
+    total = np.maximum(recruits.sum(axis=0), 1e-12)
+    mean = (recruits * excess).sum(axis=0) / total
+    # Of a ratio of sums: the spread of what each person adds to it.
+    error = np.sqrt(np.square(recruits * (excess - mean)).sum(axis=0)) / total
+    return PriceCheck(prices, mean, error)
