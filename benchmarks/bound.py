@@ -20,11 +20,12 @@ DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 
 def index_of(world: World, discount: float, draw: int) -> PriceIndex:
     population = world.population(named_luck(("bound population", draw), 2000))
+    checked_at = world.population(named_luck(("bound check", draw), 128))
     people = generations(world.capacity, world.offspring, population, 5000, draw)
     transition = getattr(world, "transition", None)
     settings = BoundSettings(seed=draw)
     return fit_price_index(
-        world.capacity, world.offspring, people, world.schema, discount, settings, transition=transition
+        world.capacity, world.offspring, people, world.schema, discount, settings, transition=transition, checked_at=checked_at
     )
 
 

@@ -37,6 +37,9 @@ def compare_command(
         str,
         typer.Option(help="What policies plan with: oracle (the truth), learned, or learned-paper (slow)."),
     ] = "oracle",
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Add an upper bound on every policy as the last row (true models).")
+    ] = False,
     against: Annotated[
         str | None, typer.Option(help="Show differences to this policy. [default: the first]", show_default=False)
     ] = None,
@@ -78,6 +81,7 @@ def compare_command(
         rules=Rules.checked(budget, people, rounds, max_per_person, max_per_round),
         seed=seed,
         models=models,
+        bound=bound,
     )
     labels = [Spec.parse(policy).label for policy in comparison.policies]
     if against is not None and against not in labels:

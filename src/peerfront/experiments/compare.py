@@ -8,7 +8,7 @@ from pathlib import Path
 
 from peerfront.experiments.comparison import Comparison, TaskResult, run_task, tasks
 from peerfront.experiments.figures import save_curves
-from peerfront.experiments.folder import REPORT, TABLES, ResultFolder, write_bytes, write_text
+from peerfront.experiments.folder import BOUNDS, REPORT, TABLES, ResultFolder, write_bytes, write_text
 from peerfront.experiments.results import Results
 from peerfront.experiments.tables import markdown_report
 from peerfront.experiments.workers import Workers
@@ -68,5 +68,7 @@ def write_outputs(results: Results, folder: Path, against: str | None = None) ->
         content = table.to_csv(index=False).encode()
         # No time stamp inside: same results, same bytes.
         write_bytes(folder / name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+    if results.bounds is not None:
+        write_text(folder / BOUNDS, results.bounds.to_csv(index=False))
     write_text(folder / REPORT, markdown_report(results, against))
     save_curves(results, folder)

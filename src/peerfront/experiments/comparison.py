@@ -12,16 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerfront.errors import SettingError
 from peerfront.experiments.planning_world import check_models, planning_world
 from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
-from peerfront.problem import Policy, Rules, Trajectories, World, checked_discount, rollout, whole_number
+from peerfront.problem import (
+    BranchingWorld,
+    Policy,
+    Rules,
+    Trajectories,
+    World,
+    checked_discount,
+    rollout,
+    whole_number,
+)
 from peerfront.randomness import Luck, named_luck
 from peerfront.simulation import make_world, world_entry
 from peerfront.specs import Spec
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
+BOUND = "bound"  # the task of an upper bound on every policy
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,8 @@ class Comparison:
     seed: int = 0
     models: str = "oracle"
     """What policies plan with: the true models (oracle), or models fitted to a simulated history."""
+    bound: bool = False
+    """Whether to add an upper bound on every policy, from the true models."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "discounts", tuple(checked_discount(d) for d in self.discounts))
@@ -61,7 +74,13 @@ class Comparison:
     def check_worlds(self) -> None:
         """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
-            _world(world, self.draws[0]).seeds(named_luck(("check",), 1), self.rules.people)
+            made = _world(world, self.draws[0])
+            made.seeds(named_luck(("check",), 1), self.rules.people)
+            if self.bound and not isinstance(made, BranchingWorld):
+                raise SettingError(
+                    f"There is no bound for {world!r}: in a finite network the past matters, and a price on vouchers "
+                    "does not separate people. Leave the bound out, or choose a world of independent referrals."
+                )
 
     def draws_of(self, world: str) -> tuple[int, ...]:
         """A world without draws is one world: playing it again under another number would only look like a sample."""
@@ -90,12 +109,14 @@ class Task:
 class TaskResult:
     """What the policy was after its preparation, and the trajectories of its episodes.
 
-    One of each per discount of the task, or just one of each if the policy ignores the discount.
+    One of each per discount of the task, or just one of each if the policy ignores the discount. The task `bound` has
+    bounds instead of trajectories, one per discount.
     """
 
     task: Task
     prepared: tuple[str, ...]
     trajectories: tuple[Trajectories, ...]
+    bounds: tuple[NDArray[np.float64], ...] = ()  # [episodes] each
 
 
 def tasks(comparison: Comparison) -> list[Task]:
@@ -107,13 +128,16 @@ def tasks(comparison: Comparison) -> list[Task]:
             separately = policy_entry(spec).discounts(spec) is Discounts.SEPARATE
             groups = [(d,) for d in comparison.discounts] if separately else [comparison.discounts]
             found += [Task(world, draw, policy, group) for group in groups]
+        if comparison.bound:
+            found += [Task(world, d, BOUND, (g,)) for d, g in product(comparison.draws_of(world), comparison.discounts)]
     return found
 
 
 def prepared_policy(comparison: Comparison, task: Task, discount: float) -> tuple[World, Policy]:
     """The world a task is tested in, and its policy, prepared in the planning world."""
     world = _world(task.world, task.draw)
-    planning = planning_world(world, comparison.models, comparison.seed)
+    asks_recruits = world_entry(Spec.parse(task.world)).asks_recruits
+    planning = planning_world(world, comparison.models, comparison.seed, asks_recruits)
     preparation = Preparation(planning, comparison.rules, discount, comparison.discounts, comparison.seed)
     return world, prepare_policy(Spec.parse(task.policy), preparation)
 
@@ -125,6 +149,8 @@ def episode_luck(comparison: Comparison, task: Task) -> Luck:
 
 def run_task(comparison: Comparison, task: Task) -> TaskResult:
     """Prepare the policy and play its episodes. Depends on its arguments alone."""
+    if task.policy == BOUND:
+        return _bounds(comparison, task)
     spec = Spec.parse(task.policy)
     ignored = policy_entry(spec).discounts(spec) is Discounts.IGNORED
     prepared, played = [], []
@@ -133,6 +159,15 @@ def run_task(comparison: Comparison, task: Task) -> TaskResult:
         prepared.append(policy.name)
         played.append(_trimmed(rollout(world, policy, comparison.rules, episode_luck(comparison, task))))
     return TaskResult(task, tuple(prepared), tuple(played))
+
+
+def _bounds(comparison: Comparison, task: Task) -> TaskResult:
+    """An upper bound on what any policy can expect from the first frontier of each episode, with the true models."""
+    from peerfront.experiments.bounds import first_frontier_bounds
+
+    world, luck = _world(task.world, task.draw), episode_luck(comparison, task)
+    found = [first_frontier_bounds(world, comparison.rules, d, luck, comparison.seed) for d in task.discounts]
+    return TaskResult(task, tuple(text for _, text in found), (), tuple(bounds for bounds, _ in found))
 
 
 def _trimmed(played: Trajectories) -> Trajectories:

@@ -23,10 +23,11 @@ import numpy as np
 
 import peerfront
 from peerfront.errors import DataFileError, OutputExists
-from peerfront.experiments.comparison import Comparison, Task, TaskResult, files_of, tasks
+from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, files_of, tasks
 from peerfront.problem import Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
+BOUNDS = "bounds.csv"
 REPORT = "table.md"
 FIGURES = "curves-*"
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas", "networkx", "joblib")
@@ -99,7 +100,11 @@ class ResultFolder:
         """Remove what a comparison writes, and nothing else that may lie there; what identifies it goes last."""
         if self.parts.exists():
             shutil.rmtree(self.parts)
-        for file in [*(self.path / name for name in (*TABLES, REPORT)), *self.path.glob(FIGURES), self.settings_file]:
+        for file in [
+            *(self.path / name for name in (*TABLES, BOUNDS, REPORT)),
+            *self.path.glob(FIGURES),
+            self.settings_file,
+        ]:
             file.unlink(missing_ok=True)
 
     def save(self, result: TaskResult) -> None:
@@ -109,6 +114,7 @@ class ResultFolder:
             for number, played in enumerate(result.trajectories)
             for name, array in dataclasses.asdict(played).items()
         }
+        arrays |= {f"bound_{number}": bounds for number, bounds in enumerate(result.bounds)}
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, prepared=np.array(result.prepared), **arrays)
         write_bytes(self._part(result.task), buffer.getvalue())
@@ -117,6 +123,8 @@ class ResultFolder:
         try:
             with np.load(io.BytesIO(self._part(task).read_bytes()), allow_pickle=False) as saved:
                 prepared = tuple(str(text) for text in saved["prepared"])
+                if task.policy == BOUND:
+                    return TaskResult(task, prepared, (), tuple(saved[f"bound_{n}"] for n in range(len(prepared))))
                 names = [field.name for field in dataclasses.fields(Trajectories)]
                 arrays = [{name: saved[f"{name}_{n}"] for name in names} for n in range(len(prepared))]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):

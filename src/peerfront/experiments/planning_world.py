@@ -49,15 +49,18 @@ class _FittedWhenNeeded:
 
 
 @lru_cache(maxsize=2)
-def planning_world(world: World, models: str, seed: int) -> World:
-    """The world a policy is prepared in. Kept for the other policies and discounts a worker plays there."""
+def planning_world(world: World, models: str, seed: int, asks_recruits: bool = False) -> World:
+    """The world a policy is prepared in. Kept for the other policies and discounts a worker plays there.
+
+    `asks_recruits`: the history follows whole recruitments instead of asking first recruits once each (the paper).
+    """
     check_models(models)
     if models == "oracle":
         return world
     from peerfront.models.capacity import CapacitySettings, fit_capacity
-    from peerfront.simulation import simulate_history
+    from peerfront.simulation import followed_history, simulate_history
 
-    history = simulate_history(world, seed=seed)
+    history = followed_history(world, seed=seed) if asks_recruits else simulate_history(world, seed=seed)
     paper = models == "learned-paper"
     capacity = fit_capacity(history, CapacitySettings.paper() if paper else None)
     offspring = _FittedWhenNeeded(history, "diffusion-paper" if paper else "auto", seed)

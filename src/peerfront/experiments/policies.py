@@ -5,15 +5,19 @@ models the two are the same; with learned models the planning world is made of t
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from peerfront.errors import SettingError, UnknownName
 from peerfront.problem import Policy, Rules, World, whole_number
 from peerfront.randomness import named_luck
 from peerfront.specs import Option, Spec
+
+if TYPE_CHECKING:
+    from peerfront.planning.learning import LearnedPlanner
 
 POPULATION_SAMPLE = 1024  # people from whom population_dp learns the marginal capacities (the paper's size)
 
@@ -122,6 +126,64 @@ def _population_dp(known: Preparation, population: int = POPULATION_SAMPLE, marg
     return fit_population_dp(known.planning_world.capacity, people, known.rules, known.discount, marginal=marginal)
 
 
+_CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)
+_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)
+LEARNING = ("returns", "backups")
+
+
+def _simple_rules(known: Preparation) -> list[Policy]:
+    """Threshold rules of all kinds: where learning starts, and what it wanders with."""
+    from peerfront.baselines.threshold import Threshold
+
+    least = sorted({max(1, round(share * known.rules.budget)) for share in _SHARES})
+    return [Threshold(known.planning_world.capacity, c, m) for c, m in product(_CUTOFFS, least)]
+
+
+def _check_gfp(learn: str = LEARNING[0]) -> None:
+    if learn not in LEARNING:
+        raise UnknownName("way to learn of gfp", learn, LEARNING)
+
+
+def _gfp(known: Preparation, learn: str = LEARNING[0]) -> Policy:
+    from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+    from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+
+    what = (known.planning_world, known.rules, known.discount, _simple_rules(known))
+    if learn == "returns":
+        return _reported(learn_by_policy_iteration(*what, PolicyIterationSettings(seed=known.seed)), "gfp")
+    return _reported(learn_by_fitted_value_iteration(*what, FittedValueIterationSettings(seed=known.seed)), "gfp")
+
+
+def _gfp_paper(known: Preparation, iterations: int | None = None) -> Policy:
+    """The paper's value training to the letter; with 0 iterations its untrained start."""
+    from peerfront.baselines.random_split import RandomSplit
+    from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+
+    settings = replace(FittedValueIterationSettings.paper(), seed=known.seed)
+    if iterations is not None:
+        settings = replace(settings, iterations=iterations)
+    what = (known.planning_world, known.rules, known.discount, [RandomSplit()])
+    name = "gfp-untrained" if iterations == 0 else "gfp-paper"
+    return _reported(learn_by_fitted_value_iteration(*what, settings), name)
+
+
+def _reported(learned: "LearnedPlanner", name: str) -> Policy:
+    report = learned.report
+    earns = f"{report.simulated:.1f} +- {report.simulated_error:.1f}"
+    return replace(learned.planner, name=f"{name} ({report.method}; earns {earns} in the planning world)")
+
+
+def _price_index(known: Preparation) -> Policy:
+    from peerfront.planning.bound import BoundSettings, PriceIndexPolicy, fit_price_index, generations
+
+    world, rules = known.planning_world, known.rules
+    population = world.population(named_luck(("price population", known.seed), POPULATION_SAMPLE))
+    people = generations(world.capacity, world.offspring, population, 4 * POPULATION_SAMPLE, known.seed)
+    settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person, seed=known.seed)
+    index = fit_price_index(world.capacity, world.offspring, people, world.schema, known.discount, settings)
+    return PriceIndexPolicy(index)
+
+
 POLICIES: Mapping[str, PolicyEntry] = {
     "random_split": PolicyEntry(
         summary="a random round budget, split at random (the paper's Random)",
@@ -155,5 +217,30 @@ POLICIES: Mapping[str, PolicyEntry] = {
         },
         discounts=lambda _: Discounts.SEPARATE,
         check=_check_population_dp,
+    ),
+    "gfp": PolicyEntry(
+        summary="generative frontier planning: learned value, closed-form backup, exact greedy (the paper's, repaired)",
+        prepare=_gfp,
+        options={"learn": Option(str, "value from simulated returns (default) or from its own backups")},
+        discounts=lambda _: Discounts.SEPARATE,
+        check=_check_gfp,
+    ),
+    "gfp-paper": PolicyEntry(
+        summary="generative frontier planning with the paper's value training, to the letter",
+        prepare=_gfp_paper,
+        options={},
+        discounts=lambda _: Discounts.SEPARATE,
+    ),
+    "gfp-untrained": PolicyEntry(
+        summary="the same with the value network as it starts: what the paper's training has to beat",
+        prepare=partial(_gfp_paper, iterations=0),
+        options={},
+        discounts=lambda _: Discounts.SEPARATE,
+    ),
+    "price_index": PolicyEntry(
+        summary="a price per voucher that balances the budget, and everybody worth it (the bound's own rule)",
+        prepare=_price_index,
+        options={},
+        discounts=lambda _: Discounts.SEPARATE,
     ),
 }

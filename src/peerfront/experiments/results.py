@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.experiments.comparison import Comparison, TaskResult, tasks
+from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
 from peerfront.experiments.statistics import differences, summary
 from peerfront.problem import Ending, Trajectories
 from peerfront.specs import Spec
@@ -32,6 +32,8 @@ class Results:
 
     comparison: Comparison
     runs: tuple[Run, ...]
+    bounds: pd.DataFrame | None = None
+    """world, draw, discount, episode, bound, how: upper bounds on every policy, if they were asked for."""
 
     @property
     def worlds(self) -> tuple[str, ...]:
@@ -46,9 +48,12 @@ class Results:
     @classmethod
     def of(cls, comparison: Comparison, finished: Iterable[TaskResult]) -> "Results":
         by_task = {result.task: result for result in finished}
-        runs = []
+        runs, bounds = [], []
         for task in tasks(comparison):
             result = by_task[task]
+            if task.policy == BOUND:
+                bounds += _bound_rows(task, result)
+                continue
             for number, discount in enumerate(task.discounts):
                 place = min(number, len(result.trajectories) - 1)  # the only one, if the policy ignores the discount
                 runs.append(
@@ -61,7 +66,7 @@ class Results:
                         trajectories=result.trajectories[place],
                     )
                 )
-        return cls(comparison, tuple(runs))
+        return cls(comparison, tuple(runs), pd.concat(bounds, ignore_index=True) if bounds else None)
 
     @cached_property
     def episodes(self) -> pd.DataFrame:
@@ -106,6 +111,22 @@ class Results:
 
 def _label(spec: str) -> str:
     return Spec.parse(spec).label
+
+
+def _bound_rows(task: Task, result: TaskResult) -> list[pd.DataFrame]:
+    return [
+        pd.DataFrame(
+            {
+                "world": _label(task.world),
+                "draw": task.draw,
+                "discount": discount,
+                "episode": np.arange(len(bounds)),
+                "bound": bounds,
+                "how": how,
+            }
+        )
+        for discount, bounds, how in zip(task.discounts, result.bounds, result.prepared, strict=True)
+    ]
 
 
 def _columns(run: Run) -> dict[str, Any]:

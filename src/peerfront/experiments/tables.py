@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from peerfront.experiments.results import Results
+from peerfront.experiments.statistics import estimate
 
+BOUND_ROW = "upper bound"
 _TITLES = {"discounted_reward": "Discounted reward", "recruits": "Recruits"}
 
 
@@ -36,7 +38,20 @@ def mean_tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]
                 (row["policy"], row["discount"]): _number(row["mean"], row["standard_error"])
                 for _, row in part.iterrows()
             }
-            found.append((f"{title} in {world}", *_layout(results, results.policies, cells)))
+            names = results.policies
+            if metric == "discounted_reward" and results.bounds is not None:
+                names = (*names, BOUND_ROW)
+                cells |= {(BOUND_ROW, discount): text for discount, text in _bound_cells(results.bounds, world)}
+            found.append((f"{title} in {world}", *_layout(results, names, cells)))
+    return found
+
+
+def _bound_cells(bounds: pd.DataFrame, world: str) -> list[tuple[float, str]]:
+    own = bounds[bounds["world"] == world]
+    found = []
+    for discount, part in own.groupby("discount", sort=False):
+        mean = estimate(part["bound"].to_numpy(dtype=float), part["draw"].to_numpy())
+        found.append((float(str(discount)), _number(mean.mean, mean.standard_error)))
     return found
 
 
@@ -95,6 +110,8 @@ def markdown_report(results: Results, against: str | None = None) -> str:
             else " over episodes of this one draw."
         ),
     ]
+    if results.bounds is not None:
+        lines += ["", "No policy, whatever it knows of the true models, can expect more than the upper bound."]
     for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
         lines += ["", f"## {title}", "", _markdown(header, rows)]
     return "\n".join(lines) + "\n"

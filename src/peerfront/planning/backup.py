@@ -12,8 +12,8 @@ Everything here takes plain arrays: `survival` [people, vouchers] (p), `uncovere
 [latent] (w); no network is in sight. Vouchers beyond the columns of `survival` are never used (p = 0).
 
 The planner works with `coverage_gains`, the share 1 - tau(k + 1) / tau(k) of what is uncovered that one more voucher
-covers. Its numerator is (1 - alpha) alpha^k p(k + 1), and tau is summed from nonnegative terms, alpha^c P(C = c), so that
-nothing cancels even for alpha near 0 and p near 1, where the identity above loses all its digits.
+covers. Its numerator is (1 - alpha) alpha^k p(k + 1), and tau is summed from nonnegative terms, alpha^c P(C = c), so
+that nothing cancels even for alpha near 0 and p near 1, where the identity above loses all its digits.
 """
 
 import numpy as np
@@ -80,7 +80,7 @@ def check_tables(survival: Array, uncovered: Array, weights: Array) -> None:
     if len(survival) != len(uncovered) or uncovered.shape[1] != weights.shape[1]:
         raise SettingError(
             f"Tables do not fit together: survival {survival.shape}, uncovered {uncovered.shape}, weights "
-            f"{weights.shape}. Give survival [people, vouchers], uncovered [people, latent], weights [budget + 1, latent]."
+            f"{weights.shape}. Give [people, vouchers], [people, latent] and [budget + 1, latent]."
         )
     _refuse(survival, (survival < 0.0) | (survival > 1.0), "a chance that a voucher is used of {}", "0 to 1")
     rising = np.zeros(survival.shape, dtype=bool)

@@ -12,7 +12,7 @@ learned ones a model-based certificate. How sure the reported number is, `Certif
 - *exact*: proved, up to rounding (budget; price from a table with given transition probabilities, or one round left);
 - *statistical*: the number is a mean of samples whose expectation is proved to be a bound (clairvoyant; price from any
   index, audited), so `high` is a bound but for chance;
-- *estimated*: a fitted number (price from a network, enlarged by what a check at held-out people found, or from a table
+- *estimated*: a fitted number (price from a network, scaled by what a check at held-out people found, or from a table
   with sampled transitions).
 
 Which bound is reported is decided before the samples behind the reported number are drawn (the price by the fitted
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.planning.clairvoyant import Caps, Estimate, clairvoyant_bound, clairvoyant_returns
-from peerfront.planning.dual import Duals, smallest_duals
-from peerfront.planning.price_audit import auditable_price, audited_values
+from peerfront.planning.dual import smallest_duals
+from peerfront.planning.price_audit import auditable_price, audited_duals
 from peerfront.planning.price_index import BoundSettings, PriceIndex, fit_price_index, generations
 from peerfront.planning.price_policy import PriceIndexPolicy
 from peerfront.planning.situations import Situations
@@ -41,7 +41,6 @@ __all__ = [
 Array = NDArray[np.float64]
 BOUNDS = ("budget", "clairvoyant", "price")
 _ERRORS = 2.0  # standard errors of an interval
-_TOO_MUCH = 0.5  # excess of a network at which it says nothing
 _CLAIRVOYANT_LUCK, _AUDIT_LUCK = 1 << 40, 1 << 41  # branches of a state's luck, far above any number of people
 
 
@@ -142,7 +141,7 @@ def certify_many(
 
     `samples` trees per state estimate the clairvoyant bound (half of them only to choose); 0 leaves it out. With
     `audits` nested samples per person (0.1 to 1 s a state) a price bound that comes from a network is proved but for
-    chance; with 0 it is what the network says, enlarged by its check, in bulk and at once.
+    chance; with 0 it is what the network says, scaled by its check, in bulk and at once.
     """
     whole_number("samples", samples, 0)
     whole_number("audits", audits, 0)
@@ -153,8 +152,8 @@ def certify_many(
     audited = audits > 0 and left > 1 and price_index.kind != "table"
     floor = auditable_price(price_index) if audited else 0.0
     duals = smallest_duals(price_index, states, left, caps.per_person, floor)
-    excess, shared_errors = _excesses(price_index, duals, left)
-    priced = np.where(excess < _TOO_MUCH, duals.bounds / (1.0 - np.minimum(excess, _TOO_MUCH)), np.inf)
+    check = price_index.check if left > 1 else None
+    priced = duals.bounds * (1.0 if check is None else check.factor)
     seen = np.full(len(states), np.inf)
     trees = np.zeros((len(states), 0))
     if samples:
@@ -170,19 +169,19 @@ def certify_many(
     by_trees = chosen == 1
     if by_trees.any():
         bounds[by_trees] = trees[by_trees].mean(axis=1)
-        errors[by_trees] = (
-            trees[by_trees].std(axis=1, ddof=1) / np.sqrt(trees.shape[1]) if trees.shape[1] > 1 else np.inf
-        )
+        errors[by_trees] = _standard_errors(trees[by_trees])
         proofs[by_trees] = "statistical"
     by_price = np.flatnonzero(chosen == 2)
-    shared = np.where(chosen == 2, shared_errors * duals.bounds, 0.0)
-    if audited:
-        branch = luck.members(np.full(len(states), _AUDIT_LUCK))
-        for s in by_price:
-            one = states.take(np.array([s]))
-            found = _audited(one, float(duals.prices[s]), price_index, offspring, branch.row(s), caps, audits)
-            bounds[s], errors[s], proofs[s] = found.mean, found.standard_error, "statistical"
-        shared[by_price] = 0.0
+    shared = np.zeros(len(states))
+    if check is not None:
+        errors[by_price], shared[by_price] = np.outer([check.spread, check.standard_error], duals.bounds[by_price])
+    if audited and len(by_price):
+        branch = Luck(luck.keys[by_price]).members(np.full(len(by_price), _AUDIT_LUCK))
+        found = audited_duals(
+            price_index, offspring, states.take(by_price), duals.prices[by_price], branch, audits, caps.per_person
+        )
+        bounds[by_price], errors[by_price] = found.mean(axis=1), _standard_errors(found)
+        shared[by_price], proofs[by_price] = 0.0, "statistical"
     return Certificates(bounds, np.array(BOUNDS)[chosen], duals.prices, errors, proofs, budget, shared)
 
 
@@ -205,23 +204,12 @@ def budget_bounds(states: Situations, discount: float, rounds_left: int, caps: C
     return total
 
 
-def _audited(
-    state: Situations, price: float, index: PriceIndex, offspring: OffspringModel, luck: Luck, caps: Caps, audits: int
-) -> Estimate:
-    """Independent nested estimates of m * r + sum_i J(x_i, m)."""
-    people = len(state.covariates)
-    lucks = Luck(np.repeat(luck.keys, audits * people)).members(np.arange(audits * people))
-    codes = np.tile(state.covariates, (audits, 1))
-    values = audited_values(index, offspring, codes, np.full(len(codes), price), lucks, caps.per_person)
-    return Estimate.of(price * float(state.budgets[0]) + values.reshape(audits, people).sum(axis=1))
-
-
-def _excesses(index: PriceIndex, duals: Duals, rounds_left: int) -> tuple[Array, Array]:
-    """The excess of a network (`PriceCheck`) at the price of each state, and its standard error."""
-    if index.check is None or rounds_left <= 1:
-        return np.zeros(len(duals.prices)), np.zeros(len(duals.prices))
-    pairs = [index.check.excess_from(price) for price in duals.prices.tolist()]
-    return np.array([excess for excess, _ in pairs]), np.array([error for _, error in pairs])
+def _standard_errors(samples: Array) -> Array:
+    """Of the mean of each row, [rows]."""
+    if samples.shape[1] < 2:
+        return np.full(len(samples), np.inf)
+    errors: Array = samples.std(axis=1, ddof=1) / np.sqrt(samples.shape[1])
+    return errors
 
 
 def _proof(index: PriceIndex, rounds_left: int) -> str:

@@ -52,9 +52,9 @@ def greedy(
 ) -> GreedyPlan:
     """The best spend and its greedy allocation.
 
-    `survival` is [people, vouchers], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r - s holds w(r - s)).
-    `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend` turns
-    pruning off, for the whole curve of Q over the spend.
+    `survival` is [people, vouchers], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r is w(r)).
+    `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend`
+    turns pruning off, for the whole curve of Q over the spend.
     """
     budget = len(weights) - 1
     most = budget if most_per_person is None else most_per_person
@@ -81,6 +81,26 @@ def greedy(
     return GreedyPlan(vouchers, int(spend), float(values[spend]), values)
 
 
+def greedy_at(
+    survival: Array, uncovered: Array, weights: Array, discount: float, spend: int, most_per_person: int
+) -> NDArray[np.int64]:
+    """The greedy allocation of one given spend, [people] (the inner loop of Algorithm 1)."""
+    people, latent = uncovered.shape
+    vouchers = np.zeros(people, np.int64)
+    whole_numbers = (
+        vouchers,
+        np.empty(latent),
+        np.empty(people),
+        np.empty(people, np.int64),
+        np.empty(people, np.int64),
+    )
+    worth = discount * weights[len(weights) - 1 - spend]
+    _run(
+        survival, coverage_gains(survival, uncovered), worth, spend, most_per_person, 0, -np.inf, True, vouchers, *space
+    )
+    return vouchers
+
+
 def greedy_many(
     survival: Array,
     uncovered: Array,
@@ -95,7 +115,7 @@ def greedy_many(
 
     Frontier f is rows first[f] .. first[f + 1] - 1. One call of compiled code: what training and rollouts use.
     """
-    return _plan_many(  # type: ignore[no-any-return]
+    found: tuple[NDArray[np.int64], Array] = _plan_many(
         np.ascontiguousarray(survival, dtype=np.float64),
         np.ascontiguousarray(uncovered, dtype=np.float64),
         np.ascontiguousarray(weights, dtype=np.float64),
@@ -105,6 +125,7 @@ def greedy_many(
         spendable,
         most_per_person,
     )
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -155,7 +176,7 @@ def _run(
     heap_persons: NDArray[np.int64],
     fresh: NDArray[np.int64],
 ) -> float:
-    """Give out `spend` vouchers greedily, into `vouchers` and `left`; the value, or -inf if it cannot reach `to_beat`."""
+    """Give out `spend` vouchers greedily, into `vouchers` and `left`; their value, or -inf if below `to_beat`."""
     people = len(chance)
     reward = 0.0
     vouchers[:] = 0
@@ -288,7 +309,8 @@ def _plan(
         bounds = _upper_bounds(chance, covers, weights, discount, spendable, most, least)
         order = np.argsort(-bounds)
     best, best_spend = -np.inf, least * people
-    for spend in order:
+    for at in range(len(order)):
+        spend = int(order[at])
         if spend < least * people:
             continue
         to_beat = -np.inf if every_spend else best - _SLACK * (1.0 + abs(best))

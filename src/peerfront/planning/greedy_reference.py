@@ -39,7 +39,7 @@ def greedy_reference(
         vouchers = np.zeros(people, dtype=np.int64)
         left = np.ones(uncovered.shape[1])  # u_j, what nobody covers
         reward = 0.0
-        for person in np.repeat(everybody, least_per_person):
+        for person in np.repeat(everybody, least_per_person).tolist():
             reward += chance[person, vouchers[person]]
             left = left * (1.0 - gains[person, vouchers[person]])
             vouchers[person] += 1

@@ -94,7 +94,7 @@ class LaplaceTrainer:
             for _ in range(steps):
                 chosen = torch.as_tensor(self.rng.integers(people, size=min(self.settings.batch, people)))
                 self.optimiser.zero_grad()
-                # Cross-entropy weighs an error by the spread a share of this size can have: 1 - alpha matters, not alpha.
+                # Cross-entropy weighs an error by the spread a share of this size can have: 1 - alpha matters too.
                 loss = torch.nn.functional.binary_cross_entropy_with_logits(
                     self.network(self.parents[chosen]), targets[chosen]
                 )

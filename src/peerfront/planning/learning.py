@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from peerfront.covariates import Codes
 from peerfront.errors import SettingError
-from peerfront.planning.laplace import LaplaceNetwork, embedding_error, sampled_embeddings
+from peerfront.planning.laplace import embedding_error, sampled_embeddings
 from peerfront.planning.planner import Planner
-from peerfront.planning.situations import Situations, chosen_states, simulated_returns, visited
-from peerfront.planning.surrogate import FrozenSurrogate, Surrogate
-from peerfront.problem import Allocation, Policy, Rules, State, World, ask, ask_many
+from peerfront.planning.situations import Situations, chosen_states, visited
+from peerfront.planning.surrogate import Surrogate
+from peerfront.problem import Allocation, Policy, Rules, State, World, ask, ask_many, rollout
 from peerfront.randomness import Luck, named_generator, named_luck
 
 Array = NDArray[np.float64]
@@ -97,12 +97,19 @@ class Wandering:
 
 
 def explored(
-    world: World, policy: Policy, rules: Rules, *, episodes: int, states: int, thinned: float, names: tuple[str | int, ...]
+    world: World,
+    policy: Policy,
+    rules: Rules,
+    *,
+    episodes: int,
+    states: int,
+    thinned: float,
+    names: tuple[str | int, ...],
 ) -> Situations:
     """States the policy meets; of a share of them only a random few people are kept."""
     met = visited(world, policy, rules, named_luck(("explore", *names), episodes))
     if not len(met):
-        raise SettingError("There is nothing to learn from: with no people or no vouchers every episode is over at once.")
+        raise SettingError("There is nothing to learn from: without people or vouchers every episode is over at once.")
     met = chosen_states(met, states, "explored", *names)
     rng = named_generator("thinned", *names)
     order = rng.permutation(len(met))
@@ -122,7 +129,7 @@ def fit_values(
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
     relative: bool = True,
 ) -> None:
-    """Gradient steps on the squared error of V (Equation 10); `relative` divides it by r + 10, so that small budgets count."""
+    """Gradient steps on the squared error of V (Equation 10); `relative` divides it by r + 10: small budgets count."""
     rows = torch.as_tensor(surrogate.inputs.rows(states.covariates))
     budgets = torch.as_tensor(states.budgets, dtype=torch.float32)
     wanted = torch.as_tensor(targets, dtype=torch.float32)
@@ -142,14 +149,8 @@ def fit_values(
             schedule.step()
 
 
-def planner_of(world: World, surrogate: FrozenSurrogate, laplace: LaplaceNetwork, discount: float) -> Planner:
-    return Planner(world.capacity, surrogate, laplace, discount)
-
-
 def earned(world: World, policy: Policy, rules: Rules, discount: float, episodes: Luck) -> Array:
     """Discounted rewards of one policy in these episodes; the same luck for every policy makes differences paired."""
-    from peerfront.problem import rollout
-
     return rollout(world, policy, rules, episodes).discounted_rewards(discount)
 
 
@@ -202,18 +203,3 @@ def _some(people: Codes, count: int, rng: np.random.Generator) -> Codes:
 def laplace_parents(states: Situations, count: int, *names: str | int) -> Codes:
     """People to fit the Laplace network on: those the planner meets."""
     return _some(states.covariates, count, named_generator("laplace parents", *names))
-
-
-__all__ = [
-    "LearnedPlanner",
-    "Progress",
-    "ValueReport",
-    "Wandering",
-    "earned",
-    "explored",
-    "fit_values",
-    "laplace_parents",
-    "planner_of",
-    "report_on",
-    "simulated_returns",
-]

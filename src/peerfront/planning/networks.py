@@ -1,7 +1,8 @@
-"""Small networks on people: trained with torch, used as plain matrices (no torch at planning time, nothing to pickle)."""
+"""Small networks on people: trained with torch, then used as plain matrices, without torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -60,7 +61,7 @@ def perceptron(sizes: Sequence[int], seed: int) -> torch.nn.Sequential:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         layers: list[torch.nn.Module] = []
-        for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        for inputs, outputs in pairwise(sizes):
             layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
     return torch.nn.Sequential(*layers[:-1])
 

@@ -158,9 +158,7 @@ def _fitted(
     learned = surrogate.freeze()
     parents = laplace_parents(met, settings.laplace.parents, settings.seed, number)
     luck = named_luck(("laplace recruits", settings.seed, number), len(parents))
-    trainer = LaplaceTrainer(
-        inputs, world.offspring, parents, learned.latent, settings.laplace, luck, settings.seed
-    )
+    trainer = LaplaceTrainer(inputs, world.offspring, parents, learned.latent, settings.laplace, luck, settings.seed)
     return Planner(world.capacity, learned, trainer.follow(learned), discount)
 
 

@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes
+from peerfront.planning.dual import smallest_duals
 from peerfront.planning.price_index import PriceCheck, PriceIndex, sampled_children
+from peerfront.planning.situations import Situations
 from peerfront.planning.surplus import Array, chances_that_matter
 from peerfront.problem import OffspringModel
-from peerfront.randomness import Luck
+from peerfront.randomness import Luck, named_generator, named_luck
 
-_CHECKED_PRICES = 9
-_CHECKED_CHILDREN = 512
-_CHECKED_LEVELS = 64
+_CHECKED_FRONTIERS = 64
 _CHILDREN_AT_ONCE = 1 << 15
 
 
@@ -99,20 +99,47 @@ def _audited(
     return chances.surplus(worth, prices[:, None])[:, 0]
 
 
-def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes, luck: Luck) -> PriceCheck:
-    """How much a recruit of these people is worth more by fresh samples than the index says, at some prices."""
-    prices = index.discount * (1.0 - np.geomspace(0.5, 0.02, _CHECKED_PRICES))
-    lucks = Luck(np.repeat(luck.keys[:1], len(people))).members(np.arange(len(people)))
-    each = _CHECKED_CHILDREN
-    children, _ = sampled_children(offspring, people, each, lucks)
-    sampled = index.values(children, prices / index.discount).reshape(len(people), each, -1).mean(axis=1)
-    believed = index.child_values(people, prices)
-    excess = index.discount * sampled - believed  # [people, prices]
-    survival = index.capacity.survival(people, min(index.settings.most_per_person, _CHECKED_LEVELS))
-    given = survival[:, :, None] * (1.0 + believed[:, None, :]) > prices
-    recruits = (survival[:, :, None] * given).sum(axis=1)  # [people, prices]
-    total = np.maximum(recruits.sum(axis=0), 1e-12)
-    mean = (recruits * excess).sum(axis=0) / total
-    # Of a ratio of sums: the spread of what each person adds to it.
-    error = np.sqrt(np.square(recruits * (excess - mean)).sum(axis=0)) / total
-    return PriceCheck(prices, mean, error)
+def audited_duals(
+    index: PriceIndex,
+    offspring: OffspringModel,
+    states: Situations,
+    prices: Array,
+    luck: Luck,
+    audits: int = 1,
+    max_per_person: int | None = None,
+) -> Array:
+    """`audits` independent estimates of m * r + sum_i J(x_i, m) at a price per state, [states, audits]."""
+    owner = np.tile(states.owner, audits)
+    codes = np.tile(states.covariates, (audits, 1))
+    copy = np.repeat(np.arange(audits), len(states.covariates))
+    person = np.tile(np.arange(len(states.covariates)) - states.first[states.owner], audits)
+    lucks = Luck(luck.keys[owner]).members(copy).members(person)
+    values = audited_values(index, offspring, codes, prices[owner], lucks, max_per_person)
+    sums = np.bincount(owner * audits + copy, weights=values, minlength=len(states) * audits)
+    duals: Array = sums.reshape(len(states), audits) + (prices * states.budgets)[:, None]
+    return duals
+
+
+def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes) -> PriceCheck:
+    """Audited over fitted bounds of random frontiers of these people, of many sizes and budgets."""
+    seed, largest = index.settings.seed, index.settings.largest_budget
+    rng = named_generator("price check", seed)
+    sizes = rng.integers(3, 21, size=_CHECKED_FRONTIERS)
+    states = Situations(
+        rng.integers(max(largest // 4, 1), largest + 1, size=_CHECKED_FRONTIERS),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        people[rng.integers(len(people), size=int(sizes.sum()))],
+    )
+    fitted = smallest_duals(
+        index, states, max_per_person=index.settings.max_per_person, at_least=auditable_price(index)
+    )
+    luck = named_luck(("price check", seed), len(states))
+    audited = audited_duals(index, offspring, states, fitted.prices, luck)[:, 0]
+    factor = float(audited.sum() / fitted.bounds.sum())
+    # Of a ratio of sums: the spread of what each frontier adds to it.
+    spread = audited - factor * fitted.bounds
+    return PriceCheck(
+        factor,
+        float(np.sqrt(np.square(spread).sum()) / fitted.bounds.sum()),
+        float(np.sqrt(np.square(spread).mean()) / fitted.bounds.mean()),
+    )

@@ -81,7 +81,7 @@ class BoundSettings:
     """Prices per refresh at which the network is trained, spread evenly with a random shift."""
     learning_rate: float = 4e-3
     held_out: int = 128
-    """People kept out of the fit, at whom the network is checked."""
+    """People at whom the network is checked, kept out of the fit; 0 for no check."""
     audit_children: int = 64
     """Fresh children per person in a check by nested samples (`price_audit`)."""
     audit_width: int = 4
@@ -191,26 +191,20 @@ class PriceIndex:
         return values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class PriceCheck:
-    """How far an index is from solving its own equation, at people it was not fitted to.
+    """What nested samples (`price_audit`) said of the index at random frontiers it was not fitted to.
 
-    The excess e(x, m) = gamma * E[J(child, m / gamma)] - child value, J computed from the index, is by how much a recruit
-    of x is worth more than the index says if the index is right one generation later. An index with excess e is right
-    for a world in which recruits of x count 1 - e instead of 1. So a policy that earns V satisfies V <= D + V * (mean
-    excess of its recruits), and V <= D / (1 - excess): an excess of .002 moves a bound of 85 by .17.
+    The audit errs only upwards, so fitted bounds times the factor are bounds on average over such frontiers; a single
+    one may lie above or below by the spread, and has to be audited itself to be sure.
     """
 
-    prices: Array  # [prices], rising
-    excess: Array  # [prices], mean over the held-out people, each counted with the recruits they bring at that price
-    standard_error: Array  # [prices]
-
-    def excess_from(self, price: float) -> tuple[float, float]:
-        """The largest mean excess from this price on, and its standard error; an excess below 0 counts as none."""
-        from_here = self.prices >= min(price, self.prices[-1])
-        from_here[np.abs(self.prices - price).argmin()] = True
-        worst = int(np.where(from_here, self.excess, -np.inf).argmax())
-        return max(float(self.excess[worst]), 0.0), float(self.standard_error[worst])
+    factor: float
+    """Audited over fitted bounds."""
+    standard_error: float
+    """Of the factor."""
+    spread: float
+    """Standard deviation of a single frontier's ratio around the factor, sampling noise included."""
 
 
 def fit_price_index(
@@ -222,12 +216,15 @@ def fit_price_index(
     settings: BoundSettings | None = None,
     *,
     transition: Array | None = None,
+    checked_at: Codes | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> PriceIndex:
     """A table if the covariate space is small (`transition` [rows, rows] makes it exact), else a network.
 
     `people` are those the network is trained at: the population and some generations of recruits (`generations`).
-    A table's rows are in the order of `np.ravel_multi_index(codes, sizes)`.
+    `checked_at` are people like those whose frontiers will be certified, usually the population, of whom the frontiers are
+    made at which a network is checked; without them they are made of some of `people`, kept out of the fit. A table's rows are in the order of
+    `np.ravel_multi_index(codes, sizes)`.
     """
     chosen = settings or BoundSettings()
     discount = checked_discount(discount)
@@ -245,7 +242,7 @@ def fit_price_index(
         )
     from peerfront.planning.price_network import fit_price_network
 
-    return fit_price_network(capacity, offspring, people, schema, discount, chosen, progress)
+    return fit_price_network(capacity, offspring, people, schema, discount, chosen, checked_at, progress)
 
 
 def generations(

@@ -11,9 +11,10 @@ surplus their J at m / gamma, the average over some children the target of the p
 loss A - y log A (Poisson) makes it follow the mean of the noisy targets, errors counted in proportion; it starts small,
 so that where the recursion has several solutions (gamma = 1) the smallest is approached, which is the true one.
 
-**What is proved.** Nothing yet: a network may be wrong anywhere. The fit therefore ends with `price_audit` at people
-held out of it: the factor by which nested sampling, which errs only upwards, exceeds the network. A certificate quotes
-it (`PriceCheck`), or has its own frontier audited.
+**What is proved.** Nothing yet: a network may be wrong anywhere. The fit therefore ends with an audit (`price_audit`) of
+frontiers of people held out of it: the factor by which nested sampling, which errs only upwards, exceeds the network's
+bounds. A certificate is scaled by it (`PriceCheck`), or has its own frontier audited. At gamma = 1 no audit comes to an
+end; there the budget and the clairvoyant bound are proved, the price bound of a network is not.
 """
 
 from collections.abc import Callable
@@ -115,23 +116,28 @@ def fit_price_network(
     schema: Schema,
     discount: float,
     settings: BoundSettings,
+    checked_at: Codes | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> PriceIndex:
     """Fit the network at some of the people and check it at others."""
     tell = progress or (lambda _: None)
     rng = named_generator("price network", settings.seed)
     order = rng.permutation(len(people))
-    held_out = people[order[: min(settings.held_out, len(people) // 4)]]
-    trained = people[order[len(held_out) :][: settings.people]]
+    if checked_at is None:
+        held_out = people[order[: min(settings.held_out, len(people) // 4)]]
+        order = order[len(held_out) :]
+    else:
+        held_out = checked_at[: settings.held_out]
+    trained = people[order[: settings.people]]
     trainer = _Trainer(capacity, offspring, trained, schema, discount, settings)
     for refresh in range(settings.refreshes):
         tell(f"price index: generation {refresh + 1} of {settings.refreshes}")
         trainer.refresh(refresh / settings.refreshes)
     index = PriceIndex(capacity, schema, discount, settings, trainer.child_values())
-    if not len(held_out):
+    if not len(held_out) or discount == 1.0:  # at which no audit comes to an end
         return index
-    tell(f"price index: checking at {len(held_out)} people held out")
-    return replace(index, check=check_index(index, offspring, held_out, named_luck(("price check", settings.seed), 1)))
+    tell("price index: checking frontiers of people held out")
+    return replace(index, check=check_index(index, offspring, held_out))
 
 
 class _Trainer:

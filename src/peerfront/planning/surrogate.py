@@ -1,6 +1,6 @@
 """The latent-coverage value surrogate (Section 3.2, Equations 3 and 4).
 
-    V(r, F) = sum_j w_j(r) * (1 - exp(-sum_{x in F} h_j(x))),   h = softplus(net) >= 0,   w(r) = r * softmax(g(r)), w(0) = 0,
+    V(r, F) = sum_j w_j(r) * (1 - exp(-sum_{x in F} h_j(x))),     h = softplus(net) >= 0,     w(r) = r * softmax(g(r)),
 
 so 0 <= V <= r. A person covers latent coordinate j by h_j; what is covered already is worth nothing more.
 """
@@ -54,6 +54,7 @@ class Surrogate:
         if settings.first_bias is not None:
             with torch.no_grad():
                 last = self.coverage_network[-1]
+                assert isinstance(last, torch.nn.Linear), "a perceptron ends with a linear layer"
                 last.bias.copy_(torch.linspace(*settings.first_bias, settings.latent))
                 last.weight.mul_(0.5)
 
@@ -118,5 +119,6 @@ class FrozenSurrogate:
     def check_budget(self, budget: int) -> None:
         if budget > self.budget:
             raise SettingError(
-                f"This value was learned for budgets of at most {self.budget}; found {budget}. Fit it for the larger one."
+                f"This value was learned for budgets of at most {self.budget}; found {budget}. "
+                "Fit it for the larger one."
             )

@@ -24,6 +24,8 @@ class WorldEntry:
     options: Mapping[str, Option]
     has_draws: bool
     """Whether the draw matters; if not, every draw is the same world with other luck."""
+    asks_recruits: bool = False
+    """Whether a history to learn from must follow recruits too, because first recruits do not stand for them."""
 
 
 def world_entry(spec: Spec) -> WorldEntry:
@@ -104,6 +106,7 @@ WORLDS: Mapping[str, WorldEntry] = {
         make=boom_bust,
         options={"fidelity": Option(float, "probability that a recruit follows the rule (default .85)")},
         has_draws=False,
+        asks_recruits=True,
     ),
     "bridge": WorldEntry(
         summary="people with little immediate yield open the community that matters",
@@ -114,6 +117,7 @@ WORLDS: Mapping[str, WorldEntry] = {
         make=bridge,
         options={},
         has_draws=False,
+        asks_recruits=True,
     ),
     "network": WorldEntry(
         summary="recruitment without replacement over a finite network (built in, or from two CSV files)",
@@ -133,5 +137,6 @@ WORLDS: Mapping[str, WorldEntry] = {
             "willingness": Option(float, "mean number of people somebody is willing to bring (default 2.5)"),
         },
         has_draws=True,
+        asks_recruits=True,
     ),
 }

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes
-from peerfront.problem import History, Policy, Round, Rules, World, rollout, whole_number
-from peerfront.randomness import Luck, named_luck
+from peerfront.problem import Allocation, History, Policy, Round, Rules, State, World, rollout, whole_number
+from peerfront.randomness import Luck, fold, named_luck
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,52 @@ def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck)
         np.concatenate([no_people, *parents]),
         np.concatenate([no_people, *children]),
     )
+
+
+@dataclass(frozen=True)
+class UniformVouchers:
+    """Everybody gets a number of vouchers drawn evenly from 1 .. most, while they last: a study that experiments."""
+
+    most: int = 10
+    name: str = "uniform_vouchers"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        people = len(state.frontier)
+        each = Luck(fold(luck.keys, np.arange(people))).uniform("vouchers")
+        most = min(self.most, state.most_per_person)
+        wanted = np.cumsum(1 + (each * most).astype(np.int64))
+        given = np.minimum(wanted, state.spendable)
+        return Allocation(np.diff(given, prepend=0))
+
+
+def followed_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
+    """As much history as the paper's, but of whole recruitments: recruits are asked too, and their recruits.
+
+    Where recruits are unlike first recruits (the hubs of bridge), or the past matters (networks), asking first recruits
+    alone teaches nothing about them.
+    """
+    sizes = settings or HistorySettings()
+    episodes = 32
+    while True:
+        history = recorded_history(
+            world, UniformVouchers(sizes.max_vouchers), Rules(), named_luck(("followed history", seed), episodes)
+        )
+        if (len(history.vouchers) >= sizes.triples and len(history.parents) >= sizes.pairs) or episodes >= 1 << 14:
+            break
+        episodes *= 2
+    # Rounds come first round first, so a shorter history is cut evenly, not from the end.
+    rows, pairs = _evenly(len(history.vouchers), sizes.triples), _evenly(len(history.parents), sizes.pairs)
+    return History(
+        world.schema,
+        history.referrers[rows],
+        history.vouchers[rows],
+        history.recruits[rows],
+        history.parents[pairs],
+        history.children[pairs],
+    )
+
+
+def _evenly(available: int, wanted: int) -> NDArray[np.int64]:
+    """Row numbers spread over all that are available."""
+    count = min(available, wanted)
+    return (np.arange(count) * available) // max(count, 1)
