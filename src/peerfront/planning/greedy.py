@@ -87,17 +87,10 @@ def greedy_at(
     """The greedy allocation of one given spend, [people] (the inner loop of Algorithm 1)."""
     people, latent = uncovered.shape
     vouchers = np.zeros(people, np.int64)
-    whole_numbers = (
-        vouchers,
-        np.empty(latent),
-        np.empty(people),
-        np.empty(people, np.int64),
-        np.empty(people, np.int64),
-    )
+    space = (np.empty(latent), np.empty(people), np.empty(people, np.int64), np.empty(people, np.int64))
     worth = discount * weights[len(weights) - 1 - spend]
-    _run(
-        survival, coverage_gains(survival, uncovered), worth, spend, most_per_person, 0, -np.inf, True, vouchers, *space
-    )
+    covers = coverage_gains(survival, uncovered)
+    _run(survival, covers, worth, spend, most_per_person, 0, -np.inf, True, vouchers, *space)
     return vouchers
 
 
