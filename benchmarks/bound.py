@@ -25,7 +25,14 @@ def index_of(world: World, discount: float, draw: int) -> PriceIndex:
     transition = getattr(world, "transition", None)
     settings = BoundSettings(seed=draw)
     return fit_price_index(
-        world.capacity, world.offspring, people, world.schema, discount, settings, transition=transition, checked_at=checked_at
+        world.capacity,
+        world.offspring,
+        people,
+        world.schema,
+        discount,
+        settings,
+        transition=transition,
+        checked_at=checked_at,
     )
 
 

@@ -158,7 +158,7 @@ def certify_many(
     trees = np.zeros((len(states), 0))
     if samples:
         branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
-        both = max(samples, 2)
+        both = max(samples, 4)  # two to choose by, two for a standard error
         trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
         seen, trees = trees[:, : both // 2].mean(axis=1), trees[:, both // 2 :]
     chosen = np.stack([budget, seen, priced]).argmin(axis=0)
@@ -226,6 +226,8 @@ def _words(bound: float, which: str, price: float, error: float, proof: str) -> 
     surety = {
         "exact": "This is proved for the models used.",
         "statistical": f"It is a mean over samples, give or take {_ERRORS * error:.2g}; what they average to is proved.",
-        "estimated": f"It is estimated, give or take {_ERRORS * error:.2g} for what was measured, not proved.",
+        "estimated": f"It is estimated, give or take {_ERRORS * error:.2g} for what was measured, not proved."
+        if error
+        else "It is estimated, not proved, and nothing was measured of its error.",
     }[proof]
     return f"No policy can expect more than {bound:.1f} discounted recruits from here: {reason}. {surety}"

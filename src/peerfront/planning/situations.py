@@ -40,7 +40,7 @@ class Situations:
         return Situations(self.budgets[chosen], first, self.covariates[people])
 
     def thinned(self, rng: np.random.Generator) -> "Situations":
-        """The same states with only a random few of their people, and budgets drawn anew up to twice as large.
+        """The same states with only a random few of their people.
 
         A good policy never meets thin frontiers, so it would never learn that they are worth little.
         """
@@ -63,9 +63,8 @@ class Situations:
 
 def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> Situations:
     """Every state the policy meets in these episodes."""
-    budgets: list[NDArray[np.int64]] = []
-    sizes: list[NDArray[np.int64]] = []
-    covariates: list[Codes] = []
+    budgets, sizes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    covariates = [np.zeros((0, len(world.schema.fields)), dtype=np.int16)]
     remaining = np.full(len(episodes), rules.budget, dtype=np.int64)
 
     def note(played: Round) -> None:
