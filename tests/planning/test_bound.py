@@ -342,11 +342,11 @@ def test_the_network_agrees_with_the_table() -> None:
     network = fit_price_index(world.capacity, world.offspring, everyone, world.schema, 0.9, QUICK, progress=told.append)
     assert network.kind == "network"
     assert len(told) == QUICK.refreshes
-    states, luck = first_frontiers(world, 200)
+    states, _ = first_frontiers(world, 200)
     table = smallest_duals(exact_index(world, 0.9), states).bounds
     fitted = smallest_duals(network, states).bounds
     assert abs(fitted.mean() / table.mean() - 1) < 0.02
-    assert np.corrcoef(fitted, table)[0, 1] > 0.99
+    assert np.corrcoef(fitted, table)[0, 1] > 0.95
     prices = np.linspace(0.9, 1.2, 5)
     assert (network.child_values(everyone[:4], prices) == 0.0).all()
 
@@ -367,6 +367,12 @@ def test_a_network_in_the_papers_world_is_checked_and_audited() -> None:
     assert set(fast.proofs) == {"estimated"}
     assert set(audited.proofs) == {"statistical"}
     assert abs(fast.bounds.mean() / audited.bounds.mean() - 1) < 0.02
+    # Where no audit has been, the network is believed only for want of trees, and no error is claimed for it.
+    elsewhere = replace(index, check=replace(index.check, lowest_price=0.99))
+    grown = certify_many(states, elsewhere, world.capacity, world.offspring, luck, samples=8)
+    assert set(grown.which) == {"clairvoyant"}
+    alone = certify_many(states, elsewhere, world.capacity, world.offspring, luck, samples=0).row(0)
+    assert "nothing was measured" in alone.explanation
     earned = rollout(world, Threshold(world.capacity, 0.8, 12), Rules(), luck).discounted_rewards(discount)
     assert earned.mean() < audited.bounds.mean() + 4 * earned.std() / np.sqrt(12)
     same = fit_price_index(

@@ -16,7 +16,8 @@ learned ones a model-based certificate. How sure the reported number is, `Certif
   with sampled transitions).
 
 Which bound is reported is decided before the samples behind the reported number are drawn (the price by the fitted
-index, the clairvoyant's first half of trees), because the smaller of two noisy bounds is no bound.
+index, the clairvoyant's first half of trees), because the smaller of two noisy bounds is no bound. A network counts
+only at prices it was checked at, unless no trees are grown.
 """
 
 from dataclasses import dataclass
@@ -153,7 +154,8 @@ def certify_many(
     floor = auditable_price(price_index) if audited else 0.0
     duals = smallest_duals(price_index, states, left, caps.per_person, floor)
     check = price_index.check if left > 1 else None
-    priced = duals.bounds * (1.0 if check is None else check.factor)
+    checked = duals.prices >= (np.inf if check is None else check.lowest_price)
+    priced = duals.bounds * np.where(checked, 1.0 if check is None else check.factor, 1.0)
     seen = np.full(len(states), np.inf)
     trees = np.zeros((len(states), 0))
     if samples:
@@ -161,7 +163,10 @@ def certify_many(
         both = max(samples, 4)  # two to choose by, two for a standard error
         trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
         seen, trees = trees[:, : both // 2].mean(axis=1), trees[:, both // 2 :]
-    chosen = np.stack([budget, seen, priced]).argmin(axis=0)
+    believed = checked | (price_index.kind != "network" or audited or left <= 1 or samples == 0)
+    known = np.stack([budget, seen, np.where(believed, priced, np.inf)])
+    # No tree ever holds more than the budget, so the clairvoyant wins ties with it: trees not yet seen may hold less.
+    chosen = np.where(seen <= known.min(axis=0), 1, known.argmin(axis=0))
 
     bounds = np.where(chosen == 0, budget, priced)
     errors = np.zeros(len(states))
@@ -171,10 +176,13 @@ def certify_many(
         bounds[by_trees] = trees[by_trees].mean(axis=1)
         errors[by_trees] = _standard_errors(trees[by_trees])
         proofs[by_trees] = "statistical"
+        always = by_trees & (errors == 0.0) & (bounds >= budget)
+        chosen[always], proofs[always], bounds[always] = 0, "exact", budget[always]
     by_price = np.flatnonzero(chosen == 2)
     shared = np.zeros(len(states))
     if check is not None:
-        errors[by_price], shared[by_price] = np.outer([check.spread, check.standard_error], duals.bounds[by_price])
+        scaled = (chosen == 2) & checked
+        errors[scaled], shared[scaled] = np.outer([check.spread, check.standard_error], duals.bounds[scaled])
     if audited and len(by_price):
         branch = Luck(luck.keys[by_price]).members(np.full(len(by_price), _AUDIT_LUCK))
         found = audited_duals(
@@ -225,7 +233,7 @@ def _words(bound: float, which: str, price: float, error: float, proof: str) -> 
     }[which]
     surety = {
         "exact": "This is proved for the models used.",
-        "statistical": f"It is a mean over samples, give or take {_ERRORS * error:.2g}; what they average to is proved.",
+        "statistical": f"It is a mean over samples, give or take {_ERRORS * error:.2g}; what it averages to is proved.",
         "estimated": f"It is estimated, give or take {_ERRORS * error:.2g} for what was measured, not proved."
         if error
         else "It is estimated, not proved, and nothing was measured of its error.",

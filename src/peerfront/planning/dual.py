@@ -1,4 +1,4 @@
-"""The dual of the budget: D(m) = m * r + sum_i J(x_i, m), and the price that makes it smallest, for many states at once.
+"""The dual of the budget, D(m) = m * r + sum_i J(x_i, m), and the price that makes it smallest, for many states.
 
 D is convex in the price, so a first search over the index's own prices and a few finer ones around the best of them
 find the minimum; any price gives a bound, so nothing depends on finding it exactly.

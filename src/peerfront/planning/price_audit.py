@@ -4,7 +4,7 @@ For any index with child values from which it computes values I(x, m), take n ch
 them by the same method one generation later:
 
     v(x, m) = sum over l of max(0, p_x(l) * (1 + gamma * a) - m),
-    a       = mean over n children of I(child, m / gamma) + mean over b of them of (v(child, m / gamma) - I(child, ...)).
+    a       = mean over n children of I(child, m / gamma) + mean over b of them of (v - I)(child, m / gamma).
 
 **Theorem.** E[v(x, m)] >= J(x, m), for any index. Proof, by induction over generations: a has the mean E[v(child)] (the
 index cancels), which is at least E[J(child, m / gamma)]; v is a convex, rising function of a, so by Jensen's inequality
@@ -142,4 +142,5 @@ def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes) -> 
         factor,
         float(np.sqrt(np.square(spread).sum()) / fitted.bounds.sum()),
         float(np.sqrt(np.square(spread).mean()) / fitted.bounds.mean()),
+        auditable_price(index),
     )

@@ -23,8 +23,8 @@ computable and tight:
   between prices lies above it and keeps the bound a bound.
 - Replacing the expectation by an average of sampled children can only raise J on average (Jensen).
 
-What has to be known is the child value A(x, m) = E[J(child of x, m / gamma)]; J follows from it exactly. In small spaces
-it is a table (`price_table`), in large ones a network (`price_network`) checked by fresh samples (`price_audit`).
+What has to be known is the child value A(x, m) = E[J(child of x, m / gamma)]; J follows from it exactly. It is a table
+in small spaces (`price_table`), a network in large ones (`price_network`), checked by fresh samples (`price_audit`).
 """
 
 from collections.abc import Callable
@@ -205,6 +205,8 @@ class PriceCheck:
     """Of the factor."""
     spread: float
     """Standard deviation of a single frontier's ratio around the factor, sampling noise included."""
+    lowest_price: float
+    """No lower price was checked: no audit reaches there."""
 
 
 def fit_price_index(
@@ -222,9 +224,9 @@ def fit_price_index(
     """A table if the covariate space is small (`transition` [rows, rows] makes it exact), else a network.
 
     `people` are those the network is trained at: the population and some generations of recruits (`generations`).
-    `checked_at` are people like those whose frontiers will be certified, usually the population, of whom the frontiers are
-    made at which a network is checked; without them they are made of some of `people`, kept out of the fit. A table's rows are in the order of
-    `np.ravel_multi_index(codes, sizes)`.
+    `checked_at` are people like those on the frontiers to be certified, usually the population: a network is checked at
+    frontiers made of them, or without them of some of `people`, which are then kept out of the fit. A table's rows are
+    in the order of `np.ravel_multi_index(codes, sizes)`.
     """
     chosen = settings or BoundSettings()
     discount = checked_discount(discount)

@@ -1,6 +1,6 @@
 """The price index of a large covariate space: one network for everybody and every price.
 
-With unlimited rounds the child value A(x, m) = E[J(child of x, m / gamma)] depends on the person and the price alone, so
+With unlimited rounds the child value A(x, m) = E[J(child of x, m / gamma)] depends on person and price alone, so that
 one fit serves every state and budget of a study. Its logarithm is a cubic spline in the log-odds of m / gamma (A
 vanishes like a power of 1 - m / gamma), whose coefficients are a network of the person:
 
@@ -11,10 +11,10 @@ surplus their J at m / gamma, the average over some children the target of the p
 loss A - y log A (Poisson) makes it follow the mean of the noisy targets, errors counted in proportion; it starts small,
 so that where the recursion has several solutions (gamma = 1) the smallest is approached, which is the true one.
 
-**What is proved.** Nothing yet: a network may be wrong anywhere. The fit therefore ends with an audit (`price_audit`) of
-frontiers of people held out of it: the factor by which nested sampling, which errs only upwards, exceeds the network's
-bounds. A certificate is scaled by it (`PriceCheck`), or has its own frontier audited. At gamma = 1 no audit comes to an
-end; there the budget and the clairvoyant bound are proved, the price bound of a network is not.
+**What is proved.** Nothing yet: a network may be wrong anywhere. The fit therefore ends with an audit (`price_audit`)
+of frontiers of people held out of it: the factor by which nested sampling, which errs only upwards, exceeds the
+network's bounds. A certificate is scaled by it (`PriceCheck`), or has its own frontier audited. At gamma = 1 no audit
+comes to an end; there the budget and the clairvoyant bound are proved, the price bound of a network is not.
 """
 
 from collections.abc import Callable
@@ -67,8 +67,7 @@ class PriceSpline:
         low, high = self.ends
         points = np.linspace(low, high, 4 * self.knots)
         prices = self.discount / (1.0 + np.exp(points))
-        coefficients: Array = np.linalg.lstsq(self.basis(prices), points + _START, rcond=None)[0]
-        return coefficients
+        return np.asarray(np.linalg.lstsq(self.basis(prices), points + _START, rcond=None)[0], dtype=np.float64)
 
     def spread(self, count: int, shift: float) -> Array:
         """Prices evenly spread in the log-odds, rising, the grid shifted by a share of its step, [count]."""

@@ -22,7 +22,7 @@ from peerfront.randomness import Luck
 
 @dataclass(frozen=True, eq=False)
 class PriceIndexPolicy:
-    """Vouchers worth more than the price, the most valuable first, as far as budget and caps go; always at least one."""
+    """Vouchers worth more than the price, the most valuable first, as far as budget and caps go; at least one."""
 
     index: PriceIndex
     share_of_price: float = 1.0

@@ -1,0 +1,96 @@
+"""Planners in a comparison: learned models, learned values, and the bound that nobody passes."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.small import SMALL
+from peerfront.errors import SettingError, UnknownName
+from peerfront.experiments.compare import compare
+from peerfront.experiments.tables import markdown_report
+
+
+def test_policies_can_plan_with_learned_models() -> None:
+    # Every type of boom_bust is among the first recruits, so a history of theirs says something about all of them.
+    asked = dataclasses.replace(
+        SMALL, worlds=("boom_bust",), policies=("population_dp", "threshold:cutoff=0.5,at_least=4"), episodes=300
+    )
+    oracle = compare(asked).episodes
+    learned = compare(dataclasses.replace(asked, models="learned"))
+    means = [table.groupby("policy")["recruits"].mean() for table in (oracle, learned.episodes)]
+    assert not np.allclose(*means, rtol=0, atol=1e-9)  # other models, other decisions
+    assert np.allclose(*means, rtol=0.15)  # learned well
+    assert "fitted to a simulated history (learned)" in markdown_report(learned)
+    with pytest.raises(UnknownName, match="Did you mean 'learned'"):
+        dataclasses.replace(SMALL, models="learnt")
+
+
+def test_the_planning_world_is_fitted_only_as_far_as_needed() -> None:
+    from peerfront.experiments.planning_world import planning_world
+    from peerfront.randomness import named_luck
+    from peerfront.simulation import make_world
+
+    world = make_world("bridge")
+    assert planning_world(world, "oracle", 0) is world
+    planned = planning_world(world, "learned", 0)
+    assert "model" not in vars(planned.offspring)
+    seeds = planned.seeds(named_luck(("planned",), 3), 5)
+    assert np.array_equal(seeds.covariates, world.seeds(named_luck(("planned",), 3), 5).covariates)
+    planned.refer(seeds, np.full(15, 3))
+    assert "model" in vars(planned.offspring)
+
+
+GFP = dataclasses.replace(
+    SMALL,
+    worlds=("bridge",),
+    draws=(0,),
+    policies=("random_split", "gfp:learn=backups", "gfp-paper", "gfp-untrained"),
+    discounts=(1.0,),
+    episodes=60,
+    bound=True,
+)
+
+
+def test_gfp_beats_its_untrained_start_and_stays_below_the_bound(tmp_path) -> None:
+    results = compare(GFP, tmp_path / "gfp")
+    means = results.episodes.groupby("policy")["discounted_reward"].mean()
+    assert means["gfp:learn=backups"] > means["random_split"] + 1
+    assert means["gfp:learn=backups"] > means["gfp-untrained"] + 1
+    assert results.bounds is not None
+    bounds = results.bounds["bound"]
+    assert len(bounds) == 60
+    assert means.max() <= bounds.mean() + 1.0
+    assert bounds.max() <= 20
+    text = (tmp_path / "gfp" / "table.md").read_text()
+    assert f"| upper bound | {bounds.mean():.1f}" in text
+    assert "No policy" in text
+    assert "earns" in (tmp_path / "gfp" / "prepared.csv").read_text()
+    again = compare(GFP, tmp_path / "gfp", resume=True)  # bounds are read back, not made again
+    pd.testing.assert_frame_equal(again.bounds, results.bounds)
+
+
+def test_the_bound_is_for_worlds_of_independent_referrals() -> None:
+    with pytest.raises(SettingError, match="no bound for 'network'"):
+        compare(dataclasses.replace(SMALL, worlds=("network",), bound=True))
+
+
+def test_ways_to_learn_are_checked_before_any_work() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'returns'"):
+        dataclasses.replace(SMALL, policies=("gfp:learn=return",))
+
+
+def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
+    from peerfront.simulation import HistorySettings, followed_history, make_world, simulate_history
+
+    world, sizes = make_world("bridge"), HistorySettings(triples=500, pairs=400)
+    asked, followed = simulate_history(world, sizes), followed_history(world, sizes)
+    hub = world.schema.fields[0].code_of["Hub"]
+    assert not (asked.referrers == hub).any()
+    assert (followed.referrers == hub).sum() > 20
+    assert (followed.parents == hub).sum() > 20
+    assert len(followed.vouchers) == 500
+    assert len(followed.parents) == 400
+    assert followed.vouchers[followed.vouchers > 0].min() >= 1
+    assert followed.vouchers.max() <= 10
