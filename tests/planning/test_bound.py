@@ -153,7 +153,8 @@ def test_policies_stay_below(make, discount) -> None:
     world = make()
     states, luck = first_frontiers(world, 300)
     certificates = certify_many(states, exact_index(world, discount), world.capacity, world.offspring, luck)
-    for policy in (Threshold(world.capacity, 0.8, 12), Threshold(world.capacity, 0.97, 8), RandomSplit()):
+    # (.5, 8) and (.7, 8) are about the best rules of this kind in these two worlds.
+    for policy in (Threshold(world.capacity, 0.5, 8), Threshold(world.capacity, 0.7, 8), RandomSplit()):
         excess = rollout(world, policy, Rules(), luck).discounted_rewards(discount) - certificates.bounds
         assert excess.mean() <= 4 * excess.std() / np.sqrt(len(excess)), policy.name
 
@@ -176,8 +177,8 @@ def test_the_price_rule_is_feasible_stays_below_its_bound_and_beats_looking_at_s
     states, luck = first_frontiers(world, 200)
     bounds = certify_many(states, index, world.capacity, world.offspring, luck, samples=0).bounds
     earned = rollout(world, PriceIndexPolicy(index), Rules(), luck).discounted_rewards(discount)
-    rival = rollout(world, Threshold(world.capacity, 0.8, 12), Rules(), luck).discounted_rewards(discount)
-    assert earned.mean() > rival.mean() + 1.0
+    rival = rollout(world, Threshold(world.capacity, 0.5, 8), Rules(), luck).discounted_rewards(discount)
+    assert earned.mean() > rival.mean()  # the best rule of its kind here
     assert earned.mean() < bounds.mean()
     capped = Rules(budget=30, people=4, max_per_person=2, max_per_round=5)
     for share in (1.0, 0.5):

@@ -7,10 +7,10 @@ these limits allow takes recruits as early as it can:
 
     E[sum over t of gamma^t * n_t],    n_t = min(Z_{t+1}, what is left of r, the round's cap).
 
-Caps per person hold in the tree too. The bound is exact where capacities are certain, good at gamma = 1, where a wasted
-voucher is all that can go wrong, and loose where chance decides. It is estimated by growing trees, each only until it
-holds r people. A round's cap can leave a tree growing while few of it are taken: once a level has `_PLENTY` times more
-people than r, later levels count as full, which can only raise the bound.
+Caps per person hold in the tree too. Without a cap per round the bound is exact where capacities are certain; it is
+good at gamma = 1, where a wasted voucher is all that can go wrong, and loose where chance decides. It is estimated by
+growing trees, each only until it holds r people. A round's cap can leave a tree growing while few of it are taken: once
+a level has `_PLENTY` times more people than r, later levels count as full, which can only raise the bound.
 """
 
 from dataclasses import dataclass

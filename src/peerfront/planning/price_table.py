@@ -33,12 +33,9 @@ class PriceTable:
     stored: Array  # [rounds + 1, rows, prices]: entry t - 1 is A_t, t rounds left; the last is any number of rounds
 
     def expected(self, covariates: Codes, prices: Array, rounds_left: int | None) -> Array:
-        if (covariates < 0).any():
-            raise SettingError("A table of prices needs every category known; fit a network instead (table_rows=0).")
-        rows = np.ravel_multi_index(tuple(covariates.T), tuple(self.schema.sizes))
         last = len(self.stored) - 1
         table = self.stored[last if rounds_left is None else min(rounds_left - 1, last)]
-        return interpolated(table[rows], self.prices, prices)
+        return interpolated(table[_rows(covariates, self.schema)], self.prices, prices)
 
 
 def interpolated(values: Array, grid: Array, prices: Array) -> Array:
@@ -78,11 +75,8 @@ def price_table(
     kind = "sampled table" if transition is None else "table"
     if transition is None:
         transition = _sampled_transition(offspring, space, schema, settings)
-    elif transition.shape != (len(space), len(space)) or not np.allclose(transition.sum(axis=1), 1.0):
-        raise SettingError(
-            f"Transition probabilities must form a {len(space)} x {len(space)} table whose rows sum to 1; "
-            f"found one of shape {transition.shape}."
-        )
+    else:
+        _check_transition(transition, len(space))
     prices = price_grid(discount, settings)
     crude = np.maximum(1.0 - prices, 0.0) * settings.largest_budget
     largest_worth = 1.0 + settings.largest_budget
@@ -103,6 +97,27 @@ def price_table(
     return PriceTable(schema, kind, prices, np.array(stored))
 
 
+def _check_transition(transition: Array, rows: int) -> None:
+    if transition.shape != (rows, rows):
+        raise SettingError(
+            f"Transition probabilities must form a {rows} x {rows} table; found one of shape {transition.shape}."
+        )
+    wrong = (transition < 0.0).any(axis=1) | (np.abs(transition.sum(axis=1) - 1.0) > 1e-9)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise SettingError(
+            f"Transition probabilities must not be negative and must sum to 1 in each row; row {row} (counted from 0) "
+            f"holds {np.array2string(transition[row], precision=4, threshold=8)}, sum {transition[row].sum():.6g}."
+        )
+
+
+def _rows(covariates: Codes, schema: Schema) -> NDArray[np.int64]:
+    """Where people stand in `every_row`, [people]."""
+    if (covariates < 0).any():
+        raise SettingError("A table of prices needs every category known; fit a network instead (table_rows=0).")
+    return np.ravel_multi_index(tuple(covariates.T), tuple(schema.sizes)).astype(np.int64)
+
+
 def every_row(schema: Schema) -> Codes:
     """All covariate rows, in the order of `np.ravel_multi_index`, [rows, fields]."""
     sizes = tuple(int(size) for size in schema.sizes)
@@ -115,6 +130,6 @@ def _sampled_transition(
 ) -> NDArray[np.float64]:
     luck = named_luck(("price table", settings.seed), len(space))
     children, _ = sampled_children(offspring, space, settings.table_samples, luck)
-    found = np.ravel_multi_index(tuple(children.T), tuple(schema.sizes)).reshape(len(space), -1)
+    found = _rows(children, schema).reshape(len(space), -1)
     shares: NDArray[np.float64] = np.stack([np.bincount(row, minlength=len(space)) for row in found]) / found.shape[1]
     return shares
