@@ -8,7 +8,7 @@ from peerfront.planning.situations import Situations
 from peerfront.problem import Rules, World
 from peerfront.randomness import Luck, named_luck
 
-_POPULATION, _PEOPLE = 2000, 5000
+_POPULATION, _PEOPLE, _CHECKED = 2000, 5000, 128
 
 
 def first_frontier_bounds(
@@ -22,7 +22,14 @@ def first_frontier_bounds(
     )
     transition = getattr(world, "transition", None)  # known in worlds of a few types: then the bound is exact
     index = fit_price_index(
-        world.capacity, world.offspring, people, world.schema, discount, settings, transition=transition
+        world.capacity,
+        world.offspring,
+        people,
+        world.schema,
+        discount,
+        settings,
+        transition=transition,
+        checked_at=population[:_CHECKED],
     )
     start = world.seeds(episodes, rules.people)
     first = np.searchsorted(start.episode, np.arange(len(episodes) + 1))
