@@ -1,6 +1,6 @@
 """The certificate: above the exact optimum wherever that is known, above every policy, and tight where it can be."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -14,52 +14,21 @@ from peerfront.errors import SettingError
 from peerfront.planning.bound import (
     BoundSettings,
     Caps,
-    PriceIndex,
     PriceIndexPolicy,
     budget_bounds,
     certify,
     certify_many,
-    clairvoyant_bound,
     fit_price_index,
-    generations,
 )
 from peerfront.planning.dual import smallest_duals
-from peerfront.planning.price_audit import auditable_price, audited_duals, audited_values, generations_needed
-from peerfront.planning.price_table import every_row, interpolated
-from peerfront.planning.situations import Situations
-from peerfront.planning.surplus import Chances, chances_that_matter
+from peerfront.planning.price_table import every_row
 from peerfront.problem import Allocation, Frontier, Rules, State, rollout
 from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
 from peerfront.simulation.boom_bust import boom_bust
 from peerfront.simulation.bridge import bridge
 from peerfront.simulation.exact import solve
-from peerfront.simulation.typed import TypedWorld, typed_world
-from support import within
-
-NOBODY = np.zeros((0, 1), dtype=np.int16)
-TINY = BoundSettings(largest_budget=8)
-
-
-def people(*types: int) -> np.ndarray:
-    return np.array(types, dtype=np.int16).reshape(-1, 1)
-
-
-def exact_index(world: TypedWorld, discount: float, chosen: BoundSettings | None = None) -> PriceIndex:
-    return fit_price_index(
-        world.capacity, world.offspring, NOBODY, world.schema, discount, chosen, transition=world.transition
-    )
-
-
-def one_state(budget: int, codes: np.ndarray) -> Situations:
-    return Situations(np.array([budget]), np.array([0, len(codes)]), codes)
-
-
-def first_frontiers(world, count: int, size: int = 10, budget: int = 100):
-    luck = named_luck(("bound test", world.name), count)
-    crowd = world.seeds(luck, size)
-    return Situations(np.full(count, budget), size * np.arange(count + 1), crowd.covariates), luck
-
+from peerfront.simulation.typed import typed_world
+from planning.bound_cases import NOBODY, TINY, exact_index, first_frontiers, one_state, people
 
 # ---- against the exact optimum -------------------------------------------------------------------------------------
 
@@ -203,268 +172,6 @@ def test_the_price_rule_gives_what_is_worth_its_price() -> None:
     assert isinstance(hopeless, Allocation)
 
 
-# ---- the parts -----------------------------------------------------------------------------------------------------
-
-
-def test_the_surplus_is_the_sum_it_says() -> None:
-    rng = np.random.default_rng(0)
-    survival = np.sort(rng.random((5, 9)), axis=1)[:, ::-1]
-    worth, prices = 3 * rng.random((5, 4)) - 0.5, rng.random((5, 4))
-    plain = np.maximum(survival[:, :, None] * worth[:, None, :] - prices[:, None, :], 0).sum(axis=1)
-    np.testing.assert_allclose(Chances.of(survival).surplus(worth, prices), plain, atol=1e-12)
-    shared = np.maximum(survival[:, :, None] * worth[:, None, :] - prices[0], 0).sum(axis=1)
-    np.testing.assert_allclose(Chances.of(survival).surplus(worth, prices[0]), shared, atol=1e-12)
-
-
-def test_cutting_survival_loses_nothing() -> None:
-    world = make_world("icpsr22140")
-    codes = world.population(named_luck(("cut",), 40))
-    cut = chances_that_matter(world.capacity, codes, 1000, 0.05, 4.0)
-    whole = Chances.of(world.capacity.survival(codes, 1000))
-    worth, prices = np.full((40, 2), 4.0), np.array([0.05, 0.6])
-    assert cut.survival.shape[1] < 1000
-    np.testing.assert_allclose(cut.surplus(worth, prices), whole.surplus(worth, prices), rtol=1e-12)
-
-
-@pytest.mark.parametrize("discount", [0.8, 0.95, 0.999, 1.0])
-def test_values_fall_with_the_price_are_convex_and_end_at_one(discount) -> None:
-    world = bridge()
-    index = exact_index(world, discount)
-    prices = np.linspace(0.02, 1.3, 200)
-    values = index.values(every_row(world.schema), prices)
-    assert (np.diff(values, axis=1) <= 1e-9).all()
-    assert (values[:, prices >= 1.0] == 0.0).all()
-    assert (values[:3, prices < 0.9] > 0.0).any()
-    grid = index.prices
-    slopes = np.diff(index.values(every_row(world.schema), grid), axis=1) / np.diff(grid)
-    inner = grid[1:-1] > 0.9  # above every price at which the crude bound cuts in
-    assert (np.diff(slopes, axis=1)[:, inner] >= -1e-6 * np.abs(slopes[:, 1:][:, inner]) - 1e-6).all()
-    assert (index.values(people(0, 1), np.array([0.0, 0.001])) <= 100.0).all()  # below the grid: the crude bound
-
-
-def test_the_table_solves_its_equation() -> None:
-    world, discount = boom_bust(), 0.9
-    index = exact_index(world, discount)
-    prices = np.array([0.3, 0.5, 0.8])
-    everyone = every_row(world.schema)
-    later = index.values(everyone, prices / discount)
-    np.testing.assert_allclose(
-        index.child_values(everyone, prices), discount * world.transition @ later, rtol=2e-3, atol=1e-6
-    )
-    one_by_one = index.values(everyone, np.tile(prices, (len(everyone), 1)))
-    np.testing.assert_allclose(one_by_one, index.values(everyone, prices))
-
-
-def test_interpolation_lies_above_a_convex_function() -> None:
-    grid = np.array([0.1, 0.3, 0.7, 1.0])
-    asked = np.linspace(0.1, 1.0, 30)
-    assert (interpolated(((1 - grid) ** 3)[None], grid, asked)[0] >= (1 - asked) ** 3 - 1e-15).all()
-
-
-def test_sampled_transitions_come_near_the_given_ones() -> None:
-    world, prices = bridge(), np.array([0.4, 0.7])
-    sampled = fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 0.9)
-    assert sampled.kind == "sampled table"
-    everyone = every_row(world.schema)
-    np.testing.assert_allclose(
-        sampled.values(everyone, prices), exact_index(world, 0.9).values(everyone, prices), rtol=0.05, atol=0.01
-    )
-    states, luck = first_frontiers(world, 3)
-    assert "estimated" in certify_many(states, sampled, world.capacity, world.offspring, luck, samples=0).proofs
-
-
-# ---- the audit: it errs upwards whatever the index says ------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """Child values of an index, multiplied."""
-
-    right: object
-    factor: float
-    kind: str = "network"
-
-    @property
-    def prices(self) -> np.ndarray:
-        return self.right.prices
-
-    def expected(self, covariates, prices, rounds_left) -> np.ndarray:
-        return self.factor * self.right.expected(covariates, prices, rounds_left)
-
-
-@pytest.mark.parametrize("factor", [0.0, 1.0, 3.0])
-def test_an_audit_is_above_the_truth_for_any_index_and_near_it_for_the_right_one(factor) -> None:
-    world, discount = bridge(), 0.9
-    right = exact_index(world, discount)
-    wrong = replace(right, children=Wrong(right.children, factor))
-    price, repeats = 0.6, 400  # four generations below the price at which everybody is worth nothing
-    assert generations_needed(price, discount) == 4
-    truth = right.values(people(2), np.array([price]))[0, 0]
-    luck = named_luck(("audit", int(10 * factor)), repeats)
-    found = audited_values(wrong, world.offspring, np.repeat(people(2), repeats, axis=0), np.full(repeats, price), luck)
-    error = found.std() / np.sqrt(repeats)
-    assert found.mean() >= truth - 4 * error
-    if factor == 1.0:
-        assert found.mean() <= 1.2 * truth
-    else:
-        fitted = wrong.values(people(2), np.array([price]))[0, 0]
-        assert abs(fitted - truth) > 5 * error  # so the index alone would have been wrong
-
-
-def test_an_audit_of_a_wrong_index_is_above_the_optimum() -> None:
-    world, rules = bridge(), Rules(budget=8, people=3)
-    best = solve(world, rules, 0.9).value(people(1, 1, 2))
-    right = exact_index(world, 0.9, TINY)
-    wrong = replace(right, children=Wrong(right.children, 0.0))  # which says nobody's recruits recruit
-    state = State(8, Frontier.of(people(1, 1, 2)), 0, rules)
-    blind = certify(state, wrong, world.capacity, world.offspring, named_luck(("blind",), 1), samples=0, audits=0)
-    assert blind.bound < best
-    assert blind.proof == "estimated"
-    proved = certify(state, wrong, world.capacity, world.offspring, named_luck(("proved",), 1), samples=0, audits=100)
-    assert proved.proof == "statistical"
-    assert proved.bound >= best - 4 * proved.standard_error
-    assert proved.price >= auditable_price(wrong)
-    low_depth = replace(wrong, settings=replace(TINY, audit_depth=0))
-    high = certify(state, low_depth, world.capacity, world.offspring, named_luck(("proved",), 1), samples=0, audits=50)
-    assert (
-        high.bound >= best
-    )  # an audit that may look at nobody's children keeps to prices at which they are worth nothing
-
-
-# ---- the network ---------------------------------------------------------------------------------------------------
-
-QUICK = BoundSettings(table_rows=0, people=400, batch=128, refreshes=25, steps=25, held_out=0)
-
-
-def test_the_network_agrees_with_the_table() -> None:
-    world = bridge()
-    everyone = np.tile(every_row(world.schema), (150, 1))
-    told: list[str] = []
-    network = fit_price_index(world.capacity, world.offspring, everyone, world.schema, 0.9, QUICK, progress=told.append)
-    assert network.kind == "network"
-    assert len(told) == QUICK.refreshes
-    states, _ = first_frontiers(world, 200)
-    table = smallest_duals(exact_index(world, 0.9), states).bounds
-    fitted = smallest_duals(network, states).bounds
-    assert abs(fitted.mean() / table.mean() - 1) < 0.02
-    assert np.corrcoef(fitted, table)[0, 1] > 0.95
-    prices = np.linspace(0.9, 1.2, 5)
-    assert (network.child_values(everyone[:4], prices) == 0.0).all()
-
-
-def test_a_network_in_the_papers_world_is_checked_and_audited() -> None:
-    world, discount = make_world("icpsr22140"), 0.9
-    population = world.population(named_luck(("network test",), 500))
-    trained = generations(world.capacity, world.offspring, population, 1200)
-    chosen = replace(QUICK, people=1000, batch=256, held_out=100)
-    index = fit_price_index(
-        world.capacity, world.offspring, trained, world.schema, discount, chosen, checked_at=population[:100]
-    )
-    assert index.check is not None
-    assert abs(index.check.factor - 1) < 0.03
-    states, luck = first_frontiers(world, 12)
-    fast = certify_many(states, index, world.capacity, world.offspring, luck, samples=0)
-    audited = certify_many(states, index, world.capacity, world.offspring, luck, samples=0, audits=8)
-    assert set(fast.proofs) == {"estimated"}
-    assert set(audited.proofs) == {"statistical"}
-    assert abs(fast.bounds.mean() / audited.bounds.mean() - 1) < 0.02
-    # Where no audit has been, the network is believed only for want of trees, and no error is claimed for it.
-    elsewhere = replace(index, check=replace(index.check, lowest_price=0.99))
-    grown = certify_many(states, elsewhere, world.capacity, world.offspring, luck, samples=8)
-    assert set(grown.which) == {"clairvoyant"}
-    alone = certify_many(states, elsewhere, world.capacity, world.offspring, luck, samples=0).row(0)
-    assert "nothing was measured" in alone.explanation
-    earned = rollout(world, Threshold(world.capacity, 0.8, 12), Rules(), luck).discounted_rewards(discount)
-    assert earned.mean() < audited.bounds.mean() + 4 * earned.std() / np.sqrt(12)
-    same = fit_price_index(
-        world.capacity, world.offspring, trained, world.schema, discount, replace(chosen, people=100, refreshes=2)
-    )
-    again = fit_price_index(
-        world.capacity, world.offspring, trained, world.schema, discount, replace(chosen, people=100, refreshes=2)
-    )
-    assert same.check == again.check  # the same seed, the same index
-    duals = audited_duals(index, world.offspring, states, fast.prices, luck, audits=3)
-    assert duals.shape == (12, 3)
-
-
-def test_generations_are_people_of_the_schema_and_bring_more_than_the_population() -> None:
-    world = make_world("icpsr22140")
-    population = world.population(named_luck(("g",), 300))
-    found = generations(world.capacity, world.offspring, population, 1000, depth=3)
-    world.schema.check(found)
-    assert len(found) == 1000
-    brought = world.capacity.survival(found, 30).sum(axis=1)
-    assert brought[750:].mean() > 1.2 * brought[:250].mean()
-
-
-# ---- the clairvoyant -----------------------------------------------------------------------------------------------
-
-
-class CodeIsCapacity:
-    """Everybody brings exactly as many as their code says."""
-
-    def survival(self, covariates, max_vouchers) -> np.ndarray:
-        return (covariates[:, :1] >= np.arange(1, max_vouchers + 1)).astype(float)
-
-    def sample(self, covariates, luck) -> np.ndarray:
-        return covariates[:, 0].astype(np.int64)
-
-
-class OneLess:
-    def sample(self, parents, luck) -> np.ndarray:
-        return np.maximum(parents - 1, 0)
-
-
-def plain_clairvoyant(codes: list[int], budget: int, discount: float, rounds: int, caps: Caps) -> float:
-    total, level = 0.0, codes
-    for t in range(rounds):
-        level = [max(c - 1, 0) for c in level for _ in range(min(c, caps.per_person or c))]
-        taken = min(len(level), budget, caps.per_round or budget)
-        total, budget = total + discount**t * taken, budget - taken
-    return total
-
-
-@pytest.mark.parametrize("budget", [0, 1, 5, 9, 40])
-@pytest.mark.parametrize("caps", [Caps(), Caps(per_person=2), Caps(per_person=3, per_round=4)])
-@pytest.mark.parametrize("rounds", [0, 1, 2, 6])
-def test_the_clairvoyant_counts_levels_of_the_tree(budget, caps, rounds) -> None:
-    found = clairvoyant_bound(
-        CodeIsCapacity(), OneLess(), people(3, 0, 2), budget, 0.9, rounds, named_luck(("c",), 1), 3, caps
-    )
-    # 3 -> 2, 2, 2 -> 1 ... and 2 -> 1, 1 -> 0, 0: levels of 5, 8, 8 people, then nobody.
-    assert found.mean == pytest.approx(plain_clairvoyant([3, 0, 2], budget, 0.9, rounds, caps))
-    assert found.standard_error == pytest.approx(0.0, abs=1e-12)
-
-
-def test_a_tree_of_plenty_counts_as_full_under_a_rounds_cap() -> None:
-    class Many(CodeIsCapacity):
-        def sample(self, covariates, luck) -> np.ndarray:
-            return np.full(len(covariates), 40)
-
-    found = clairvoyant_bound(Many(), OneLess(), people(9), 6, 0.5, 10, named_luck(("c",), 1), 2, Caps(per_round=2))
-    assert found.mean == pytest.approx(2 * (1 + 0.5 + 0.25))
-
-
-def test_the_clairvoyant_is_above_the_optimum() -> None:
-    world = bridge()
-    for discount in (0.9, 1.0):
-        best = solve(world, Rules(budget=8, people=3), discount).value(people(1, 1, 2))
-        found = clairvoyant_bound(
-            world.capacity, world.offspring, people(1, 1, 2), 8, discount, 50, named_luck(("o",), 1), 2000
-        )
-        assert best < found.mean + 4 * found.standard_error
-        assert found.mean < 8
-
-
-def test_the_clairvoyant_bound_of_one_round_is_the_capped_mean_capacity() -> None:
-    world = boom_bust()
-    luck = named_luck(("one round",), 1)
-    found = clairvoyant_bound(world.capacity, world.offspring, people(0, 1), 6, 0.9, 1, luck, 4000)
-    rng = np.random.default_rng(1)
-    capacity = np.minimum(rng.poisson(world.rates[[0, 1]].sum(), 200_000), 6)
-    assert within(np.array([found.mean] * 2) + np.array([-1, 1]) * found.standard_error, capacity.mean())
-
-
 # ---- certificates --------------------------------------------------------------------------------------------------
 
 
@@ -545,7 +252,25 @@ def test_impossible_settings_and_states_are_refused() -> None:
     with pytest.raises(SettingError, match="4 x 4"):
         fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 0.9, transition=np.eye(3))
     with pytest.raises(SettingError, match="table_rows = 0"):
-        fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 0.9, QUICK, transition=np.eye(4))
+        fit_price_index(
+            world.capacity,
+            world.offspring,
+            NOBODY,
+            world.schema,
+            0.9,
+            BoundSettings(table_rows=0),
+            transition=np.eye(4),
+        )
     with pytest.raises(SettingError, match="share_of_price"):
         PriceIndexPolicy(index, 1.5)
     assert len(every_row(Schema.of_sizes({"a": 3, "b": 2}))) == 6
+
+
+def test_a_plan_is_told_how_far_it_can_be_from_the_best() -> None:
+    world = bridge()
+    state = State(8, Frontier.of(people(0, 1, 2)))
+    found = certify(state, exact_index(world, 0.9, TINY), world.capacity, world.offspring, named_luck(("far",), 1))
+    assert found.shortfall(found.high) == 0.0
+    assert found.shortfall(0.9 * found.high) == pytest.approx(0.1)
+    assert found.shortfall(2 * found.high) == 0.0
+    assert "within 10.0% of the best possible" in found.verdict(0.9 * found.high)

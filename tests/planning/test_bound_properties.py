@@ -16,6 +16,7 @@ from peerfront.planning.bound import (
     PriceIndex,
     PriceIndexPolicy,
     certify,
+    certify_many,
     clairvoyant_bound,
     fit_price_index,
 )
@@ -208,3 +209,23 @@ def test_the_price_rule_is_feasible_and_the_same_in_bulk(
     together = policy.allocate_many([*others, state], [LUCK.row(i) for i in range(4)])
     assert together[3].vouchers.tolist() == alone.vouchers.tolist()
     assert [given_out.spend > 0 for given_out in together[:3]] == [True, False, False]
+
+
+# ---- held back
+
+
+def test_nothing_is_lost_at_price_zero() -> None:
+    """In the last round a person is worth their mean capacity, to the last voucher."""
+    many = typed_world("many", {"a": 11.0}, {"a": {"a": 1.0}}, {"a": 1.0})
+    index = fit_price_index(many.capacity, many.offspring, people(0), many.schema, 0.9, transition=many.transition)
+    found = index.values(people(0), np.array([0.0]), rounds_left=1)[0, 0]
+    assert found == pytest.approx(many.capacity.survival(people(0), 100).sum(), abs=1e-10)
+
+
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+def test_trees_that_look_better_by_chance_do_not_loosen_the_bound(discount) -> None:
+    """Few trees are noise; where the price bound is exact, growing some must not make the report worse."""
+    index = exact_index(discount)
+    alone = certify_many(STATES, index, *MODELS, LUCK, samples=0)
+    both = certify_many(STATES, index, *MODELS, LUCK, samples=20)
+    assert both.mean.mean <= alone.mean.mean + 2 * both.mean.standard_error

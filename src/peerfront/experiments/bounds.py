@@ -18,7 +18,7 @@ def first_frontier_bounds(
     population = world.population(named_luck(("bound population", seed), _POPULATION))
     people = generations(world.capacity, world.offspring, population, _PEOPLE, seed)
     settings = BoundSettings(
-        largest_budget=rules.budget, max_per_person=rules.max_per_person, rounds=rules.rounds, seed=seed
+        largest_budget=max(rules.budget, 1), max_per_person=rules.max_per_person, rounds=rules.rounds, seed=seed
     )
     transition = getattr(world, "transition", None)  # known in worlds of a few types: then the bound is exact
     index = fit_price_index(

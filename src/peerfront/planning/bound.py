@@ -69,6 +69,14 @@ class Certificate:
         """Two standard errors above, never more than the budget allows."""
         return min(self.bound + _ERRORS * self.standard_error, self.budget_bound)
 
+    def shortfall(self, expected: float) -> float:
+        """How far a plan that expects this much can be from the best possible, as a share of it: within 3% is .03."""
+        return max(1.0 - expected / self.high, 0.0) if self.high > 0.0 else 0.0
+
+    def verdict(self, expected: float) -> str:
+        """The same in words."""
+        return f"This plan expects {expected:.1f}: within {self.shortfall(expected):.1%} of the best possible."
+
 
 @dataclass(frozen=True, eq=False)
 class Certificates:
@@ -162,7 +170,8 @@ def certify_many(
         branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
         both = max(samples, 4)  # two to choose by, two for a standard error
         trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
-        seen, trees = trees[:, : both // 2].mean(axis=1), trees[:, both // 2 :]
+        first, trees = trees[:, : both // 2], trees[:, both // 2 :]
+        seen = first.mean(axis=1) + _standard_errors(first)  # a noisy bound has to be clearly better
     believed = checked | (price_index.kind != "network" or audited or left <= 1 or samples == 0)
     known = np.stack([budget, seen, np.where(believed, priced, np.inf)])
     # No tree ever holds more than the budget, so the clairvoyant wins ties with it: trees not yet seen may hold less.

@@ -184,8 +184,7 @@ class PriceIndex:
         )
         if not len(codes) or rounds_left == 0:
             return np.zeros(worth.shape)
-        positive = float(max(prices.min(), 1e-6))
-        chances = chances_that_matter(self.capacity, codes, most, positive, float(worth.max()))
+        chances = chances_that_matter(self.capacity, codes, most, float(prices.min()), float(worth.max()))
         crude = np.maximum(1.0 - np.atleast_2d(prices), 0.0) * self.settings.largest_budget
         values: Array = np.minimum(chances.surplus(worth, prices), crude)
         return values

@@ -49,7 +49,8 @@ class PriceSpline:
     @property
     def ends(self) -> tuple[float, float]:
         """Log-odds of the dearest and of the cheapest price."""
-        return float(_log_odds(np.array(_NEAREST))), float(_log_odds(np.array(self.smallest_price / self.discount)))
+        cheapest = min(self.smallest_price / self.discount, 0.5)
+        return float(_log_odds(np.array(_NEAREST))), float(_log_odds(np.array(cheapest)))
 
     def basis(self, prices: Array) -> Array:
         """B_k(s), [..., knots], for prices of any shape."""
