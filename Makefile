@@ -9,8 +9,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 help:
 	@echo "make demo       install, compare the plain policies in the paper's world, draw the curves (a minute)"
 	@echo "make test       install the development tools, run every check and test"
-	@echo "make bench      speed of episodes and of population DP, as ratios measured in one run"
-	@echo "make reproduce  every figure of docs/results.md (several minutes)"
+	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
+	@echo "make reproduce  every comparison of docs/results.md (more than an hour; resumable)"
 	@echo "make clean      remove the environment, caches and results"
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -45,6 +45,7 @@ test: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/episodes.py
 	$(BIN)/python benchmarks/population_dp.py
+	$(BIN)/python benchmarks/planner.py
 
 reproduce: $(VENV)/installed
 	PEERFRONT=$(BIN)/peerfront bash benchmarks/results.sh

@@ -21,6 +21,22 @@ run published --world published --policy random_split --policy population_dp --e
 run typed --world boom_bust --world bridge --policy random_split --policy constant:vouchers=1 --policy constant:vouchers=2 \
     --policy constant:vouchers=3 --policy constant:vouchers=5 --policy threshold --policy population_dp --episodes 2000
 run network --draws 5 --world network
+
+# The planner: an hour and more on two cores.
+gfp=(--policy threshold --policy gfp --policy gfp-untrained)
+ends=(--discount 0.9 --discount 1)
+run gfp-learned --models learned --draws 5 --policy threshold --policy gfp --policy gfp-paper --policy gfp-untrained \
+    --policy population_dp --policy population_dp:marginal=poisson,name=iid-poisson --policy random_split
+run gfp-bound --draws 5 --bound --policy random_split
+run gfp-typed --world bridge --world boom_bust --episodes 2000 --bound "${gfp[@]}" --policy price_index --policy population_dp
+run gfp-typed-learned --world bridge --world boom_bust --episodes 2000 --models learned --policy threshold --policy gfp
+run gfp-sigma --world icpsr22140:sigma=0.2 --draws 5 --models learned "${ends[@]}" "${gfp[@]}"
+run gfp-network --world network --draws 3 --models learned "${ends[@]}" "${gfp[@]}"
+run gfp-b30 --draws 2 --budget 30 --models learned "${ends[@]}" "${gfp[@]}"
+run gfp-b300 --draws 2 --budget 300 --models learned "${ends[@]}" "${gfp[@]}"
+run gfp-f3 --draws 2 --people 3 --models learned "${ends[@]}" "${gfp[@]}"
+run gfp-f30 --draws 2 --people 30 --models learned "${ends[@]}" "${gfp[@]}"
+
 korean=$data/korean_family_planning
 if [ -d "$korean" ]; then
     run korean --draws 5 --world "network:name=korean,nodes=$korean/nodes.csv,edges=$korean/edges.csv,exclude=village+time_of_adoption"
