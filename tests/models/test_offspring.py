@@ -15,7 +15,7 @@ from peerfront.models.offspring.score import sampled_log_scores
 from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
 from peerfront.problem import History
 from peerfront.randomness import Luck, named_generator, named_luck
-from peerfront.simulation import HistorySettings, make_world, simulate_history
+from peerfront.simulation import HistorySettings, followed_history, make_world, simulate_history
 
 FITS = {
     "inheritance": fit_inheritance,
@@ -115,7 +115,7 @@ def test_masked_diffusion_sees_dependence_between_fields() -> None:
 
 
 def test_holding_out_keeps_recruiters_together() -> None:
-    pairs = pairs_of("bridge", 300)
+    pairs = pairs_of("icpsr22140", 300)
     training, judged = pairs.split(0.3, 0)
     kinds = [set(map(tuple, part.parents.tolist())) for part in (training, judged)]
     assert not kinds[0] & kinds[1]
@@ -137,3 +137,19 @@ def test_auto_takes_the_best_held_out_score_and_shows_the_rivals() -> None:
     assert set(QUICK_RIVALS) <= GENERATORS.keys()
     with pytest.raises(UnknownName, match="Did you mean 'masked'"):
         fit_offspring(history, "maskd")
+
+
+def test_a_few_kinds_of_recruiters_are_all_learned() -> None:
+    """In a world of four types no type may be held out whole: its recruits would never be seen."""
+    world = make_world("bridge")
+    history = followed_history(world, HistorySettings(triples=0, pairs=800))
+    training, judged = Pairs.of(history).split(0.2, 0)
+    assert set(training.parents[:, 0]) == {0, 1, 2, 3}
+    assert 0.1 < len(judged) / 800 < 0.3
+    parents = np.repeat(np.arange(3, dtype=np.int16)[:, None], 2000, axis=0)
+    luck = named_luck(("types",), len(parents))
+    for name in ("inheritance", "softmax", "masked"):
+        children = GENERATORS[name](Pairs.of(history), 0).sample(parents, luck)[:, 0].reshape(3, 2000)
+        shares = np.stack([np.bincount(row, minlength=4) / 2000 for row in children])
+        assert np.abs(shares - world.transition[:3]).max() < 0.1, name
+    assert fit_offspring(history).rivals["log_score"].max() > -0.5

@@ -57,8 +57,8 @@ class FittedValueIterationSettings:
     """Synchronisations after which the pool is drawn anew, from what the planner itself meets; 0: never."""
     wandering: float = 0.3
     """How often the planner wanders then."""
-    patience: int = 12
-    """Synchronisations without a smaller Bellman residual after which learning stops."""
+    settled: float = 0.05
+    """Learning stops when the mean Bellman residual of a pool is less than this share below that of the pool before."""
     relative: bool = True
     """Divide squared errors by r + 10, so that small budgets count."""
     sees_capacity: bool = True
@@ -79,7 +79,6 @@ class FittedValueIterationSettings:
             episodes=64,
             thinned=0.0,
             revisit=0,
-            patience=1 << 30,
             relative=False,
             sees_capacity=False,
             surrogate=SurrogateSettings.paper(),
@@ -90,8 +89,7 @@ class FittedValueIterationSettings:
         for name, least in (("iterations", 0), ("synchronise", 1), ("batch", 1), ("states", 1), ("episodes", 1)):
             whole_number(name, getattr(self, name), least)
         whole_number("revisit", self.revisit, 0)
-        whole_number("patience", self.patience, 1)
-        for name in ("thinned", "wandering"):
+        for name in ("thinned", "wandering", "settled"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
         if not 0.0 < self.learning_rate <= 1.0:
@@ -127,17 +125,14 @@ def learn_by_fitted_value_iteration(
         chosen.seed,
     )
     rng = named_generator("fitted value iteration", chosen.seed)
-    best, best_at, residuals = np.inf, 0, []
+    residuals: list[float] = []
     target = surrogate.freeze()
     laplace = trainer.follow(target)
-    kept = (target, laplace)
     done, round_number = 0, 0
     while True:
         targets = _targets(world, rules, discount, target, laplace, pool)
         residuals.append(_residual(target, pool, targets))
-        if residuals[-1] < best:
-            best, best_at = residuals[-1], round_number
-        if done >= chosen.iterations or round_number - best_at >= chosen.patience:
+        if done >= chosen.iterations or _settled(residuals, chosen):
             break
         tell(done / chosen.iterations, f"Bellman residual {residuals[-1]:.2%} of the budget")
         steps = min(chosen.synchronise, chosen.iterations - done)
@@ -148,12 +143,10 @@ def learn_by_fitted_value_iteration(
         round_number += 1
         target = surrogate.freeze()
         laplace = trainer.follow(target)
-        kept = (target, laplace)
         if chosen.revisit and round_number % chosen.revisit == 0:
             met = Wandering(Planner(world.capacity, target, laplace, discount), explorers, chosen.wandering)
             pool = _pool(world, met, rules, chosen, round_number)
-            best = np.inf  # another pool, another residual
-    planner = Planner(world.capacity, *kept, discount)
+    planner = Planner(world.capacity, target, laplace, discount)
     tell(1.0, "done")
     report = report_on(
         planner,
@@ -167,6 +160,15 @@ def learn_by_fitted_value_iteration(
         seed=chosen.seed,
     )
     return LearnedPlanner(planner, report)
+
+
+def _settled(residuals: list[float], settings: FittedValueIterationSettings) -> bool:
+    """Whether the last pool's residuals are hardly below those of the pool before; asked when a pool is used up."""
+    each = settings.revisit
+    if not each or len(residuals) % each or len(residuals) < 2 * each:
+        return False
+    before, now = np.mean(residuals[-2 * each : -each]), np.mean(residuals[-each:])
+    return bool(now > (1.0 - settings.settled) * before)
 
 
 def _pool(

@@ -12,6 +12,8 @@ from peerfront.models.checks import share as checked_share
 from peerfront.problem import History
 from peerfront.randomness import named_generator
 
+_WELL_KNOWN = 20  # pairs of each kind of recruiter, on average
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -57,12 +59,19 @@ class Pairs:
         """(training, held out), by whole recruiters: all pairs of people with the same covariates are on one side.
 
         Otherwise a network that knows recruiters by heart would look good on their other recruits. At least one kind of
-        recruiter is on each side; with only one kind everything is on both.
+        recruiter is on each side; with only one kind everything is on both. Where there are so few kinds that each has
+        20 pairs and more, knowing them by heart is what is wanted, and a kind that is held out would never be learned:
+        there pairs are drawn.
         """
         share, seed = checked_share("held out", share), seed_number("seed", seed)
         kinds, kind = np.unique(self.parents, axis=0, return_inverse=True)
+        rng = named_generator("pairs", seed)
+        if len(self) >= _WELL_KNOWN * len(kinds):
+            drawn = rng.random(len(self)) < share
+            drawn[:2] = (True, False)  # something on both sides
+            return self.chosen(~drawn), self.chosen(drawn)
         if len(kinds) < 2:
             return self, self
         held = min(max(1, round(share * len(kinds))), len(kinds) - 1)
-        out = np.isin(kind.reshape(-1), named_generator("pairs", seed).permutation(len(kinds))[:held])
+        out = np.isin(kind.reshape(-1), rng.permutation(len(kinds))[:held])
         return self.chosen(~out), self.chosen(out)
