@@ -129,7 +129,7 @@ def test_bad_input_is_one_clear_line(monkeypatch, capsys, arguments, message) ->
 
 def test_the_readmes_python_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
