@@ -1,5 +1,10 @@
 """Shared by all tests: where the real data lies, and how thorough hypothesis is."""
 
+import os
+
+# Small networks on small machines: a second thread costs more than it brings. Set before anything imports torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from pathlib import Path
 
 import pytest
