@@ -125,7 +125,7 @@ def test_resuming_with_other_data_or_another_program_is_refused(tmp_path, monkey
     assert compare(asked).episodes["recruits"].sum() < first["recruits"].sum()  # the new file is read anew
     edges.write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(19)))
     compare(asked, tmp_path / "out", resume=True)  # the old file again: fine
-    monkeypatch.setattr("peerfront.experiments.folder._source_digest", lambda: "another program")
+    monkeypatch.setattr("peerfront.experiments.folder.program", lambda: {"source": "another program"})
     with pytest.raises(OutputExists, match="source [0-9a-f]+ there, another program now"):
         compare(asked, tmp_path / "out", resume=True)
 

@@ -5,9 +5,18 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
-
-INTERRUPTED = 130
+from peerfront.cli.options import (
+    BACKEND,
+    BUDGET,
+    INTERRUPTED,
+    MAX_PER_PERSON,
+    MAX_PER_ROUND,
+    PEOPLE,
+    ROUNDS,
+    SCHEDULER,
+    SEED,
+    WORKERS,
+)
 
 
 def compare_command(
@@ -48,13 +57,9 @@ def compare_command(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete what --out already holds.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out already holds.")] = False,
-    workers: Annotated[int, typer.Option(help="Processes that share the work; results do not depend on it.")] = 2,
-    backend: Annotated[
-        str, typer.Option(help="loky (this machine), dask or ray (a cluster; optional extras).")
-    ] = "loky",
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a running Dask scheduler or Ray head.", show_default=False)
-    ] = None,
+    workers: WORKERS = 2,
+    backend: BACKEND = "loky",
+    scheduler: SCHEDULER = None,
 ) -> None:
     """Play policies in worlds and compare them fairly: paired episodes, several draws, intervals.
 

@@ -8,6 +8,7 @@ import typer
 from peerfront import __version__
 from peerfront.cli.compare import compare_command
 from peerfront.cli.policies import policies_command
+from peerfront.cli.reproduce import reproduce_command
 from peerfront.cli.simulate import simulate_command
 from peerfront.cli.worlds import worlds_command
 from peerfront.errors import PeerfrontError
@@ -27,6 +28,7 @@ app.command("worlds")(worlds_command)
 app.command("policies")(policies_command)
 app.command("simulate")(simulate_command)
 app.command("compare")(compare_command)
+app.command("reproduce")(reproduce_command)
 
 
 def _show_version(asked: bool) -> None:

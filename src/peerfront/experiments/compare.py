@@ -1,17 +1,21 @@
 """Run a comparison: resume what is done, share the rest among workers, keep each piece, then make the tables."""
 
 import gzip
-from collections.abc import Callable
-from contextlib import closing
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from peerfront.experiments.comparison import Comparison, TaskResult, run_task, tasks
+from peerfront.experiments.comparison import Comparison, Task, TaskResult, planned_in, run_task, tasks
 from peerfront.experiments.figures import save_curves
-from peerfront.experiments.folder import BOUNDS, REPORT, TABLES, ResultFolder, write_bytes, write_text
+from peerfront.experiments.folder import BOUNDS, REPORT, TABLES, ResultFolder
 from peerfront.experiments.results import Results
+from peerfront.experiments.store import NOWHERE, Store
 from peerfront.experiments.tables import markdown_report
 from peerfront.experiments.workers import Workers
+from peerfront.files import write_bytes, write_text
 
 Progress = Callable[[int, int, str], None]
 """Told (tasks done, tasks in all, what was done last)."""
@@ -45,7 +49,11 @@ def compare(
         first = "" if comparison.models == "oracle" else f"fitting {comparison.models} models of every draw first"
         progress(len(finished), len(everything), first)
     begun = False
-    with closing((workers or Workers()).map_unordered(partial(run_task, comparison), left)) as arriving:
+    team = workers or Workers()
+    with (
+        _shared_models(comparison, team, left) as store,
+        closing(team.map_unordered(partial(run_task, comparison, store=store), left)) as arriving,
+    ):
         for result in arriving:
             if kept is not None:
                 if not begun:
@@ -59,6 +67,24 @@ def compare(
     if folder is not None:
         write_outputs(results, folder, against)
     return results
+
+
+@contextmanager
+def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> Iterator[Store]:
+    """Where several processes on this machine share models, each draw is fitted once, and before it is needed."""
+    if comparison.models == "oracle" or team.count == 1 or team.backend != "loky":
+        yield NOWHERE
+        return
+    with TemporaryDirectory(prefix="peerfront-") as folder:
+        store = Store(Path(folder))
+        draws = sorted({(task.world, task.draw) for task in left})
+        with closing(team.map_unordered(partial(_fit_models, comparison, store), draws)) as fitted:
+            deque(fitted, maxlen=0)
+        yield store
+
+
+def _fit_models(comparison: Comparison, store: Store, draw: tuple[str, int]) -> None:
+    planned_in(comparison, *draw, store)
 
 
 def write_outputs(results: Results, folder: Path, against: str | None = None) -> None:

@@ -5,6 +5,7 @@ meets the same people with the same luck, whichever worker plays it and in whate
 """
 
 import dataclasses
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from peerfront.errors import SettingError
 from peerfront.experiments.planning_world import check_models, planning_world
 from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
+from peerfront.experiments.store import NOWHERE, Identity, Shelf, Store, digest, program
 from peerfront.problem import (
     BranchingWorld,
     Policy,
@@ -133,13 +135,31 @@ def tasks(comparison: Comparison) -> list[Task]:
     return found
 
 
-def prepared_policy(comparison: Comparison, task: Task, discount: float) -> tuple[World, Policy]:
+def planned_in(comparison: Comparison, world: str, draw: int, store: Store = NOWHERE) -> World:
+    """The planning world of a draw; its fitted models come from the store if they are there."""
+    shelf = Shelf(store, json.dumps(world_identity(comparison, world, draw)))
+    asks_recruits = world_entry(Spec.parse(world)).asks_recruits
+    return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, shelf)
+
+
+def prepared_policy(
+    comparison: Comparison, task: Task, discount: float, store: Store = NOWHERE
+) -> tuple[World, Policy]:
     """The world a task is tested in, and its policy, prepared in the planning world."""
-    world = _world(task.world, task.draw)
-    asks_recruits = world_entry(Spec.parse(task.world)).asks_recruits
-    planning = planning_world(world, comparison.models, comparison.seed, asks_recruits)
-    preparation = Preparation(planning, comparison.rules, discount, comparison.discounts, comparison.seed)
-    return world, prepare_policy(Spec.parse(task.policy), preparation)
+    identity = {
+        **world_identity(comparison, task.world, task.draw),
+        "policy": task.policy,
+        "discount": discount,
+        "discounts": task.discounts,
+        "rules": comparison.rules,
+    }
+
+    def prepare() -> Policy:
+        planning = planned_in(comparison, task.world, task.draw, store)
+        preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
+        return prepare_policy(Spec.parse(task.policy), preparation)
+
+    return _world(task.world, task.draw), store.find_or_make("policy", identity, prepare)
 
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:
@@ -147,15 +167,26 @@ def episode_luck(comparison: Comparison, task: Task) -> Luck:
     return named_luck(("episode", comparison.seed, Spec.parse(task.world).name, task.draw), comparison.episodes)
 
 
-def run_task(comparison: Comparison, task: Task) -> TaskResult:
-    """Prepare the policy and play its episodes. Depends on its arguments alone."""
+def task_identity(comparison: Comparison, task: Task) -> Identity:
+    """What the result of a task depends on: the other policies, draws and discounts of the comparison are not in it."""
+    return {
+        **world_identity(comparison, task.world, task.draw),
+        "policy": task.policy,
+        "discounts": task.discounts,
+        "rules": comparison.rules,
+        "episodes": comparison.episodes,
+    }
+
+
+def run_task(comparison: Comparison, task: Task, store: Store = NOWHERE) -> TaskResult:
+    """Prepare the policy, unless the store has it, and play its episodes. Depends on the first two arguments alone."""
     if task.policy == BOUND:
         return _bounds(comparison, task)
     spec = Spec.parse(task.policy)
     ignored = policy_entry(spec).discounts(spec) is Discounts.IGNORED
     prepared, played = [], []
     for discount in task.discounts[:1] if ignored else task.discounts:
-        world, policy = prepared_policy(comparison, task, discount)
+        world, policy = prepared_policy(comparison, task, discount, store)
         prepared.append(policy.name)
         played.append(_trimmed(rollout(world, policy, comparison.rules, episode_luck(comparison, task))))
     return TaskResult(task, tuple(prepared), tuple(played))
@@ -186,6 +217,23 @@ def files_of(world: str) -> list[Path]:
     spec = Spec.parse(world)
     options = world_entry(spec).options
     return [Path(value) for key, value in spec.options if key in options and options[key].is_file]
+
+
+def file_digests(world: str) -> dict[str, str]:
+    """The contents of those files, hashed. A missing one is left out: making the world will say so."""
+    return {str(file): digest([file]) for file in files_of(world) if file.exists()}
+
+
+def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, Any]:
+    """What the planning world of a draw depends on."""
+    return {
+        "program": dict(program()),
+        "world": world,
+        "files": file_digests(world),
+        "draw": draw,
+        "models": comparison.models,
+        "seed": comparison.seed,
+    }
 
 
 def _world(spec: str, draw: int) -> World:

@@ -10,27 +10,24 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
-import platform
 import shutil
 import zipfile
 import zlib
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import peerfront
 from peerfront.errors import DataFileError, OutputExists
-from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, files_of, tasks
+from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, tasks
+from peerfront.experiments.store import program
+from peerfront.files import write_bytes, write_text
 from peerfront.problem import Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
 BOUNDS = "bounds.csv"
 REPORT = "table.md"
 FIGURES = "curves-*"
-_LIBRARIES = ("numpy", "scipy", "numba", "pandas", "networkx", "joblib")
 
 
 class ResultFolder:
@@ -140,38 +137,5 @@ class ResultFolder:
 
 def _settings(comparison: Comparison) -> dict[str, Any]:
     """What results depend on: what was asked, the contents of data files, and the program itself."""
-    files = {str(file): _digest([file]) for world in comparison.worlds for file in files_of(world) if file.exists()}
-    made_by = {"python": platform.python_version(), "peerfront": peerfront.__version__, "source": _source_digest()}
-    for library in _LIBRARIES:
-        try:
-            made_by[library] = version(library)
-        except PackageNotFoundError:  # pragma: no cover - all are dependencies
-            made_by[library] = "not installed"
-    return {"comparison": comparison.as_json(), "files": files, "made_by": made_by}
-
-
-def _source_digest() -> str:
-    return _digest(sorted(Path(peerfront.__file__).parent.rglob("*.py")))
-
-
-def _digest(files: list[Path]) -> str:
-    hashed = hashlib.blake2b(digest_size=8)
-    for file in files:
-        hashed.update(file.read_bytes())
-    return hashed.hexdigest()
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write under a temporary name, then rename: readers see the old file or the new one, never half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as problem:
-        raise DataFileError(f"Cannot write {path} ({problem}). Free some space or choose another folder.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, content: str) -> None:
-    write_bytes(path, content.encode())
+    files = {file: contents for world in comparison.worlds for file, contents in file_digests(world).items()}
+    return {"comparison": comparison.as_json(), "files": files, "made_by": dict(program())}

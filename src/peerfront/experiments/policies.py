@@ -131,7 +131,7 @@ _SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)
 LEARNING = ("returns", "backups")
 
 
-def _simple_rules(known: Preparation) -> list[Policy]:
+def simple_rules(known: Preparation) -> list[Policy]:
     """Threshold rules of all kinds: where learning starts, and what it wanders with."""
     from peerfront.baselines.threshold import Threshold
 
@@ -148,7 +148,7 @@ def _gfp(known: Preparation, learn: str = LEARNING[0]) -> Policy:
     from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
     from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
-    what = (known.planning_world, known.rules, known.discount, _simple_rules(known))
+    what = (known.planning_world, known.rules, known.discount, simple_rules(known))
     if learn == "returns":
         return _reported(learn_by_policy_iteration(*what, PolicyIterationSettings(seed=known.seed)), "gfp")
     return _reported(learn_by_fitted_value_iteration(*what, FittedValueIterationSettings(seed=known.seed)), "gfp")

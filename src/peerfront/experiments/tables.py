@@ -113,11 +113,11 @@ def markdown_report(results: Results, against: str | None = None) -> str:
     if results.bounds is not None:
         lines += ["", "No policy, whatever it knows of the true models, can expect more than the upper bound."]
     for title, header, rows in [*mean_tables(results), *difference_tables(results, against)]:
-        lines += ["", f"## {title}", "", _markdown(header, rows)]
+        lines += ["", f"## {title}", "", markdown_table(header, rows)]
     return "\n".join(lines) + "\n"
 
 
-def _markdown(header: list[str], rows: list[list[str]]) -> str:
+def markdown_table(header: list[str], rows: list[list[str]]) -> str:
     rule = ["---"] + ["---:"] * (len(header) - 1)
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
 

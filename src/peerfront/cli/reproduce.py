@@ -1,0 +1,68 @@
+"""`peerfront reproduce`: the paper's table and figure beside ours."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.options import BACKEND, INTERRUPTED, SCHEDULER, SEED, WORKERS
+
+
+def reproduce_command(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One draw, two discounts: does everything work? (minutes)")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Twenty draws instead of five (hours).")] = False,
+    discount: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="A discount; repeat for several. [default: 0.9, 0.95, 0.99, 1; with --quick 0.9, 1]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures, trajectories and the report.")] = Path(
+        "results/reproduction"
+    ),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the tables and the report of another reproduction in --out.")
+    ] = False,
+    seed: SEED = 0,
+    workers: WORKERS = 2,
+    backend: BACKEND = "loky",
+    scheduler: SCHEDULER = None,
+) -> None:
+    """Fit the dynamics, train every method for every discount, test all of them, and set the paper's table beside ours.
+
+    Ctrl-C and even a crash keep what is finished: repeat the command to go on. Fitted models, trained methods and
+    played episodes are kept in OUT/store and used again wherever they fit.
+    """
+    from rich.console import Console
+
+    from peerfront.cli.progress import shown_progress
+    from peerfront.errors import SettingError
+    from peerfront.experiments.comparison import PAPER_DISCOUNTS
+    from peerfront.experiments.reproduction.outputs import write_reproduction
+    from peerfront.experiments.reproduction.plan import ReproductionPlan
+    from peerfront.experiments.reproduction.run import reproduce
+    from peerfront.experiments.workers import Workers
+
+    if quick and full:
+        raise SettingError("Choose one of --quick and --full.")
+    scale = "quick" if quick else "full" if full else "default"
+    usual = (PAPER_DISCOUNTS[0], PAPER_DISCOUNTS[-1]) if quick else PAPER_DISCOUNTS
+    plan = ReproductionPlan(scale, tuple(discount or usual), seed)
+    with shown_progress() as progress:
+        try:
+            found = reproduce(
+                plan, out, workers=Workers(workers, backend, scheduler), overwrite=overwrite, progress=progress
+            )
+        except KeyboardInterrupt:
+            typer.echo(f"\nWhat is done is kept in {out}. Repeat the command to go on from there.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    told = write_reproduction(found, out)
+    console = Console()
+    for finding in told:
+        console.print(f"[bold]{finding.question}[/bold] {finding.answer}\n", highlight=False)
+    console.print(
+        f"The report is {out / 'report.html'}; the tables are {out / 'table.md'}, .csv and .tex.", soft_wrap=True
+    )
