@@ -42,7 +42,7 @@ def reproduce_command(
     from peerfront.errors import SettingError
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
     from peerfront.experiments.reproduction.outputs import write_reproduction
-    from peerfront.experiments.reproduction.plan import ReproductionPlan
+    from peerfront.experiments.reproduction.plan import planned
     from peerfront.experiments.reproduction.run import reproduce
     from peerfront.experiments.workers import Workers
 
@@ -50,7 +50,7 @@ def reproduce_command(
         raise SettingError("Choose one of --quick and --full.")
     scale = "quick" if quick else "full" if full else "default"
     usual = (PAPER_DISCOUNTS[0], PAPER_DISCOUNTS[-1]) if quick else PAPER_DISCOUNTS
-    plan = ReproductionPlan(scale, tuple(discount or usual), seed)
+    plan = planned(scale, tuple(discount or usual), seed)
     with shown_progress() as progress:
         try:
             found = reproduce(

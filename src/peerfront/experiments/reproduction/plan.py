@@ -6,9 +6,8 @@
 
 from dataclasses import dataclass, replace
 
-from peerfront.errors import SettingError, UnknownName
+from peerfront.errors import UnknownName
 from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison
-from peerfront.problem import checked_discount
 
 PAPER_METHODS = {
     "Random": "random_split",
@@ -37,46 +36,46 @@ class Part:
 class ReproductionPlan:
     """Everything a reproduction runs."""
 
-    scale: str = "default"
-    discounts: tuple[float, ...] = PAPER_DISCOUNTS
-    seed: int = 0
+    scale: str
+    discounts: tuple[float, ...]
+    seed: int
+    parts: tuple[Part, ...]
+    """The comparisons, in the order in which they are run; `described` is among them."""
 
-    def __post_init__(self) -> None:
-        if self.scale not in SCALES:
-            raise UnknownName("scale", self.scale, SCALES)
-        object.__setattr__(self, "discounts", tuple(checked_discount(d) for d in self.discounts))
-        if not self.discounts or len(set(self.discounts)) != len(self.discounts):
-            raise SettingError(f"A reproduction needs discounts, each once; found {list(self.discounts)}.")
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The comparisons, in the order in which they are run."""
-        everything = (*PAPER_METHODS.values(), *OUR_METHODS, "gfp-untrained")
-        described = Part(
+def planned(scale: str = "default", discounts: tuple[float, ...] = PAPER_DISCOUNTS, seed: int = 0) -> ReproductionPlan:
+    """The reproduction of a scale."""
+    if scale not in SCALES:
+        raise UnknownName("scale", scale, SCALES)
+    described = Comparison(
+        policies=(*PAPER_METHODS.values(), *OUR_METHODS, "gfp-untrained"),
+        draws=tuple(range({"quick": 1, "default": 5, "full": 20}[scale])),
+        discounts=discounts,
+        episodes=100 if scale == "quick" else 400,
+        models="learned",
+        bound=True,
+        seed=seed,
+    )
+    parts = [
+        Part(
             DESCRIBED,
-            "the world of the paper's text, models learned from a simulated history, several draws",
-            Comparison(
-                policies=everything,
-                draws=tuple(range({"quick": 1, "default": 5, "full": 20}[self.scale])),
-                discounts=self.discounts,
-                episodes=100 if self.scale == "quick" else 400,
-                models="learned",
-                bound=True,
-                seed=self.seed,
-            ),
-        )
-        if self.scale == "quick":
-            return (described,)
-        published = Comparison(
-            worlds=("published",),
-            policies=(*PAPER_METHODS.values(), "gfp-untrained"),
-            discounts=self.discounts,
-            models="learned-paper",
-            seed=self.seed,
-        )
-        ours = replace(published, policies=OUR_METHODS, models="learned", bound=True)
-        return (
-            Part(PUBLISHED, "the world behind Table 1, with the paper's models and training", published),
-            Part(REPAIRED, "the same world, with our models and methods", ours),
+            "the world of the paper's text, models learned from a simulated history",
             described,
         )
+    ]
+    if scale != "quick":
+        published = replace(
+            described,
+            worlds=("published",),
+            policies=(*PAPER_METHODS.values(), "gfp-untrained"),
+            draws=(0,),
+            models="learned-paper",
+            bound=False,
+        )
+        ours = replace(published, policies=OUR_METHODS, models="learned", bound=True)
+        parts = [
+            Part(PUBLISHED, "the world behind Table 1, with the paper's models and training", published),
+            Part(REPAIRED, "the same world, with our models and methods", ours),
+            *parts,
+        ]
+    return ReproductionPlan(scale, described.discounts, described.seed, tuple(parts))

@@ -1,0 +1,150 @@
+"""A reproduction: identical however often it is interrupted, made once, and told truthfully."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from experiments.tiny_reproduction import tiny
+from peerfront.errors import OutputExists, UnknownName
+from peerfront.experiments.comparison import tasks
+from peerfront.experiments.reproduction import run as running
+from peerfront.experiments.reproduction.outputs import write_reproduction
+from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS, planned
+from peerfront.experiments.reproduction.published import DISCOUNTS, TABLE
+from peerfront.experiments.reproduction.run import Reproduction, reproduce
+from peerfront.experiments.reproduction.tables import METHODS, reproduction_table
+from peerfront.experiments.workers import Workers
+
+_TIMED = {"timings.csv", "report.html"}  # they say how long things took
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("reproduction") / "done"
+
+
+@pytest.fixture(scope="module")
+def found(folder) -> Reproduction:
+    done = reproduce(tiny(), folder)
+    write_reproduction(done, folder)
+    return done
+
+
+def _results(folder: Path) -> dict[str, bytes]:
+    return {f.name: f.read_bytes() for f in sorted(folder.iterdir()) if f.is_file() and f.name not in _TIMED}
+
+
+def test_the_folder_holds_everything_that_is_promised(found, folder) -> None:
+    names = {file.name for file in folder.iterdir()}
+    figures = {f"figure-{name}.{kind}" for name in ("published", "described") for kind in ("png", "svg")}
+    data = {"episodes.csv.gz", "trajectories.csv.gz", "differences.csv", "prepared.csv", "timings.csv", "settings.json"}
+    assert {"table.md", "table.csv", "table.tex", "report.html"} | figures | data <= names
+    assert not [name for name in names if name.endswith(".tmp")]
+
+
+def test_the_table_sets_the_papers_numbers_beside_ours(found) -> None:
+    table = reproduction_table(found).set_index(["world", "policy", "metric", "discount"])
+    row = table.loc["published", "population_dp", "discounted_reward", 0.9]
+    assert (row["paper"], row["paper_error"]) == (79.4, 1.3)
+    episodes = found.results["published"].episodes
+    own = episodes[(episodes["policy"] == "population_dp") & (episodes["discount"] == 0.9)]["discounted_reward"]
+    assert row["mean"] == pytest.approx(own.mean())
+    assert row["mean_20"] == pytest.approx(own.iloc[:20].mean())
+    noise = (1.3**2 + own.var() / len(own)) ** 0.5
+    assert row["difference_in_errors"] == pytest.approx((own.mean() - 79.4) / noise)
+    assert table.loc["described", "upper bound", "discounted_reward", 1.0]["mean"] <= 10
+    assert set(table.reset_index()["policy"]) == set(METHODS)
+
+
+def test_the_papers_table_is_copied_in_full() -> None:
+    assert all(set(row) == set(DISCOUNTS) for rows in TABLE.values() for row in rows.values())
+    assert all(set(rows) == set(PAPER_METHODS) for rows in TABLE.values())
+    for method in PAPER_METHODS:  # without discounting the two metrics are the same
+        assert TABLE["discounted_reward"][method][1.0] == TABLE["recruits"][method][1.0]
+
+
+def test_the_report_stands_alone_and_tells_the_numbers(found, folder) -> None:
+    text = (folder / "report.html").read_text()
+    assert 'src="http' not in text
+    assert "<link" not in text
+    assert text.count("data:image/png;base64,") == 2
+    assert "{{" not in text
+    table = pd.read_csv(folder / "table.csv")
+    cell = table[(table["world"] == "described") & (table["policy"] == "gfp") & (table["metric"] == "recruits")].iloc[0]
+    assert f"{cell['mean']:.1f} ± {cell['error']:.1f}" in text
+    assert "Is GFP best at every discount?" in text
+    markdown = (folder / "table.md").read_text()
+    assert "| IID-Population DP: the paper | 79.4 ± 1.3 | 91.3 ± 1.0 |" in markdown
+    assert r"\bottomrule" in (folder / "table.tex").read_text()
+
+
+def test_a_second_run_makes_nothing_again(found, folder, monkeypatch) -> None:
+    before = _results(folder)
+    monkeypatch.setattr(running, "_made", lambda *_: pytest.fail("a finished piece was made again"))
+    again = reproduce(tiny(), folder)
+    write_reproduction(again, folder)
+    assert _results(folder) == before
+    pd.testing.assert_frame_equal(again.timings, found.timings)
+
+
+def test_another_discount_trains_for_that_discount_only(found, folder, monkeypatch) -> None:
+    made = []
+    original = running._made
+    monkeypatch.setattr(running, "_made", lambda store, piece: made.append(piece) or original(store, piece))
+    with pytest.raises(OutputExists, match="discounts \\[0.9, 1.0\\] there, \\[0.9\\] now.*--overwrite"):
+        reproduce(tiny((0.9,)), folder)
+    reproduce(tiny((0.9,)), folder, overwrite=True)
+    # Methods that are prepared for all discounts together, or ignore them, are one task; others have theirs already.
+    assert {piece.task.policy.partition(":")[0] for piece in made} == {"random_split", "constant", "threshold"}
+    reproduce(tiny(), folder, overwrite=True)
+
+
+def test_a_killed_reproduction_goes_on_to_the_identical_result(found, folder, tmp_path) -> None:
+    script = Path(__file__).parent / "tiny_reproduction.py"
+    target = tmp_path / "killed"
+    environment = {**os.environ, "PYTHONPATH": str(script.parent.parent)}
+    process = subprocess.Popen([sys.executable, str(script), str(target)], env=environment)
+    deadline = time.monotonic() + 120
+    while len(list((target / "store").glob("piece-*"))) < 4:
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    left = len(list((target / "store").glob("piece-*")))
+    total = sum(len(tasks(part.comparison)) + 1 for part in tiny().parts)
+    assert 4 <= left < total
+    write_reproduction(reproduce(tiny(), target), target)
+    assert _results(target) == _results(folder)
+
+
+def test_results_do_not_depend_on_the_workers(found, folder, tmp_path) -> None:
+    target = tmp_path / "two"
+    write_reproduction(reproduce(tiny(), target, workers=Workers(2)), target)
+    assert _results(target) == _results(folder)
+
+
+def test_folders_of_others_are_left_alone(tmp_path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(OutputExists, match="not a reproduction"):
+        reproduce(tiny(), tmp_path, overwrite=True)
+    with pytest.raises(OutputExists, match="is a file"):
+        reproduce(tiny(), tmp_path / "notes.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_scales() -> None:
+    quick, default, full = (planned(scale) for scale in ("quick", "default", "full"))
+    assert [part.name for part in quick.parts] == [DESCRIBED]
+    assert len(default.parts) == 3
+    episodes = {part.name: (len(part.comparison.draws), part.comparison.episodes) for part in default.parts}
+    assert episodes["described"] == (5, 400)
+    assert len(full.parts[-1].comparison.draws) == 20
+    with pytest.raises(UnknownName, match="Did you mean 'quick'"):
+        planned("quik")

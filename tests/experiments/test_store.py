@@ -1,0 +1,76 @@
+"""The store: what is found is what would be made, and nothing else is ever taken for it."""
+
+from pathlib import Path
+
+import pytest
+
+from peerfront.errors import DataFileError
+from peerfront.experiments.store import NOWHERE, Shelf, Store, program
+from peerfront.problem import Rules
+
+
+def test_a_result_is_made_once_and_found_again(tmp_path) -> None:
+    store = Store(tmp_path / "store")
+    made = []
+
+    def make() -> dict[str, int]:
+        made.append(1)
+        return {"answer": 42}
+
+    asked = {"discount": 0.9, "rules": Rules(budget=20)}
+    assert not store.has("part", asked)
+    assert [store.find_or_make("part", asked, make) for _ in range(3)] == [{"answer": 42}] * 3
+    assert len(made) == 1
+    assert store.has("part", asked)
+
+
+def test_everything_in_the_identity_counts(tmp_path) -> None:
+    store = Store(tmp_path)
+    asked = {"discount": 0.9, "rules": Rules(budget=20)}
+    store.find_or_make("part", asked, lambda: "first")
+    others = [("other", asked), ("part", {**asked, "discount": 0.95}), ("part", {**asked, "rules": Rules(budget=21)})]
+    for kind, identity in others:
+        assert store.find_or_make(kind, identity, lambda: "another") == "another"
+    assert store.find_or_make("part", dict(reversed(asked.items())), lambda: "never") == "first"
+
+
+def test_none_is_a_result_too(tmp_path) -> None:
+    store = Store(tmp_path)
+    assert store.find_or_make("part", {}, lambda: None) is None
+    assert store.find_or_make("part", {}, lambda: "made again") is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", None])
+def test_a_damaged_result_is_made_again(tmp_path, damage) -> None:
+    store = Store(tmp_path)
+    store.find_or_make("part", {}, lambda: "good")
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if damage is None else damage)
+    assert not store.has("part", {})
+    assert store.find_or_make("part", {}, lambda: "again") == "again"
+
+
+def test_without_a_folder_nothing_is_kept() -> None:
+    assert [NOWHERE.find_or_make("part", {}, lambda n=n: n) for n in range(2)] == [0, 1]
+    assert not NOWHERE.has("part", {})
+
+
+def test_a_shelf_keeps_parts_of_one_thing_apart_from_those_of_another(tmp_path) -> None:
+    one, other = (Shelf(Store(tmp_path), name) for name in ("one", "other"))
+    assert one.find_or_make("part", lambda: 1) == 1
+    assert other.find_or_make("part", lambda: 2) == 2
+    assert one.find_or_make("part", lambda: 3) == 1
+
+
+def test_a_folder_that_cannot_be_used_is_a_clear_error(tmp_path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(DataFileError, match="Choose another folder"):
+        Store(tmp_path / "file").find_or_make("part", {}, lambda: 1)
+
+
+def test_the_program_is_its_source_and_its_libraries() -> None:
+    assert {"python", "peerfront", "source", "numpy", "torch"} <= program().keys()
+    root = Path(program.__wrapped__.__globals__["peerfront"].__file__).parent
+    kept = ["experiments/reproduction/run.py", "experiments/figures.py", "cli/main.py"]
+    assert all((root / name).exists() for name in kept)  # names of what cannot change results are still true

@@ -1,0 +1,41 @@
+"""A reproduction small enough for a test: all parts and all methods, few people, little training."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from peerfront.experiments.comparison import Comparison
+from peerfront.experiments.reproduction.outputs import write_reproduction
+from peerfront.experiments.reproduction.plan import DESCRIBED, PUBLISHED, REPAIRED, Part, ReproductionPlan
+from peerfront.experiments.reproduction.run import reproduce
+from peerfront.problem import Rules
+
+_PAPER = (
+    "random_split",
+    "budget_dqn:episodes=20,name=budget_dqn",
+    "factorized_rl:episodes=20,name=factorized_rl",
+    "population_dp:population=64,name=population_dp",
+    "gfp-paper",
+)
+_OURS = ("gfp:learn=backups,name=gfp", "threshold:cutoff=0.8,at_least=3,name=threshold", "constant")
+
+
+def tiny(discounts: tuple[float, ...] = (0.9, 1.0)) -> ReproductionPlan:
+    described = Comparison(
+        worlds=("boom_bust",),
+        policies=(*_PAPER, *_OURS, "gfp-untrained"),
+        discounts=discounts,
+        episodes=30,
+        rules=Rules(budget=10, people=3, rounds=6),
+        models="learned",
+        bound=True,
+    )
+    published = replace(described, policies=(*_PAPER, "gfp-untrained"), bound=False)
+    ours = replace(described, policies=_OURS)
+    parts = (Part(PUBLISHED, "as published", published), Part(REPAIRED, "ours there", ours))
+    return ReproductionPlan("tiny", discounts, 0, (*parts, Part(DESCRIBED, "as described", described)))
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    write_reproduction(reproduce(tiny(), folder), folder)
