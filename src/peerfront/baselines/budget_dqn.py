@@ -1,7 +1,7 @@
 """Budget-DQN (Section 5.2): Q-learning of the round budget alone.
 
-A DeepSets encoder of the frontier feeds a Q-network with one value for each round budget 0 .. B; budgets that may not be
-spent (what is left, caps) are never chosen and never enter a target. The chosen budget is split by a fixed rule that
+A DeepSets encoder of the frontier feeds a Q-network with one value for each round budget 0 .. B; budgets that may not
+be spent (what is left, caps) are never chosen and never enter a target. The chosen budget is split by a fixed rule that
 "prioritizes individuals with higher predicted recruitment counts": voucher by voucher to the person who is most likely
 to use one more, the largest P(C >= k + 1), which brings the most recruits this round.
 """

@@ -24,6 +24,7 @@ Counts = NDArray[np.int64]
 class Frontiers:
     """Some states as arrays: what a network sees of them, and what may be done there."""
 
+    schema: Schema
     covariates: Codes  # [people, fields]
     sizes: Counts  # [states]
     budgets: Counts  # [states], vouchers left
@@ -32,14 +33,19 @@ class Frontiers:
     most_per_person: Counts  # [states]
 
     @classmethod
-    def of(cls, states: Sequence[State]) -> "Frontiers":
+    def of(cls, schema: Schema, states: Sequence[State]) -> "Frontiers":
         numbers = [(len(s.frontier), s.remaining_budget, s.rounds_left, s.spendable, s.most_per_person) for s in states]
         sizes, budgets, rounds_left, spendable, most = np.array(numbers, dtype=np.int64).T
         covariates = np.concatenate([state.frontier.covariates for state in states])
-        return cls(covariates, sizes, budgets, rounds_left, spendable, most)
+        return cls(schema, covariates, sizes, budgets, rounds_left, spendable, most)
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @cached_property
+    def one_hot(self) -> Tensor:
+        """[people, columns]."""
+        return torch.from_numpy(self.schema.one_hot(self.covariates))
 
     @cached_property
     def owner(self) -> Counts:
@@ -70,12 +76,12 @@ class FrontierEncoder(nn.Module):
 
     def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
         super().__init__()
-        self.schema, self.rules = schema, rules
+        self.rules = rules
         self.person_network = perceptron(schema.columns, hidden, hidden)
         self.width = hidden + 2
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor]:
-        people = torch.relu(self.person_network(torch.from_numpy(self.schema.one_hot(frontiers.covariates))))
+        people = torch.relu(self.person_network(frontiers.one_hot))
         summed = people.new_zeros(len(frontiers), people.shape[1])
         # A first frontier sums to order one whatever its size, so that one learning rate serves all studies.
         summed = summed.index_add(0, torch.from_numpy(frontiers.owner), people) / max(self.rules.people, 1)

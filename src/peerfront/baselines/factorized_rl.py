@@ -1,8 +1,8 @@
 """Factorized RL (Section 5.2): the allocation as three learned decisions.
 
-A DeepSets encoder of the frontier feeds three heads: values of the round budget b, values of the support size k (how many
-people share it), and a score for each person. Acting takes the best feasible b, then the best feasible k, then the k
-people with the best scores, and spreads b over them by the softmax of their scores, rounded by largest remainders.
+A DeepSets encoder of the frontier feeds three heads: values of the round budget b, values of the support size k (how
+many people share it), and a score for each person. Acting takes the best feasible b, then the best feasible k, then the
+k people with the best scores, and spreads b over them by the softmax of their scores, rounded by largest remainders.
 
 The paper does not say how the scores are learned. Here the three heads add up to the value of the action, as in value
 decomposition networks (Sunehag et al. 2018):
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from peerfront.baselines.deep_sets import Counts, FrontierEncoder, Frontiers, perceptron
 from peerfront.baselines.q_learning import Exploration, Progress, QLearningSettings, TrainedPolicy, Wander, train
-from peerfront.baselines.replay import Action
+from peerfront.baselines.replay import Action, Weights
 from peerfront.baselines.softmax_split import Array, best_few, largest_remainders, softmax_weights
 from peerfront.covariates import Schema
 from peerfront.problem import Rules, World, whole_number
@@ -32,9 +32,7 @@ from peerfront.problem import Rules, World, whole_number
 class FactorizedRLSettings:
     """Factorized RL's learning and its split of the round budget."""
 
-    learning: QLearningSettings = field(
-        default_factory=lambda: QLearningSettings(exploration=Exploration(0.2, 0.05))
-    )
+    learning: QLearningSettings = field(default_factory=lambda: QLearningSettings(exploration=Exploration(0.2, 0.05)))
     most_activated: int = 10
     """People who may share a round budget."""
     temperature: float = 1.0
@@ -107,9 +105,7 @@ class FactorizedAgent:
         weights = best.weights[frontiers.owner, frontiers.place].astype(np.float32)
         return _total(judged, frontiers, best.budgets, best.support, weights)
 
-    def _decide(
-        self, heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, wander: Wander | None
-    ) -> Decisions:
+    def _decide(self, heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, wander: Wander | None) -> Decisions:
         """Budget, then support, then people; each best, or random where it wanders."""
         budget_values, support_values, person_scores = (head.numpy() for head in heads)
         largest_support = np.minimum(frontiers.sizes, self.most_activated)
@@ -148,7 +144,7 @@ def _any(wander: Wander, what: str, least: Counts, most: Counts) -> Counts:
 
 
 def _total(
-    heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, budgets: Counts, support: Counts, weights: Array
+    heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, budgets: Counts, support: Counts, weights: Weights
 ) -> Tensor:
     """The three heads' sum for these decisions, [states]."""
     budget_values, support_values, scores = heads
@@ -166,7 +162,5 @@ def fit_factorized_rl(
 ) -> TrainedPolicy:
     """Factorized RL learned in this (planning) world; `discount` is the one it learns with."""
     chosen = settings or FactorizedRLSettings()
-    agent = FactorizedAgent(
-        world.schema, rules, chosen.learning.hidden, chosen.most_activated, chosen.temperature
-    )
+    agent = FactorizedAgent(world.schema, rules, chosen.learning.hidden, chosen.most_activated, chosen.temperature)
     return train(agent, world, rules, discount, chosen.learning, "factorized_rl", progress)

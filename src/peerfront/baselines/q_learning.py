@@ -131,6 +131,9 @@ class Wander:
 class Agent(Protocol):
     """What a Q-learner has to know of its actions."""
 
+    @property
+    def schema(self) -> Schema: ...
+
     def network(self) -> nn.Module:
         """A new Q-network."""
         ...
@@ -154,7 +157,6 @@ class QPolicy:
 
     agent: Agent
     network: nn.Module
-    schema: Schema
     rules: Rules
     """What it was trained for; smaller budgets and other caps are fine."""
     name: str
@@ -164,8 +166,8 @@ class QPolicy:
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         """One allocation for each state, all at once."""
-        frontiers = Frontiers.of(states)
-        self.schema.check(frontiers.covariates)
+        frontiers = Frontiers.of(self.agent.schema, states)
+        self.agent.schema.check(frontiers.covariates)
         largest = int(frontiers.budgets.max())
         if largest > self.rules.budget:
             raise SettingError(
@@ -210,7 +212,7 @@ def train(
         losses[group] = np.mean(made) if made else np.nan
     tell(1.0, "done")
     curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
-    return TrainedPolicy(QPolicy(agent, learner.online.eval(), world.schema, rules, name), curve)
+    return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name), curve)
 
 
 def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array) -> list[float]:
@@ -220,7 +222,7 @@ def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array)
     states = episodes.states()
     while states:
         wander = Wander(Luck(np.concatenate([luck.keys for luck in episodes.policy_lucks()])), exploration[living])
-        actions = learner.agent.act(learner.online, Frontiers.of(states), wander)
+        actions = learner.agent.act(learner.online, Frontiers.of(learner.agent.schema, states), wander)
         allocations = [Allocation(action.vouchers) for action in actions]
         for allocation, state in zip(allocations, states, strict=True):
             check_feasible(allocation, state, learner.name)
@@ -247,7 +249,7 @@ class _Learner:
             torch.manual_seed(named_key(name, settings.seed) % 2**63)
             self.online, self.target = agent.network(), agent.network()
         self.target.load_state_dict(self.online.state_dict())
-        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=settings.learning_rate)
+        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=settings.learning_rate, fused=True)
         self.replay = Replay(settings.replay)
         self.rng = named_generator(f"{name} replay", settings.seed)
         self.transitions = self.gradient_steps = 0
@@ -267,9 +269,9 @@ class _Learner:
             chooser = self.online if self.settings.double else self.target
             with torch.no_grad():
                 wanted[continues] += self.discount * self.agent.best_values(
-                    chooser, self.target, Frontiers.of(next_states)
+                    chooser, self.target, Frontiers.of(self.agent.schema, next_states)
                 )
-        frontiers = Frontiers.of([transition.state for transition in batch])
+        frontiers = Frontiers.of(self.agent.schema, [transition.state for transition in batch])
         found = self.agent.values(self.online, frontiers, [transition.action for transition in batch])
         loss = huber_loss(found, wanted)
         self.optimiser.zero_grad()

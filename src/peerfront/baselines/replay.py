@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from peerfront.problem import State
 
+Weights = NDArray[np.float32]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
@@ -16,7 +18,7 @@ class Action:
     vouchers: NDArray[np.int64]  # [people]
     support: int = 0
     """How many people were chosen to share the round budget, if that was decided; rounding may leave some with none."""
-    weights: NDArray[np.float32] | None = None  # [people]
+    weights: Weights | None = None  # [people]
     """How much of the round budget each was to get, if that was decided: sums to one, zero for those not chosen."""
 
 
