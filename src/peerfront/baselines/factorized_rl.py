@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from peerfront.baselines.deep_sets import Counts, FrontierEncoder, Frontiers, perceptron
-from peerfront.baselines.q_learning import Exploration, Progress, QLearningSettings, TrainedPolicy, Wander, train
+from peerfront.baselines.q_learning import Progress, QLearningSettings, TrainedPolicy, Wander, number_within, train
 from peerfront.baselines.replay import Action, Weights
 from peerfront.baselines.softmax_split import Array, best_few, largest_remainders, softmax_weights
 from peerfront.covariates import Schema
@@ -32,7 +32,7 @@ from peerfront.problem import Rules, World, whole_number
 class FactorizedRLSettings:
     """Factorized RL's learning and its split of the round budget."""
 
-    learning: QLearningSettings = field(default_factory=lambda: QLearningSettings(exploration=Exploration(0.2, 0.05)))
+    learning: QLearningSettings = field(default_factory=QLearningSettings)
     most_activated: int = 10
     """People who may share a round budget."""
     temperature: float = 1.0
@@ -40,6 +40,12 @@ class FactorizedRLSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "most_activated", whole_number("most activated", self.most_activated, 1))
+        number_within("temperature", self.temperature, "a number above 0, such as 0.3", 1e-6, 1e6)
+
+    @classmethod
+    def paper(cls) -> "FactorizedRLSettings":
+        """The appendix: recruits as they are, one network that chooses and values, a plain softmax."""
+        return cls(QLearningSettings(double=False, share_of_budget=False), temperature=1.0)
 
 
 class FactorizedNetwork(nn.Module):

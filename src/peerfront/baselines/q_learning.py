@@ -45,9 +45,9 @@ class Exploration:
 
     def __post_init__(self) -> None:
         for name in ("start", "end"):
-            _number(f"{name} of exploration", getattr(self, name), "a share between 0 and 1", 0.0, 1.0)
+            number_within(f"{name} of exploration", getattr(self, name), "a share between 0 and 1", 0.0, 1.0)
         if self.decay is not None:
-            _number("decay of exploration", self.decay, "a factor between 0 and 1, such as 0.995", 0.0, 1.0)
+            number_within("decay of exploration", self.decay, "a factor between 0 and 1, such as 0.995", 0.0, 1.0)
 
     def shares(self, episodes: int) -> Array:
         """Of each episode, [episodes]."""
@@ -85,11 +85,12 @@ class QLearningSettings:
         for name in ("episodes", "at_once", "replay", "batch", "steps_per_transition", "hidden"):
             object.__setattr__(self, name, whole_number(name.replace("_", " "), getattr(self, name), 1))
         object.__setattr__(self, "warm_up", whole_number("warm up", self.warm_up, 0))
-        _number("The learning rate", self.learning_rate, "a number above 0 and at most 1", 1e-12, 1.0)
-        _number("follow", self.follow, "a share above 0 and at most 1", 1e-12, 1.0)
+        number_within("The learning rate", self.learning_rate, "a number above 0 and at most 1", 1e-12, 1.0)
+        number_within("follow", self.follow, "a share above 0 and at most 1", 1e-12, 1.0)
 
 
-def _number(name: str, value: Any, allowed: str, least: float, most: float) -> None:
+def number_within(name: str, value: Any, allowed: str, least: float, most: float) -> None:
+    """Refuses what is not a number from `least` to `most`, saying what is `allowed`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise SettingError(f"{name} must be {allowed}; found {value!r}.")
 
