@@ -12,11 +12,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from peerfront.errors import SettingError, UnknownName
-from peerfront.problem import Policy, Rules, World, whole_number
+from peerfront.problem import Policy, Rules, World, checked_discount, whole_number
 from peerfront.randomness import named_luck
 from peerfront.specs import Option, Spec
 
 if TYPE_CHECKING:
+    from peerfront.baselines.budget_dqn import BudgetDQNSettings
+    from peerfront.baselines.factorized_rl import FactorizedRLSettings
+    from peerfront.baselines.q_learning import TrainedPolicy
     from peerfront.planning.learning import LearnedPlanner
 
 POPULATION_SAMPLE = 1024  # people from whom population_dp learns the marginal capacities (the paper's size)
@@ -184,6 +187,55 @@ def _price_index(known: Preparation) -> Policy:
     return PriceIndexPolicy(index)
 
 
+def _check_reinforcement(discount: float | None = None, episodes: int | None = None) -> None:
+    if discount is not None:
+        checked_discount(discount)
+    if episodes is not None:
+        whole_number("episodes", episodes, 1)
+
+
+def _budget_dqn(known: Preparation, **options: Any) -> Policy:
+    from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
+
+    return _trained(known, fit_budget_dqn, BudgetDQNSettings(), **options)
+
+
+def _factorized_rl(known: Preparation, **options: Any) -> Policy:
+    from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factorized_rl
+
+    return _trained(known, fit_factorized_rl, FactorizedRLSettings(), **options)
+
+
+def _trained(
+    known: Preparation,
+    fit: Callable[..., "TrainedPolicy"],
+    settings: "BudgetDQNSettings | FactorizedRLSettings",
+    discount: float | None = None,
+    episodes: int | None = None,
+) -> Policy:
+    learning = replace(settings.learning, seed=known.seed)
+    if episodes is not None:
+        learning = replace(learning, episodes=episodes)
+    trained_at = known.discount if discount is None else discount
+    trained = fit(known.planning_world, known.rules, trained_at, replace(settings, learning=learning))
+    last = trained.curve.returns[-max(1, learning.episodes // 5) :].mean()
+    how = f"{learning.episodes} episodes at discount {trained_at:g}, the last fifth of which earned {last:.1f}"
+    return replace(trained.policy, name=f"{trained.policy.name} ({how})")
+
+
+def _trained_at(spec: Spec) -> Discounts:
+    """Trained for one discount, it plays the same whatever the others are."""
+    return Discounts.IGNORED if "discount" in dict(spec.options) else Discounts.SEPARATE
+
+
+_REINFORCEMENT_OPTIONS: Mapping[str, Option] = {
+    "discount": Option(
+        float, "discount of the training (default: the one it is judged at; the paper's table says .99)"
+    ),
+    "episodes": Option(int, "episodes of training (default 500)"),
+}
+
+
 POLICIES: Mapping[str, PolicyEntry] = {
     "random_split": PolicyEntry(
         summary="a random round budget, split at random (the paper's Random)",
@@ -217,6 +269,20 @@ POLICIES: Mapping[str, PolicyEntry] = {
         },
         discounts=lambda _: Discounts.SEPARATE,
         check=_check_population_dp,
+    ),
+    "budget_dqn": PolicyEntry(
+        summary="Q-learning of the round budget, split where vouchers are most likely used (the paper's Budget-DQN)",
+        prepare=_budget_dqn,
+        options=_REINFORCEMENT_OPTIONS,
+        discounts=_trained_at,
+        check=_check_reinforcement,
+    ),
+    "factorized_rl": PolicyEntry(
+        summary="Q-learning of budget, number of people and scores of people together (the paper's Factorized RL)",
+        prepare=_factorized_rl,
+        options=_REINFORCEMENT_OPTIONS,
+        discounts=_trained_at,
+        check=_check_reinforcement,
     ),
     "gfp": PolicyEntry(
         summary="generative frontier planning: learned value, closed-form backup, exact greedy (the paper's, repaired)",

@@ -1,0 +1,172 @@
+"""Factorized RL (Section 5.2): the allocation as three learned decisions.
+
+A DeepSets encoder of the frontier feeds three heads: values of the round budget b, values of the support size k (how
+many people share it), and a score for each person. Acting takes the best feasible b, then the best feasible k, then the
+k people with the best scores, and spreads b over them by the softmax of their scores, rounded by largest remainders.
+
+The paper does not say how the scores are learned. Here the three heads add up to the value of the action, as in value
+decomposition networks (Sunehag et al. 2018):
+
+    Q(s, a) = Q_budget(s, b) + Q_support(s, k) + sum over i of w_i * score(s, i),
+
+with w_i the share of the budget that person i was meant to get. One temporal-difference error trains all three: a
+person's score rises when rounds that lean on such people turn out better than budget and support explain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from peerfront.baselines.deep_sets import Counts, FrontierEncoder, Frontiers, perceptron
+from peerfront.baselines.q_learning import Progress, QLearningSettings, TrainedPolicy, Wander, number_within, train
+from peerfront.baselines.replay import Action, Weights
+from peerfront.baselines.softmax_split import Array, best_few, largest_remainders, softmax_weights
+from peerfront.covariates import Schema
+from peerfront.problem import Rules, World, whole_number
+
+
+@dataclass(frozen=True)
+class FactorizedRLSettings:
+    """Factorized RL's learning and its split of the round budget."""
+
+    learning: QLearningSettings = field(default_factory=QLearningSettings)
+    most_activated: int = 10
+    """People who may share a round budget."""
+    temperature: float = 1.0
+    """Of the softmax over scores: the smaller, the more goes to the best."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most_activated", whole_number("most activated", self.most_activated, 1))
+        number_within("temperature", self.temperature, "a number above 0, such as 0.3", 1e-6, 1e6)
+
+    @classmethod
+    def paper(cls) -> "FactorizedRLSettings":
+        """The appendix: recruits as they are, one network that chooses and values, a plain softmax."""
+        return cls(QLearningSettings(double=False, share_of_budget=False), temperature=1.0)
+
+
+class FactorizedNetwork(nn.Module):
+    """Values of budgets and of support sizes, and scores of people."""
+
+    def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int) -> None:
+        super().__init__()
+        self.encoder = FrontierEncoder(schema, rules, hidden)
+        width = self.encoder.width
+        self.budget_head = perceptron(width, hidden, hidden, rules.budget + 1)
+        self.support_head = perceptron(width, hidden, hidden, most_activated)
+        self.score_head = perceptron(width + hidden, hidden, hidden, 1)
+
+    def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
+        """Budgets [states, budget + 1], support sizes from 1 [states, most activated], scores [people]."""
+        people, states = self.encoder(frontiers)
+        seen = torch.cat([people, states[torch.from_numpy(frontiers.owner)]], dim=1)
+        return self.budget_head(states), self.support_head(states), self.score_head(seen)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The three decisions in some states."""
+
+    budgets: Counts  # [states]
+    support: Counts  # [states]
+    weights: Array  # [states, people of the largest frontier]
+
+
+@dataclass(frozen=True, eq=False)
+class FactorizedAgent:
+    """How the three decisions become an action."""
+
+    schema: Schema
+    rules: Rules
+    hidden: int
+    most_activated: int
+    temperature: float
+
+    def network(self) -> nn.Module:
+        return FactorizedNetwork(self.schema, self.rules, self.hidden, self.most_activated)
+
+    def act(self, network: nn.Module, frontiers: Frontiers, wander: Wander | None = None) -> list[Action]:
+        with torch.no_grad():
+            decided = self._decide(network(frontiers), frontiers, wander)
+        vouchers = largest_remainders(decided.weights, decided.budgets, frontiers.most_per_person)
+        return [
+            Action(given[:size], support, weights[:size].astype(np.float32))
+            for given, support, weights, size in zip(
+                vouchers, decided.support.tolist(), decided.weights, frontiers.sizes.tolist(), strict=True
+            )
+        ]
+
+    def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
+        budgets = np.array([action.vouchers.sum() for action in actions])
+        support = np.array([action.support for action in actions])
+        weights = np.concatenate([action.weights for action in actions if action.weights is not None])
+        return _total(network(frontiers), frontiers, budgets, support, weights)
+
+    def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
+        judged = judge(frontiers)
+        best = self._decide(judged if chooser is judge else chooser(frontiers), frontiers, None)
+        weights = best.weights[frontiers.owner, frontiers.place].astype(np.float32)
+        return _total(judged, frontiers, best.budgets, best.support, weights)
+
+    def _decide(self, heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, wander: Wander | None) -> Decisions:
+        """Budget, then support, then people; each best, or random where it wanders."""
+        budget_values, support_values, person_scores = (head.numpy() for head in heads)
+        largest_support = np.minimum(frontiers.sizes, self.most_activated)
+        largest_budget = np.minimum(frontiers.spendable, largest_support * frontiers.most_per_person)
+        budgets = _best(budget_values, np.zeros_like(largest_budget), largest_budget)
+        if wander is not None:
+            anything = _any(wander, "round budget", np.zeros_like(largest_budget), largest_budget)
+            budgets = np.where(wander.now("round budget"), anything, budgets)
+        # With a cap per person, a large budget needs enough people to take it.
+        least_support = np.maximum(-(-budgets // np.maximum(frontiers.most_per_person, 1)), 1)
+        support = _best(support_values, least_support - 1, largest_support - 1) + 1
+        scores = np.full((len(frontiers), int(frontiers.sizes.max())), -np.inf)
+        scores[frontiers.owner, frontiers.place] = person_scores
+        ranked = scores
+        if wander is not None:
+            anything = _any(wander, "support", least_support, largest_support)
+            support = np.where(wander.now("support"), anything, support)
+            random = wander.luck.uniforms("people", scores.shape[1])
+            ranked = np.where(wander.now("people")[:, None] & np.isfinite(scores), random, scores)
+        weights = softmax_weights(scores, best_few(ranked, support), self.temperature)
+        return Decisions(budgets, support, weights)
+
+
+def _best(values: Array, least: Counts, most: Counts) -> Counts:
+    """The choice of largest value [states, choices] from `least` to `most` [states]."""
+    choices = np.arange(values.shape[1])
+    allowed = (choices >= least[:, None]) & (choices <= most[:, None])
+    best: Counts = np.where(allowed, values, -np.inf).argmax(axis=1)
+    return best
+
+
+def _any(wander: Wander, what: str, least: Counts, most: Counts) -> Counts:
+    """A choice drawn evenly from `least` to `most` [states]."""
+    drawn: Counts = least + (wander.luck.uniform(what) * (most - least + 1)).astype(np.int64)
+    return drawn
+
+
+def _total(
+    heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, budgets: Counts, support: Counts, weights: Weights
+) -> Tensor:
+    """The three heads' sum for these decisions, [states]."""
+    budget_values, support_values, scores = heads
+    states = torch.arange(len(frontiers))
+    chosen = budget_values[states, torch.from_numpy(budgets)] + support_values[states, torch.from_numpy(support) - 1]
+    return chosen.index_add(0, torch.from_numpy(frontiers.owner), scores * torch.from_numpy(weights))
+
+
+def fit_factorized_rl(
+    world: World,
+    rules: Rules,
+    discount: float,
+    settings: FactorizedRLSettings | None = None,
+    progress: Progress | None = None,
+) -> TrainedPolicy:
+    """Factorized RL learned in this (planning) world; `discount` is the one it learns with."""
+    chosen = settings or FactorizedRLSettings()
+    agent = FactorizedAgent(world.schema, rules, chosen.learning.hidden, chosen.most_activated, chosen.temperature)
+    return train(agent, world, rules, discount, chosen.learning, "factorized_rl", progress)

@@ -1,0 +1,285 @@
+"""Deep Q-learning with replay and a slow target network: what Budget-DQN and Factorized RL share.
+
+An agent values an action in a state, Q(s, a), and learns from single rounds (s, a, r, s') drawn from the replay:
+
+    Q(s, a)  ->  r + discount * Q'(s', the best feasible a' there),      and just r when the episode ends,
+
+where Q' is the target network, which follows Q slowly. With `double` the online network chooses a' and the target
+network values it (van Hasselt, Guez and Silver 2016); otherwise the target network does both.
+
+Episodes are played `at_once`, in lock step, so that the world draws all their recruits in bulk; after each round of
+them there are as many gradient steps as there were transitions (times `steps_per_transition`), as if they had been
+played one by one. Exploration is a matter of the episode's number.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import huber_loss
+
+from peerfront.baselines.deep_sets import Frontiers
+from peerfront.baselines.replay import Action, Replay, Transition
+from peerfront.covariates import Schema
+from peerfront.errors import SettingError
+from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible, checked_discount, whole_number
+from peerfront.randomness import Luck, named_generator, named_key, named_luck
+
+Array = NDArray[np.float64]
+Progress = Callable[[float, str], None]
+"""Told the share that is done, and what is being done."""
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """How often an action is random, by the number of the episode."""
+
+    start: float
+    end: float
+    decay: float | None = None
+    """Factor from one episode to the next, down to `end`; None for a straight line from `start` to `end`."""
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            number_within(f"{name} of exploration", getattr(self, name), "a share between 0 and 1", 0.0, 1.0)
+        if self.decay is not None:
+            number_within("decay of exploration", self.decay, "a factor between 0 and 1, such as 0.995", 0.0, 1.0)
+
+    def shares(self, episodes: int) -> Array:
+        """Of each episode, [episodes]."""
+        if self.decay is None:
+            return np.linspace(self.start, self.end, episodes)
+        return np.maximum(self.start * self.decay ** np.arange(episodes), self.end)
+
+
+@dataclass(frozen=True)
+class QLearningSettings:
+    """How a Q-network is learned; the paper's where it says something."""
+
+    episodes: int = 500
+    at_once: int = 20
+    """Episodes played in lock step."""
+    replay: int = 10_000
+    """Transitions remembered."""
+    warm_up: int = 200
+    """Transitions before the first gradient step."""
+    batch: int = 32
+    steps_per_transition: int = 1
+    """Gradient steps for each round of each episode."""
+    hidden: int = 64
+    learning_rate: float = 1e-3
+    follow: float = 0.01
+    """How far the target network moves towards the online one after each gradient step."""
+    double: bool = True
+    """Choose the next action with the online network and value it with the target network."""
+    share_of_budget: bool = True
+    """Count recruits as shares of the budget: returns of at most one, the scale a network starts at."""
+    exploration: Exploration = field(default_factory=lambda: Exploration(0.2, 0.05))
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("episodes", "at_once", "replay", "batch", "steps_per_transition", "hidden"):
+            object.__setattr__(self, name, whole_number(name.replace("_", " "), getattr(self, name), 1))
+        object.__setattr__(self, "warm_up", whole_number("warm up", self.warm_up, 0))
+        number_within("The learning rate", self.learning_rate, "a number above 0 and at most 1", 1e-12, 1.0)
+        number_within("follow", self.follow, "a share above 0 and at most 1", 1e-12, 1.0)
+
+
+def number_within(name: str, value: Any, allowed: str, least: float, most: float) -> None:
+    """Refuses what is not a number from `least` to `most`, saying what is `allowed`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise SettingError(f"{name} must be {allowed}; found {value!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingCurve:
+    """What happened while learning, by episode."""
+
+    returns: Array  # [episodes], discounted recruits, exploration included
+    exploration: Array  # [episodes], share of random actions
+    loss: Array  # [episodes], mean over the gradient steps made while the episode's group played; NaN before the first
+    transitions: int
+    """Rounds played in all."""
+    gradient_steps: int
+
+    def lines(self) -> list[str]:
+        """The curve in words: the mean return of each fifth of the episodes."""
+        parts = np.array_split(self.returns, min(5, len(self.returns)))
+        means = ", ".join(f"{part.mean():.1f}" for part in parts)
+        return [
+            f"{len(self.returns)} episodes, {self.transitions} rounds, {self.gradient_steps} gradient steps",
+            f"mean return while learning, first to last fifth: {means}",
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Wander:
+    """Exploration of some states: whether an action is random, and which one, by the luck of episode and round."""
+
+    luck: Luck
+    shares: Array  # [states], how often
+
+    def now(self, what: str) -> NDArray[np.bool_]:
+        """Where this decision is random, [states]."""
+        random: NDArray[np.bool_] = self.luck.uniform(f"wander in {what}") < self.shares
+        return random
+
+
+class Agent(Protocol):
+    """What a Q-learner has to know of its actions."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    def network(self) -> nn.Module:
+        """A new Q-network."""
+        ...
+
+    def act(self, network: nn.Module, frontiers: Frontiers, wander: Wander | None = None) -> list[Action]:
+        """A feasible action for each state: the best one, except where it wanders."""
+        ...
+
+    def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
+        """Q(s, a), [states]."""
+        ...
+
+    def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
+        """What `judge` thinks of the action that `chooser` would take, [states]."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class QPolicy:
+    """The policy: what an agent does with a learned network, without exploring."""
+
+    agent: Agent
+    network: nn.Module
+    rules: Rules
+    """What it was trained for; smaller budgets and other caps are fine."""
+    name: str
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        """One allocation for each state, all at once."""
+        frontiers = Frontiers.of(self.agent.schema, states)
+        self.agent.schema.check(frontiers.covariates)
+        largest = int(frontiers.budgets.max())
+        if largest > self.rules.budget:
+            raise SettingError(
+                f"{self.name} was trained for budgets of at most {self.rules.budget}; found {largest}. "
+                "Train it for the larger one."
+            )
+        return [Allocation(action.vouchers) for action in self.agent.act(self.network, frontiers)]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedPolicy:
+    """A policy and how it was learned."""
+
+    policy: QPolicy
+    curve: TrainingCurve
+
+
+def train(
+    agent: Agent,
+    world: World,
+    rules: Rules,
+    discount: float,
+    settings: QLearningSettings,
+    name: str,
+    progress: Progress | None = None,
+) -> TrainedPolicy:
+    """Play and learn in this (planning) world; the policy is the network as it is at the end."""
+    checked_discount(discount)
+    if not rules.budget or not rules.people:
+        raise SettingError("There is nothing to learn from: without people or vouchers every episode is over at once.")
+    tell = progress or (lambda share, what: None)
+    learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1)
+    luck = named_luck((f"{name} episodes", settings.seed), settings.episodes)
+    exploration = settings.exploration.shares(settings.episodes)
+    returns, losses = np.zeros(settings.episodes), np.full(settings.episodes, np.nan)
+    for start in range(0, settings.episodes, settings.at_once):
+        tell(start / settings.episodes, f"{name}: episode {start + 1} of {settings.episodes}")
+        group = slice(start, start + settings.at_once)
+        episodes = Episodes(world, rules, Luck(luck.keys[group]))
+        made = _play_and_learn(learner, episodes, exploration[group])
+        returns[group] = episodes.trajectories().discounted_rewards(discount)
+        losses[group] = np.mean(made) if made else np.nan
+    tell(1.0, "done")
+    curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
+    return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name), curve)
+
+
+def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array) -> list[float]:
+    """Play these episodes to their end, learning after each round; the losses of the gradient steps."""
+    losses: list[float] = []
+    living = np.arange(len(exploration))
+    states = episodes.states()
+    while states:
+        wander = Wander(Luck(np.concatenate([luck.keys for luck in episodes.policy_lucks()])), exploration[living])
+        actions = learner.agent.act(learner.online, Frontiers.of(learner.agent.schema, states), wander)
+        allocations = [Allocation(action.vouchers) for action in actions]
+        for allocation, state in zip(allocations, states, strict=True):
+            check_feasible(allocation, state, learner.name)
+        played = episodes.step(allocations)
+        rewards = np.bincount(played.referrals.next_crowd.episode, minlength=len(exploration))[living]
+        left = np.array([s.remaining_budget - a.spend for s, a in zip(states, allocations, strict=True)])
+        continues = (left > 0) & (rewards > 0) & (episodes.round < episodes.rules.rounds)
+        next_states = episodes.states()
+        following = iter(next_states)
+        for state, action, reward, on in zip(states, actions, rewards.tolist(), continues.tolist(), strict=True):
+            learner.replay.add(Transition(state, action, reward, next(following) if on else None))
+        learner.transitions += len(states)
+        losses += learner.learn(len(states))
+        states, living = next_states, living[continues]
+    return losses
+
+
+class _Learner:
+    """The two networks, the optimiser and the replay."""
+
+    def __init__(self, agent: Agent, discount: float, settings: QLearningSettings, name: str, unit: float) -> None:
+        self.agent, self.discount, self.settings, self.name, self.unit = agent, discount, settings, name, unit
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(named_key(name, settings.seed) % 2**63)
+            self.online, self.target = agent.network(), agent.network()
+        self.target.load_state_dict(self.online.state_dict())
+        self.optimiser = torch.optim.Adam(self.online.parameters(), lr=settings.learning_rate, fused=True)
+        self.replay = Replay(settings.replay)
+        self.rng = named_generator(f"{name} replay", settings.seed)
+        self.transitions = self.gradient_steps = 0
+
+    def learn(self, transitions: int) -> list[float]:
+        """The gradient steps that so many new transitions ask for."""
+        if len(self.replay) < self.settings.warm_up:
+            return []
+        return [self.step() for _ in range(transitions * self.settings.steps_per_transition)]
+
+    def step(self) -> float:
+        batch = self.replay.sample(self.settings.batch, self.rng)
+        wanted = torch.tensor([transition.reward / self.unit for transition in batch])
+        next_states = [transition.next_state for transition in batch if transition.next_state is not None]
+        if next_states:
+            continues = torch.tensor([transition.next_state is not None for transition in batch])
+            chooser = self.online if self.settings.double else self.target
+            with torch.no_grad():
+                wanted[continues] += self.discount * self.agent.best_values(
+                    chooser, self.target, Frontiers.of(self.agent.schema, next_states)
+                )
+        frontiers = Frontiers.of(self.agent.schema, [transition.state for transition in batch])
+        found = self.agent.values(self.online, frontiers, [transition.action for transition in batch])
+        loss = huber_loss(found, wanted)
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+        with torch.no_grad():
+            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
+                slow.lerp_(fast, self.settings.follow)
+        self.gradient_steps += 1
+        return float(loss.detach())

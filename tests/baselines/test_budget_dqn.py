@@ -1,0 +1,175 @@
+"""Budget-DQN: it learns, its budgets are feasible, and vouchers go where they are most likely used."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
+from peerfront.baselines import RandomSplit
+from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
+from peerfront.baselines.deep_sets import Frontiers
+from peerfront.baselines.q_learning import Exploration, QLearningSettings, Wander
+from peerfront.errors import SettingError
+from peerfront.problem import Allocation, Frontier, State, check_feasible
+from peerfront.randomness import named_luck
+from peerfront.simulation import make_world
+
+DEFAULT = BudgetDQNSettings()
+START = fit_budget_dqn(WORLD, RULES, 0.9, BudgetDQNSettings(untrained(DEFAULT.learning)))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return fit_budget_dqn(WORLD, RULES, 0.9, BudgetDQNSettings(brief(DEFAULT.learning)))
+
+
+def test_it_learns(trained) -> None:
+    reward = earned(trained.policy)
+    assert clearly_better(reward, earned(RandomSplit()), by=4.0)
+    assert clearly_better(reward, earned(START.policy), by=0.5)
+
+
+def test_the_curve_says_what_happened(trained) -> None:
+    curve = trained.curve
+    assert curve.returns.shape == curve.exploration.shape == curve.loss.shape == (300,)
+    assert curve.returns[-60:].mean() > curve.returns[:60].mean() + 1
+    assert np.allclose(curve.exploration[[0, 1, 100]], [1.0, 0.995, 0.995**100])
+    assert np.isnan(curve.loss[0])
+    assert (curve.loss[-60:] > 0).all()
+    assert curve.transitions - 120 < curve.gradient_steps <= curve.transitions
+    assert "300 episodes" in curve.lines()[0]
+
+
+def test_the_same_seed_is_the_same_policy_whatever_else_is_random() -> None:
+    settings = [BudgetDQNSettings(brief(DEFAULT.learning, episodes=60, warm_up=20, seed=seed)) for seed in (3, 3, 4)]
+    fits = []
+    for number, chosen in enumerate(settings):
+        torch.manual_seed(number)
+        before = torch.get_rng_state()
+        fits.append(fit_budget_dqn(WORLD, RULES, 0.9, chosen))
+        assert torch.equal(before, torch.get_rng_state())  # and nobody else's luck is touched
+    weights = [torch.cat([p.flatten() for p in fit.policy.network.parameters()]) for fit in fits]
+    assert torch.equal(weights[0], weights[1])
+    assert np.array_equal(fits[0].curve.loss, fits[1].curve.loss, equal_nan=True)
+    assert not torch.equal(weights[0], weights[2])
+
+
+@given(st.lists(capped_states(), min_size=1, max_size=6), st.sampled_from([0.0, 0.5, 1.0]))
+def test_actions_are_feasible_exploring_or_not(states, share) -> None:
+    frontiers = Frontiers.of(WORLD.schema, states)
+    wander = Wander(named_luck(("wander",), len(states)), np.full(len(states), share))
+    agent, network = START.policy.agent, START.policy.network
+    # Values that rise with the budget tempt it to spend what it may not.
+    with torch.no_grad():
+        tempting = network(frontiers)
+    for action, state in zip(agent.act(network, frontiers, wander), states, strict=True):
+        check_feasible(Allocation(action.vouchers), state, "exploring")
+    for row, state in zip(tempting, states, strict=True):
+        assert torch.isfinite(row[: state.spendable + 1]).all()
+        assert (row[state.spendable + 1 :] == -torch.inf).all()
+    for allocation, state in zip(START.policy.allocate_many(states, []), states, strict=True):
+        check_feasible(allocation, state, "greedy")
+
+
+@given(capped_states())
+def test_what_may_not_be_spent_is_worth_nothing_in_a_target(state) -> None:
+    policy = START.policy
+    frontiers = Frontiers.of(WORLD.schema, [state])
+    tempted = policy.agent.network()
+    with torch.no_grad():
+        for weights in tempted.parameters():
+            weights.zero_()
+        tempted.budget_head[-1].bias.copy_(torch.arange(RULES.budget + 1.0))  # Q(b) = b
+        assert policy.agent.best_values(tempted, tempted, frontiers).item() == state.spendable
+        # With two networks one chooses and the other values what was chosen.
+        flat = policy.agent.network()
+        for weights in flat.parameters():
+            weights.zero_()
+        flat.budget_head[-1].bias.copy_(-torch.arange(RULES.budget + 1.0))
+        assert policy.agent.best_values(tempted, flat, frontiers).item() == -state.spendable
+        assert policy.agent.best_values(flat, tempted, frontiers).item() == 0.0
+
+
+@given(capped_states(), st.randoms(use_true_random=False))
+def test_the_order_of_people_does_not_matter(state, random) -> None:
+    order = list(range(len(state.frontier)))
+    random.shuffle(order)
+    shuffled = replace(state, frontier=Frontier.of(state.frontier.covariates[order]))
+    with torch.no_grad():
+        values = START.policy.network(Frontiers.of(WORLD.schema, [state, shuffled]))
+    assert torch.allclose(values[0], values[1], atol=1e-6)
+
+
+def test_vouchers_go_where_they_are_most_likely_used(trained) -> None:
+    types = WORLD.schema.fields[0].code_of
+    people = np.array([[types["C"]], [types["B"]], [types["A"]]], dtype=np.int16)
+    given = trained.policy.allocate(State(15, Frontier.of(people), rules=RULES), named_luck(("one",), 1)).vouchers
+    assert given[2] > given[1] >= given[0]
+    capped = replace(RULES, max_per_person=2)
+    with torch.no_grad():
+        network = trained.policy.agent.network()
+        network.budget_head[-1].bias.copy_(1e3 * torch.arange(RULES.budget + 1.0))  # spends all it may
+    spendthrift = replace(trained.policy, network=network)
+    assert spendthrift.allocate(
+        State(5, Frontier.of(people), rules=capped), named_luck(("one",), 1)
+    ).vouchers.tolist() == [1, 2, 2]
+
+
+def test_many_states_are_answered_like_one(trained) -> None:
+    people = WORLD.population(named_luck(("people",), 24))
+    states = [State(b, Frontier.of(people[b : 2 * b]), rules=RULES) for b in (2, 5, 9, 12)]
+    together = trained.policy.allocate_many(states, [])
+    for state, allocation in zip(states, together, strict=True):
+        assert np.array_equal(trained.policy.allocate(state, named_luck(("one",), 1)).vouchers, allocation.vouchers)
+
+
+def test_what_it_was_not_trained_for_is_refused() -> None:
+    frontier = Frontier.of(WORLD.population(named_luck(("people",), 2)))
+    with pytest.raises(SettingError, match="budgets of at most 15; found 16"):
+        START.policy.allocate(State(16, frontier), named_luck(("one",), 1))
+    strangers = Frontier.of(make_world("icpsr22140").population(named_luck(("people",), 2)))
+    with pytest.raises(SettingError, match="do not fit a schema"):
+        START.policy.allocate(State(3, strangers), named_luck(("one",), 1))
+    with pytest.raises(SettingError, match="nothing to learn from"):
+        fit_budget_dqn(WORLD, replace(RULES, people=0), 0.9)
+    with pytest.raises(SettingError, match="discount"):
+        fit_budget_dqn(WORLD, RULES, 1.2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("episodes", 0, "episodes must be a whole number of at least 1; found 0"),
+        ("batch", 2.5, "batch"),
+        ("warm_up", -1, "warm up"),
+        ("learning_rate", 0.0, "learning rate must be a number above 0"),
+        ("follow", 2, "follow must be a share"),
+    ],
+)
+def test_impossible_settings_are_refused(setting, value, message) -> None:
+    with pytest.raises(SettingError, match=message):
+        QLearningSettings(**{setting: value})
+
+
+def test_exploration() -> None:
+    assert np.allclose(Exploration(0.2, 0.05).shares(4), [0.2, 0.15, 0.1, 0.05])
+    assert np.allclose(Exploration(1.0, 0.3, decay=0.5).shares(4), [1.0, 0.5, 0.3, 0.3])
+    with pytest.raises(SettingError, match="between 0 and 1; found 1.5"):
+        Exploration(1.5, 0.0)
+    with pytest.raises(SettingError, match="decay"):
+        Exploration(1.0, 0.0, decay=1.01)
+    paper = BudgetDQNSettings.paper().learning
+    assert (paper.episodes, paper.replay, paper.batch, paper.hidden, paper.learning_rate) == (500, 10_000, 32, 64, 1e-3)
+    assert np.allclose(paper.exploration.shares(500)[[0, -1]], [0.2, 0.05])
+
+
+def test_progress_is_told() -> None:
+    told = []
+    settings = BudgetDQNSettings(brief(DEFAULT.learning, episodes=45, at_once=20))
+    fit_budget_dqn(WORLD, RULES, 0.9, settings, lambda share, what: told.append((share, what)))
+    assert [share for share, _ in told] == [0.0, 20 / 45, 40 / 45, 1.0]
+    assert told[1][1] == "budget_dqn: episode 21 of 45"
