@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -12,14 +13,15 @@ import pytest
 
 from experiments.tiny_reproduction import tiny
 from peerfront.errors import OutputExists, UnknownName
-from peerfront.experiments.comparison import tasks
+from peerfront.experiments.comparison import Comparison, tasks
 from peerfront.experiments.reproduction import run as running
 from peerfront.experiments.reproduction.outputs import write_reproduction
-from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS, planned
+from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS, Part, ReproductionPlan, planned
 from peerfront.experiments.reproduction.published import DISCOUNTS, TABLE
 from peerfront.experiments.reproduction.run import Reproduction, reproduce
 from peerfront.experiments.reproduction.tables import METHODS, reproduction_table
 from peerfront.experiments.workers import Workers
+from peerfront.problem import Rules
 
 _TIMED = {"timings.csv", "report.html"}  # they say how long things took
 
@@ -118,7 +120,7 @@ def test_a_killed_reproduction_goes_on_to_the_identical_result(found, folder, tm
     process.send_signal(signal.SIGKILL)
     process.wait()
     left = len(list((target / "store").glob("piece-*")))
-    total = sum(len(tasks(part.comparison)) + 1 for part in tiny().parts)
+    total = len({task for part in tiny().parts for task in tasks(part.comparison)})
     assert 4 <= left < total
     write_reproduction(reproduce(tiny(), target), target)
     assert _results(target) == _results(folder)
@@ -128,6 +130,17 @@ def test_results_do_not_depend_on_the_workers(found, folder, tmp_path) -> None:
     target = tmp_path / "two"
     write_reproduction(reproduce(tiny(), target, workers=Workers(2)), target)
     assert _results(target) == _results(folder)
+
+
+def test_the_models_of_a_draw_are_fitted_once_for_all_methods(tmp_path) -> None:
+    asked = Comparison(
+        worlds=("boom_bust",), policies=("constant", "threshold"), episodes=5, rules=Rules(10, 3, 6), models="learned"
+    )
+    learned = ReproductionPlan("models", asked.discounts, 0, (Part(DESCRIBED, "learned", asked),))
+    done = reproduce(learned, tmp_path / "out", workers=Workers(2))
+    kinds = Counter(file.name.partition("-")[0] for file in (tmp_path / "out" / "store").iterdir())
+    assert (kinds["capacity"], kinds["offspring"]) == (1, 1)
+    assert set(done.timings["policy"]) == {"models", "constant", "threshold"}
 
 
 def test_folders_of_others_are_left_alone(tmp_path) -> None:

@@ -33,8 +33,8 @@ class Workers:
 
     def map_unordered(self, function: Callable[[T], R], items: Sequence[T]) -> Generator[R]:
         """Results as they are done. Closing the iterator (Ctrl-C does) cancels what has not begun."""
-        if self.count == 1 and self.backend == "loky":
-            yield from map(function, items)
+        if not items or (self.count == 1 and self.backend == "loky"):
+            yield from map(function, items)  # joblib waits for ever after an empty call
             return
         import joblib
 

@@ -93,7 +93,7 @@ def _report(found: Reproduction, table: pd.DataFrame, told: list[Finding], figur
             {
                 "name": part.name,
                 "purpose": part.purpose,
-                "comparison": part.comparison,
+                "asked": part.comparison,
                 "draws": _draws(part.comparison),
             }
             for part in plan.parts
