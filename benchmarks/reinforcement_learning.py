@@ -70,9 +70,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few episodes, and no diffusion (a minute)")
     parser.add_argument("--generators", nargs="+", choices=sorted(GENERATORS), help="default: softmax masked diffusion")
+    parser.add_argument("--episodes", type=int, default=500, help="of training in lock step; a tenth one by one")
     chosen = parser.parse_args()
     default = ["softmax", "masked"] if chosen.quick else ["softmax", "masked", "diffusion"]
-    bulk, single = (60, 15) if chosen.quick else (500, 40)
+    bulk = min(chosen.episodes, 60) if chosen.quick else chosen.episodes
+    single = max(10, bulk // 10)
 
     true = make_world("icpsr22140")
     history = simulate_history(true)
