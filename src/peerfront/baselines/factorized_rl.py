@@ -35,8 +35,8 @@ class FactorizedRLSettings:
     learning: QLearningSettings = field(default_factory=QLearningSettings)
     most_activated: int = 10
     """People who may share a round budget."""
-    temperature: float = 1.0
-    """Of the softmax over scores: the smaller, the more goes to the best."""
+    temperature: float = 0.3
+    """Of the softmax over scores, in the unit of the rewards: the smaller, the more goes to the best."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "most_activated", whole_number("most activated", self.most_activated, 1))
