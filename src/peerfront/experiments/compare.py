@@ -8,10 +8,11 @@ from pathlib import Path
 
 from peerfront.experiments.comparison import Comparison, TaskResult, run_task, tasks
 from peerfront.experiments.figures import save_curves
-from peerfront.experiments.folder import BOUNDS, REPORT, TABLES, ResultFolder, write_bytes, write_text
+from peerfront.experiments.folder import BOUNDS, REPORT, TABLES, ResultFolder
 from peerfront.experiments.results import Results
 from peerfront.experiments.tables import markdown_report
 from peerfront.experiments.workers import Workers
+from peerfront.files import write_bytes, write_text
 
 Progress = Callable[[int, int, str], None]
 """Told (tasks done, tasks in all, what was done last)."""

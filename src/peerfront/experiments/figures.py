@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerfront.experiments.folder import write_bytes
 from peerfront.experiments.results import Results, Run
 from peerfront.experiments.statistics import estimate
+from peerfront.files import write_bytes
 
 # Okabe and Ito's palette, told apart by colour-blind readers; line styles tell them apart in print.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")

@@ -10,7 +10,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 import platform
 import shutil
 import zipfile
@@ -24,6 +23,7 @@ import numpy as np
 import peerfront
 from peerfront.errors import DataFileError, OutputExists
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, files_of, tasks
+from peerfront.files import write_bytes, write_text
 from peerfront.problem import Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
@@ -159,19 +159,3 @@ def _digest(files: list[Path]) -> str:
     for file in files:
         hashed.update(file.read_bytes())
     return hashed.hexdigest()
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write under a temporary name, then rename: readers see the old file or the new one, never half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as problem:
-        raise DataFileError(f"Cannot write {path} ({problem}). Free some space or choose another folder.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, content: str) -> None:
-    write_bytes(path, content.encode())
