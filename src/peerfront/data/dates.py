@@ -50,4 +50,4 @@ def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
 def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
     parsed = pd.to_datetime(texts.where(texts != "", None), format=pattern, errors="coerce", utc=True)
     since = (parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    return since.to_numpy(dtype=np.float64)
+    return np.asarray(since, dtype=np.float64)

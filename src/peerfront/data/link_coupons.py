@@ -66,8 +66,8 @@ def _made_from_ids(
 ) -> list[Problem]:
     people = np.flatnonzero(by_id)
     texts = (
-        f"{listing.ids[i]!r} came with {own[i]!r}, which is no coupon but made from the id of {listing.ids[recruiter[i]]!r}; "
-        "counted as their recruit."
+        f"{listing.ids[i]!r} came with {own[i]!r}, which is no coupon but made from the id of "
+        f"{listing.ids[recruiter[i]]!r}; counted as their recruit."
         for i in people
     )
     return each(listing, "placeholder", people, texts)

@@ -1,8 +1,8 @@
 """Codes that stand where a coupon should, and are none.
 
 Real files hold two sorts. A whole column may hold a code made from the person's own id ("90" + id): nobody carried it,
-but recruits whose coupon was lost are entered with it, so it does tell the recruiter. And one code may be issued to many
-people ("900"): it tells nothing. Neither is a coupon issued.
+but recruits whose coupon was lost are entered with it, so it does tell the recruiter. And one code may be issued to
+many people ("900"): it tells nothing. Neither is a coupon issued.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A study as its file tells it: people, who recruited whom, coupons issued and redeemed, and everything else as text."""
+"""A study as its file tells it: people, who recruited whom, coupons issued and redeemed, everything else as text."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,7 +55,7 @@ class Study:
     @property
     def orphan(self) -> NDArray[np.bool_]:
         """People who were recruited by somebody, and nobody knows by whom, [people]."""
-        return (self.recruiter == NOBODY) & ~self.seed
+        return np.asarray((self.recruiter == NOBODY) & ~self.seed)
 
     @property
     def informative(self) -> NDArray[np.bool_]:
@@ -96,14 +96,16 @@ class Study:
                 "recruits": self.recruits,
             }
         )
-        return pd.concat([tree, self.people.reset_index(drop=True)], axis=1)
+        named = {name: f"{name} (file)" for name in self.people.columns if name in tree.columns}
+        return pd.concat([tree, self.people.rename(columns=named)], axis=1)
 
     def graph(self) -> "nx.DiGraph[str]":
         """The recruitment trees, an edge from recruiter to recruit; people carry their columns."""
         graph: nx.DiGraph[str] = nx.DiGraph()
-        kept = ["seed", "wave", "coupons issued", "recruits", *self.people.columns]
-        records = self.table().set_axis(["id", "recruiter", *kept], axis=1)[kept].to_dict("records")
-        graph.add_nodes_from(zip(self.ids, records, strict=True))
+        for person, record in zip(
+            self.ids, self.table().drop(columns=["id", "recruiter"]).to_dict("records"), strict=True
+        ):
+            graph.add_node(person, **{str(name): value for name, value in record.items()})
         came = self.recruiter != NOBODY
         graph.add_edges_from(zip(self.recruiter_ids()[came], self.ids[came], strict=True))
         return graph

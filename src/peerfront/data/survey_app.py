@@ -1,7 +1,8 @@
 """The JSON export of a survey app: a list of records, each with the codes it was opened with and hands out.
 
 `surveyCode` is the person (and the coupon they came with), `parentSurveyCode` the recruiter or `__SEED__`,
-`childSurveyCodes` the codes issued, `responses` the answers, `createdAt` the date; records with a `deletedAt` are left out.
+`childSurveyCodes` the codes issued, `responses` the answers, `createdAt` the date; records with a `deletedAt` are left
+out.
 """
 
 import json
