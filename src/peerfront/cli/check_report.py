@@ -14,6 +14,7 @@ from peerfront.data.read_settings import ROLES
 from peerfront.data.study_schema import FieldRule
 
 _TREES = 8  # largest trees shown
+_COUNTS = ("number", "people who brought so many", "", "people issued so many")
 _EXAMPLES = 2  # faults of a kind shown
 
 
@@ -39,9 +40,10 @@ def print_report(
 
 def _table(console: Console, title: str, *columns: str, right: tuple[str, ...] = ()) -> Table:
     console.print(Text(f"\n{title}", style="bold"))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(columns))
+    headed = any(name.strip() for name in columns)
+    table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold", vertical="top")
+        table.add_column(name, justify="right" if name and name in right else "left", overflow="fold", vertical="top")
     return table
 
 
@@ -61,21 +63,22 @@ def _print_columns(console: Console, study: Study) -> None:
 
 def _print_sample(console: Console, summary: Summary) -> None:
     table = _table(console, "The sample", "", " ", right=(" ",))
-    share = f" ({summary.coupons_redeemed / summary.coupons_issued:.0%})" if summary.coupons_issued else ""
     for what, number in summary.facts:
         if number or what in ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed"):
-            table.add_row(what, f"{number:,}" + (share if what == "coupons redeemed" else ""))
+            shared = what == "coupons redeemed" and summary.coupons_issued
+            table.add_row(what, _share(number, summary.coupons_issued) if shared else f"{number:,}")
     console.print(table)
 
 
 def _print_counts(console: Console, summary: Summary) -> None:
     most = max(*summary.recruits_per_person, *summary.coupons_per_person)
     widest = max(summary.recruits_per_person.values())
-    table = _table(console, "Recruits and coupons per person", "number", "people who brought so many", "", "people issued so many", right=("number", "people who brought so many", "people issued so many"))  # fmt: skip
+    block = "█" if console.encoding.startswith("utf") else "#"
+    table = _table(console, "Recruits and coupons per person", *_COUNTS, right=_COUNTS)
     for number in range(most + 1):
         brought, given = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
         if brought or given:
-            bar = "█" * round(20 * brought / widest) or ("▏" if brought else "")
+            bar = block * round(20 * brought / widest)
             table.add_row(str(number), f"{brought:,}", Text(bar, style="cyan"), f"{given:,}")
     console.print(table)
 
@@ -90,10 +93,15 @@ def _print_trees(console: Console, summary: Summary) -> None:
         alone = int((rest["people"] == 1).sum())
         console.print(
             f"... and {len(rest):,} more with {rest['people'].sum():,} people"
-            + (f", {alone:,} of them a seed alone." if alone else "."),
+            + (f", {alone:,} of them one person alone." if alone else "."),
             style="dim",
             highlight=False,
         )
+
+
+def _share(part: int, whole: int) -> str:
+    percent = f"{part / whole:.0%}" if part == 0 or part / whole >= 0.005 else "<1%"
+    return f"{part:,} ({percent})"
 
 
 def _kind(rule: FieldRule) -> str:
@@ -113,11 +121,11 @@ def _print_fields(
     for rule in schema.used:
         shown = ", ".join(rule.categories[:8]) + (", ..." if len(rule.categories) > 8 else "")
         absent = summary.missing.get(rule.name, 0)
-        table.add_row(Text(rule.name), _kind(rule), Text(shown), f"{absent:,} ({absent / len(study):.0%})")
+        table.add_row(Text(rule.name), _kind(rule), Text(shown), _share(absent, len(study)))
     for name in schema.exclude:
         absent = summary.missing.get(name, 0)
         reason = reasons.get(name, "excluded by the schema")
-        table.add_row(Text(name, style="dim"), Text("not used", style="dim"), Text(reason, style="dim"), f"{absent:,} ({absent / len(study):.0%})")  # fmt: skip
+        table.add_row(Text(name), "not used", Text(reason), _share(absent, len(study)), style="dim")
     console.print(table)
 
 
@@ -127,7 +135,8 @@ def _print_problems(console: Console, study: Study) -> None:
         return
     counts = Counter(problem.kind for problem in study.problems)
     total = len(study.problems)
-    table = _table(console, f"{total:,} warning{'s' if total > 1 else ''}", "how many", "what, and what to do", right=("how many",))  # fmt: skip
+    title = f"{total:,} warning{'s' if total > 1 else ''}"
+    table = _table(console, title, "how many", "what, and what to do", right=("how many",))
     for kind, count in counts.most_common():
         text = Text(KINDS[kind].title, style="bold yellow")
         mine = [problem for problem in study.problems if problem.kind == kind]

@@ -30,7 +30,7 @@ def convert_command(
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
 ) -> None:
-    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or a drawing of the tree."""
+    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz."""
     from peerfront.data import read_schema, read_study, write_study
     from peerfront.data.writers import WRITERS
     from peerfront.errors import UnknownName

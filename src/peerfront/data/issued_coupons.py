@@ -62,7 +62,10 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
     made = held[false.columns[held["slot"].to_numpy(dtype=np.int64)]] if slots else held
     real = held.drop(made.index)
     void = real["code"].isin(false.codes)
-    faults = each(
+    named = [n for n, is_made in zip(listing.columns["coupons"], false.columns, strict=False) if is_made]
+    told = "Column {!r} holds codes made from the ids of people; they are not counted as coupons."
+    faults = [Problem("made-from-id", None, "", told.format(name)) for name in named]
+    faults += each(
         listing,
         "placeholder",
         real["holder"][void].to_numpy(),

@@ -10,6 +10,8 @@ from peerfront.data.listing import Listing, Texts
 from peerfront.data.problems import Problem
 from peerfront.data.trees import NOBODY
 
+_SIGNS = str.maketrans("", "", " _-")
+
 
 def link_coupons(listing: Listing) -> Links:
     """Everybody's recruiter by coupon; seeds came without one."""
@@ -66,11 +68,11 @@ def _made_from_ids(
 ) -> list[Problem]:
     people = np.flatnonzero(by_id)
     texts = (
-        f"{listing.ids[i]!r} came with {own[i]!r}, which is no coupon but made from the id of "
-        f"{listing.ids[recruiter[i]]!r}; counted as their recruit."
+        f"{listing.ids[i]!r} came with {own[i]!r}, made from the id of {listing.ids[recruiter[i]]!r}, whose recruit "
+        "they count as."
         for i in people
     )
-    return each(listing, "placeholder", people, texts)
+    return each(listing, "made-from-id", people, texts)
 
 
 def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons: IssuedCoupons) -> list[Problem]:
@@ -90,8 +92,9 @@ def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons
 
 def _alike(codes: Texts) -> Texts:
     """Codes without what gets lost on the way: case, leading zeros, a point and zero, blanks and hyphens."""
-    series = pd.Series(codes, dtype=object).str.lower().str.replace(r"\.0$|[\s_-]", "", regex=True)
-    return series.str.lstrip("0").to_numpy(dtype=object)
+    alike = np.empty(len(codes), dtype=object)
+    alike[:] = [code.lower().removesuffix(".0").translate(_SIGNS).lstrip("0") for code in codes]
+    return alike
 
 
 def _disagreements(listing: Listing, named: Texts, recruiter: NDArray[np.int64]) -> list[Problem]:

@@ -1,5 +1,6 @@
 """Who recruited whom: from the codes and ids of a listing to an array of recruiters, with every fault on the way."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from peerfront.data.listing import Listing, Texts
 from peerfront.data.problems import Problem
 from peerfront.data.trees import NOBODY
 
-_LOST_DIGITS = r"\d(?:[.,]\d+)?[eE]\+\d+"
+_LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
 _FLOAT = r"\d+\.0"
 
 
@@ -62,7 +63,8 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
     columns = [codes for codes in (ids, listing.own_coupons, listing.recruiters) if codes is not None]
     columns += list(listing.coupons.T) if listing.coupons is not None else []
     for codes in columns:
-        short = np.flatnonzero(pd.Series(codes, dtype=object).str.fullmatch(_LOST_DIGITS).to_numpy(dtype=bool))
+        candidates = (i for i, code in enumerate(codes) if "+" in code)
+        short = np.array([i for i in candidates if _LOST_DIGITS.fullmatch(codes[i])], dtype=np.intp)
         faults += each(listing, "digits-lost", short, [f"{codes[i]!r} is a long number cut short." for i in short])
     return faults
 

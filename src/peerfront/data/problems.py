@@ -68,6 +68,11 @@ KINDS = {
         "placeholder instead of a coupon",
         "Nothing to do if it was meant so: placeholders do not count as coupons issued.",
     ),
+    "made-from-id": Kind(
+        WARNING,
+        "code made from an id instead of a coupon",
+        "Nothing to do if it was meant so: it tells the recruiter, and does not count as a coupon issued.",
+    ),
     "too-many-recruits": Kind(
         WARNING,
         "more recruits than coupons",

@@ -1,5 +1,6 @@
 """A first schema, guessed from a study: what every column seems to be, and why some are left out."""
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,7 +9,7 @@ import pandas as pd
 
 from peerfront.covariates import categories_in
 from peerfront.data.columns import describes_the_tree
-from peerfront.data.dates import read_numbers
+from peerfront.data.dates import looks_numeric, read_numbers
 from peerfront.data.read_settings import APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
@@ -85,7 +86,7 @@ def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:
         return "a date"
     if describes_the_tree(name):
         return "tells how recruitment went"
-    numbers = read_numbers(values)
+    numbers = read_numbers(values) if looks_numeric(values) else np.zeros(0)
     facts = {
         "the number of recruits": study.recruits,
         "the wave": study.trees.wave,
@@ -107,7 +108,7 @@ def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | st
         return "empty"
     if len(counts) == 1:
         return "the same for everybody"
-    numbers = read_numbers(known)
+    numbers = read_numbers(known) if looks_numeric(known) else np.full(len(known), np.nan)
     if np.isfinite(numbers).all():
         different = len(np.unique(numbers))
         if different == 1:
@@ -123,8 +124,19 @@ def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | st
     if not common:
         return f"{len(counts)} different values, all of them rare"
     has_other = bool(len(rare)) or OTHER in counts.index
-    categories = categories_in(common) + ((OTHER,) if has_other else ())
+    categories = _in_order(common) + ((OTHER,) if has_other else ())
     return FieldRule(name, categories, other=OTHER if len(rare) else None)
+
+
+def _in_order(values: list[str]) -> tuple[str, ...]:
+    """Bands that somebody made already (<30, 30-39, 60+) by their numbers, anything else as usual."""
+    starts = [re.match(r"(?:<|≤|>|≥|under |over )?=? ?(\d+(?:\.\d+)?)", value.lower()) for value in values]
+    if not all(starts) or not any(value[0] in "<≤uU" for value in values):
+        return categories_in(values)
+    lowest = {
+        value: (float(start[1]), value[0] not in "<≤uU") for value, start in zip(values, starts, strict=True) if start
+    }
+    return tuple(sorted(values, key=lambda value: (*lowest[value], value)))
 
 
 def _bands(name: str, numbers: np.ndarray, bands: int) -> FieldRule:

@@ -109,7 +109,7 @@ def read_table(path: Path, text: str) -> TextTable:
     for place, record in enumerate(records[1:], start=first + 1):
         if len(record) != len(header):
             record = _fitted(path, place, record, len(header))
-        if any(record) and any(map(str.strip, record)):
+        if any(map(str.strip, record)):
             places.append(place)
             kept.append(record)
     if not kept:
