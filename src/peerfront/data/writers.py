@@ -138,7 +138,7 @@ def _codes(study: Study) -> tuple[Texts, Texts]:
     if study.own_coupons is not None and study.coupons is not None and study.format != APP:
         return study.own_coupons, study.coupons
     held = np.maximum(study.issued, study.recruits)
-    slots = int(held.max(initial=0))
+    slots = int(held.max(initial=1))  # a column at least, so that the layout can be recognised
     coupons = np.full((len(study), slots), "", dtype=object)
     for slot in range(slots):
         has = np.flatnonzero(held > slot)
