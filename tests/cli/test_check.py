@@ -3,6 +3,7 @@
 import json
 import sys
 import tomllib
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -156,3 +157,11 @@ def test_a_study_of_seeds_alone(run, study) -> None:
     code, out, _ = run("check", study)
     assert code == 0
     assert "Nothing can be learned from this study yet" in out
+
+
+def test_the_commands_are_described() -> None:
+    root = Path(__file__).parents[2]
+    for page in ("README.md", "docs/data.md"):
+        text = (root / page).read_text()
+        assert "peerfront check" in text
+        assert "peerfront convert" in text

@@ -276,3 +276,25 @@ def test_r_row_numbers_go_and_other_unnamed_columns_warn(tmp_path) -> None:
 def test_an_announced_number_that_is_wrong(tmp_path) -> None:
     study = read_study(put(tmp_path, RDSAT.replace("4 2 0", "5 2 0")))
     assert [p.what for p in study.problems] == ["Line 2 announces 5 people; the file has 4."]
+
+
+def test_recruiter_files_may_list_coupons(tmp_path) -> None:
+    study = read_study(put(tmp_path, "id,recruiter,coupon1,coupon2\na,,A,B\nb,a,C,\n"))
+    assert (study.format, study.issued.tolist(), study.recruiter.tolist()) == ("recruiter", [2, 1], [-1, 0])
+
+
+def test_answers_of_every_kind(tmp_path) -> None:
+    record = (
+        '{"surveys": [{"surveyCode": "a", "parentSurveyCode": "__SEED__", "childSurveyCodes": null, "responses": '
+        '{"yes": true, "many": ["x", 2], "half": 0.5, "deep": {"k": "é"}, "none": null}}], "version": 3}'
+    )
+    study = read_study(put(tmp_path, record))
+    assert study.people.iloc[0].to_dict() == {
+        "yes": "true", "many": "x+2", "half": "0.5", "deep": '{"k": "é"}', "none": "",
+    }  # fmt: skip
+
+
+def test_an_app_without_people(tmp_path) -> None:
+    deleted = '[{"surveyCode": "a", "parentSurveyCode": "", "childSurveyCodes": [], "deletedAt": "2024-01-01"}]'
+    with pytest.raises(DataFileError, match="there is nobody in it"):
+        read_study(put(tmp_path, deleted))

@@ -63,7 +63,7 @@ def test_the_jazz_musicians_survive_a_journey(shared_data, tmp_path, format) -> 
     write_study(study, tmp_path / "there", format)
     found = read_study(tmp_path / "there")
     pd.testing.assert_frame_equal(study.table(), found.table())
-    assert [p.what for p in found.problems] == [p.what for p in study.problems]
+    assert [(p.kind, p.person) for p in found.problems] == [(p.kind, p.person) for p in study.problems]
 
 
 def test_dates_of_the_faux_study(shared_data) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peerfront.data import (
@@ -60,6 +60,10 @@ def test_guesses(tmp_path) -> None:
             "income": [f"{i * 7 % 1000},5" for i in range(n)],
             "children": [i % 4 for i in range(n)],
             "name": [f"person {i}" for i in range(n)],
+            "phone": [3000 - 7 * i for i in range(n)],
+            "few": [str(i % 4) if i else "x" for i in range(n)],
+            "zeros": [0] * 280 + list(range(1, 21)),
+            "rare": [""] * 20 + [f"v{i // 2}" for i in range(280)],
             "town": ["A"] * 150 + ["B"] * 146 + ["C", "C", "D", "E"],
             "district": [f"d{i % 40}" for i in range(n)],
             "band": ["60+", "<30", "30-39"] * 100,
@@ -81,8 +85,12 @@ def test_guesses(tmp_path) -> None:
     assert rules["children"].categories == ("0", "1", "2", "3")
     assert rules["town"] == FieldRule("town", ("A", "B", "other"), other="other")
     assert rules["band"].categories == ("<30", "30-39", "60+")
-    assert set(rules) == {"sex", "age", "income", "children", "town", "band"}
+    assert rules["few"].categories == ("0", "1", "2", "3", "other")
+    assert rules["zeros"] == FieldRule("zeros", ("under 1", "1 or more"), (1.0,))
+    assert set(rules) == {"sex", "age", "income", "children", "town", "band", "few", "zeros"}
     reasons = guess.reasons
+    assert "an identifier" in reasons["phone"]
+    assert reasons["rare"] == "140 different values, all of them rare"
     assert "almost every value differs" in reasons["name"]
     assert "40 different values" in reasons["district"]
     assert reasons["country"] == "the same for everybody"
@@ -196,6 +204,7 @@ def schemas(draw: st.DrawFn) -> StudySchema:
     return StudySchema(tuple(rules), others, reading)
 
 
+@settings(max_examples=30)
 @given(schemas())
 def test_schema_files_round_trip(schema) -> None:
     import tempfile

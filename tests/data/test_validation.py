@@ -27,7 +27,7 @@ def study_of(tmp_path, text, **settings):
         ("1,,A,B,\n1,A,,,\n", "repeated-id", 3, "Id '1' stands already in row 2."),
         ("1,,A,B,\n2,C,C,D,\n", "self-recruited", 3, "'2' is their own recruiter."),
         ("1,,A,B,\n2,A,C,A,\n3,A,,,\n", "ambiguous-coupon", 3, "issued to '1' (row 2) and '2' (row 3)"),
-        ("1,,A,B,\n2,D,C,,\n3,C,D,,\n", "cycle", 3, "in a circle: '2' <- '3' <- '2'"),
+        ("1,,A,B,\n2,D,C,,\n3,C,D,,\n", "cycle", 3, "in a circle of 2: '2' <- '3' <- '2'."),
         ("1,,1.42E+21,B,\n", "digits-lost", 2, "'1.42E+21' is a long number cut short"),
     ],
 )
@@ -127,6 +127,12 @@ def test_errors_of_recruiter_files(tmp_path, rows, kind, row, what) -> None:
     assert what in found[0].what
 
 
+def test_long_circles_are_cut_short(tmp_path) -> None:
+    rows = "".join(f"{i},{i - 1 if i else 19},1\n" for i in range(20))
+    with pytest.raises(FaultyStudy, match="circle of 20: '0' <- '19' <- '18' <- '17' <- '16' <- '15' <- ... <- '0'."):
+        study_of(tmp_path, "id,recruiter,coupons.issued\n" + rows)
+
+
 def test_coupons_and_recruiter_ids_that_disagree(tmp_path) -> None:
     text = "id,recruiter.id,own.coupon,coupon.1\n1,,,A\n2,,,B\n3,1,A,\n4,1,B,\n"
     study = study_of(tmp_path, text)
@@ -222,3 +228,10 @@ def test_trees_against_walking(parents) -> None:
     assert sorted(p for circle in trees.circles for p in circle) == sorted(in_circles)
     for circle in trees.circles:
         assert [int(recruiter[p]) for p in circle] == [*circle[1:], circle[0]]
+
+
+@pytest.mark.parametrize("mark", ["seed", "0", "-1"])
+def test_seeds_of_coupon_files_may_carry_a_mark(tmp_path, mark) -> None:
+    study = study_of(tmp_path, HEAD + f"1,{mark},A,B,\n2,{mark},C,D,\n3,A,,,\n")
+    assert study.seed.tolist() == [True, True, False]
+    assert study.problems == ()

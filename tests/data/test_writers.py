@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_studies import studies
 
@@ -40,6 +40,7 @@ def test_round_trips(study, format) -> None:
         assert np.array_equal(found.people["network.size"], study.people["network.size"])
 
 
+@settings(max_examples=20)
 @given(studies(), st.lists(st.sampled_from(["coupons", "recruiter", "app"]), min_size=2, max_size=4))
 def test_chains_of_formats_lose_nothing(study, formats) -> None:
     found = study
@@ -48,6 +49,7 @@ def test_chains_of_formats_lose_nothing(study, formats) -> None:
     tables_agree(study, found)
 
 
+@settings(max_examples=20)
 @given(studies())
 def test_graphs_and_drawings(study) -> None:
     graph = study.graph()

@@ -36,7 +36,7 @@ def check_command(
 ) -> None:
     """Check a study's file: who recruited whom, coupons, dates, and what is known about people.
 
-    Nothing is written without --out. With it, the folder holds problems.csv, summary.csv, summary.json, tree.dot and,
+    Nothing is written without --out. With it, the folder holds the problems, a summary, the tree for GraphViz and,
     unless --schema names one, a guessed schema.toml to edit.
     """
     from rich.console import Console

@@ -43,7 +43,7 @@ def _table(console: Console, title: str, *columns: str, right: tuple[str, ...] =
     headed = any(name.strip() for name in columns)
     table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
     for name in columns:
-        table.add_column(name, justify="right" if name and name in right else "left", overflow="fold", vertical="top")
+        table.add_column(name, justify="right" if name and name in right else "left", overflow="fold", no_wrap=not name)
     return table
 
 
@@ -78,7 +78,7 @@ def _print_counts(console: Console, summary: Summary) -> None:
     for number in range(most + 1):
         brought, given = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
         if brought or given:
-            bar = block * round(20 * brought / widest)
+            bar = block * round(16 * brought / widest)
             table.add_row(str(number), f"{brought:,}", Text(bar, style="cyan"), f"{given:,}")
     console.print(table)
 

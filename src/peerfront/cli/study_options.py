@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, RDSAT text, or a survey app's JSON.")]
 FORMAT = Annotated[
     str | None,
-    typer.Option(help="coupons, recruiter, rdsat or app. [default: found out]", show_default=False),
+    typer.Option(help="coupons, recruiter, rdsat or app; otherwise found out.", show_default=False),
 ]
 MAP = Annotated[
     list[str] | None,
@@ -36,7 +36,7 @@ STILL_OPEN = Annotated[
     typer.Option(
         metavar="RULE",
         help="Whose coupons may still be used: last-wave, or those of the last so many days, such as 30. "
-        "They do not count yet. [default: nobody's]",
+        "They do not count yet. Otherwise nobody's.",
         show_default=False,
     ),
 ]

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.issued_coupons import IssuedCoupons, issued_coupons
-from peerfront.data.links import Links, each, faults_of_codes, places_of, without_point_zero, without_self
+from peerfront.data.links import Links, each, faults_of_codes, is_seed_mark, places_of, without_point_zero, without_self
 from peerfront.data.listing import Listing, Texts
 from peerfront.data.problems import Problem
 from peerfront.data.trees import NOBODY
@@ -20,6 +20,7 @@ def link_coupons(listing: Listing) -> Links:
     faults = faults_of_codes(listing)
     coupons = issued_coupons(listing, listing.coupons)
     own = without_point_zero(listing.own_coupons, coupons.code)
+    own = np.where(is_seed_mark(own) & (places_of(own, coupons.code) == NOBODY), "", own)
     came = own != ""
     place = places_of(own, coupons.code)
     recruiter = np.append(coupons.holder, NOBODY)[place]  # a place of -1 is the last one: NOBODY

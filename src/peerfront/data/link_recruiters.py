@@ -5,12 +5,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.issued_coupons import IssuedCoupons, issued_coupons
-from peerfront.data.links import Links, each, faults_of_codes, places_of, without_point_zero, without_self
+from peerfront.data.links import Links, each, faults_of_codes, is_seed_mark, places_of, without_point_zero, without_self
 from peerfront.data.listing import Listing, Texts
 from peerfront.data.problems import Problem
 from peerfront.data.trees import NOBODY
-
-SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 
 
 def link_recruiters(listing: Listing) -> Links:
@@ -20,7 +18,7 @@ def link_recruiters(listing: Listing) -> Links:
     named = without_point_zero(listing.recruiters, listing.ids)
     recruiter = places_of(named, listing.ids)
     strange = (recruiter == NOBODY) & (named != "")
-    marks = strange & pd.Series(named, dtype=object).str.lower().isin(SEED_MARKS).to_numpy()
+    marks = strange & is_seed_mark(named)
     if (named != "").all() and not marks.any() and len(set(named[strange])) == 1:
         marks = strange  # one value that is nobody's id, and everybody has one: that is how R marks seeds
     unknown = np.flatnonzero(strange & ~marks)

@@ -12,6 +12,7 @@ from peerfront.data.listing import Listing, Texts
 from peerfront.data.problems import Problem
 from peerfront.data.trees import NOBODY
 
+SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
 _FLOAT = r"\d+\.0"
 
@@ -40,6 +41,11 @@ def places_of(wanted: Texts, among: Texts) -> NDArray[np.int64]:
         return np.full(len(wanted), NOBODY, dtype=np.int64)
     found = pd.Index(among[first], dtype=object).get_indexer(pd.Index(wanted, dtype=object))
     return np.where(found < 0, NOBODY, first[found]).astype(np.int64)
+
+
+def is_seed_mark(codes: Texts) -> NDArray[np.bool_]:
+    """Whether each code is one of the usual signs for "nobody recruited this person"; somebody's id may look so too."""
+    return np.asarray(pd.Series(codes, dtype=object).str.lower().isin(SEED_MARKS), dtype=bool)
 
 
 def without_point_zero(wanted: Texts, among: Texts) -> Texts:

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem
-from peerfront.data.read_settings import COUPONS, FORMATS, RECRUITER, Columns, ReadSettings
+from peerfront.data.read_settings import COUPONS, RECRUITER, Columns, ReadSettings
 from peerfront.data.text_tables import TextTable
 from peerfront.errors import DataFileError, SettingError
 
@@ -100,8 +100,3 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
         for i in np.flatnonzero(wrong)
     ]
     return np.where(wrong, 0, numbers).astype(np.int64), problems
-
-
-def described(format: str) -> str:
-    """The layout in words."""
-    return FORMATS[format]

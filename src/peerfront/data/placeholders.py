@@ -47,7 +47,7 @@ def find_placeholders(ids: Texts, coupons: Texts) -> Placeholders:
 def _prefix_before_id(ids: Texts, column: Texts) -> str | None:
     """The fixed text that, before a person's id, makes their code in this column; None if codes are not made so."""
     filled = np.flatnonzero((column != "") & (ids != ""))
-    if len(filled) < _FEWEST:
+    if len(filled) < max(_FEWEST, int((ids != "").sum())):  # what a program fills in, it fills in for everybody
         return None
     for some in (filled[:50], filled):  # most columns are ruled out by their first codes
         prefixes = pd.Series([_before(str(column[i]), str(ids[i])) for i in some], dtype=object)

@@ -34,7 +34,11 @@ KINDS = {
         "code with lost digits",
         "A spreadsheet has shortened this code. Export again from the source, with the column formatted as text.",
     ),
-    "self-recruited": Kind(ERROR, "recruited by themselves", "Correct the recruiter or the coupon."),
+    "self-recruited": Kind(
+        ERROR,
+        "recruited by themselves",
+        "Correct the recruiter or the coupon; leave it empty if this person is a seed.",
+    ),
     "unknown-recruiter": Kind(
         ERROR,
         "recruiter not in the file",
@@ -66,7 +70,7 @@ KINDS = {
     "placeholder": Kind(
         WARNING,
         "placeholder instead of a coupon",
-        "Nothing to do if it was meant so: placeholders do not count as coupons issued.",
+        "Nothing to do if it was meant so: placeholders do not count as coupons. --missing CODE says it for good.",
     ),
     "made-from-id": Kind(
         WARNING,

@@ -21,6 +21,8 @@ from peerfront.data.text_tables import decoded, file_bytes, read_table
 from peerfront.data.trees import NOBODY, Trees, trees_of
 from peerfront.errors import SettingError
 
+_SHOWN_OF_CIRCLE = 8
+
 
 def read_study(path: Path | str, settings: ReadSettings | None = None) -> Study:
     """Read and check a study's file. Errors stop with all of them; warnings are kept in `problems`."""
@@ -95,11 +97,11 @@ def _by_first_signs(text: str) -> str:
 def _circles(listing: Listing, trees: Trees) -> list[Problem]:
     faults = []
     for circle in trees.circles:
-        shown = " <- ".join(
-            repr(str(listing.ids[person])) for person in (*circle[:6], circle[0] if len(circle) <= 6 else circle[6])
-        )
-        who = np.array(circle[:1], dtype=np.intp)
-        faults += each(listing, "cycle", who, [f"Recruiters in a circle: {shown}{' ...' if len(circle) > 6 else ''}."])
+        shown = [repr(str(listing.ids[person])) for person in (*circle, circle[0])]
+        if len(shown) > _SHOWN_OF_CIRCLE:
+            shown = [*shown[: _SHOWN_OF_CIRCLE - 2], "...", shown[-1]]
+        text = f"Recruiters in a circle of {len(circle):,}: {' <- '.join(shown)}."
+        faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [text])
     return faults
 
 

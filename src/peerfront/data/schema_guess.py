@@ -16,6 +16,7 @@ from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.errors import DataFileError
 
 OTHER = "other"
+_MANY = 50  # whole numbers that all differ among so many people are no measurement
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | st
         different = len(np.unique(numbers))
         if different == 1:
             return "the same for everybody"
+        if different == len(known) >= _MANY and (numbers == np.floor(numbers)).all():
+            return "a number of their own for everybody: an identifier"
         if different > chosen.most_numbers:
             return _bands(name, numbers, chosen.bands)
     if len(counts) > max(0.5 * len(known), 5):

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from peerfront.data.listing import Texts
 from peerfront.data.problems import ERROR, Problem
 from peerfront.data.read_settings import Columns, ReadSettings
 from peerfront.data.trees import NOBODY, Trees, trees_of
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,8 @@ class Study:
 
     def graph(self) -> "nx.DiGraph[str]":
         """The recruitment trees, an edge from recruiter to recruit; people carry their columns."""
+        import networkx as nx  # only here: it takes a while to load
+
         graph: nx.DiGraph[str] = nx.DiGraph()
         for person, record in zip(
             self.ids, self.table().drop(columns=["id", "recruiter"]).to_dict("records"), strict=True

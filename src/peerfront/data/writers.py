@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.data.link_recruiters import SEED_MARKS
+from peerfront.data.links import SEED_MARKS
 from peerfront.data.listing import Texts
 from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
 from peerfront.data.read_settings import APP, COUPONS, RDSAT, RECRUITER
