@@ -14,7 +14,7 @@ from peerfront.data.read_settings import ROLES
 from peerfront.data.study_schema import FieldRule
 
 _TREES = 8  # largest trees shown
-_COUNTS = ("number", "people who brought so many", "", "people issued so many")
+_COUNTS = ("number", "people who brought", "", "people issued")
 _EXAMPLES = 2  # faults of a kind shown
 
 
@@ -74,7 +74,9 @@ def _print_counts(console: Console, summary: Summary) -> None:
     most = max(*summary.recruits_per_person, *summary.coupons_per_person)
     widest = max(summary.recruits_per_person.values())
     block = "█" if console.encoding.startswith("utf") else "#"
-    table = _table(console, "Recruits and coupons per person", *_COUNTS, right=_COUNTS)
+    table = _table(
+        console, "How many recruits people brought, and how many coupons they were issued", *_COUNTS, right=_COUNTS
+    )
     for number in range(most + 1):
         brought, given = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
         if brought or given:

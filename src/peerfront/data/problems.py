@@ -50,7 +50,7 @@ KINDS = {
         "Correct the coupon of one of the two, so that the recruiter is certain.",
     ),
     "cycle": Kind(ERROR, "recruiters in a circle", "Correct one recruiter or coupon in the circle."),
-    "bad-count": Kind(ERROR, "coupons issued is no number", "Write a whole number; 0 for nobody given a coupon."),
+    "bad-count": Kind(ERROR, "coupons issued is no number", "Write a whole number; 0 if this person got none."),
     "issued-twice": Kind(
         WARNING,
         "coupon issued to two people",
