@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from peerfront import __version__
+from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
+from peerfront.cli.convert import convert_command
 from peerfront.cli.policies import policies_command
 from peerfront.cli.reproduce import reproduce_command
 from peerfront.cli.simulate import simulate_command
@@ -29,6 +31,8 @@ app.command("policies")(policies_command)
 app.command("simulate")(simulate_command)
 app.command("compare")(compare_command)
 app.command("reproduce")(reproduce_command)
+app.command("check")(check_command)
+app.command("convert")(convert_command)
 
 
 def _show_version(asked: bool) -> None:

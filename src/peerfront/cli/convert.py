@@ -1,0 +1,45 @@
+"""`peerfront convert`: a study's file in another of the field's formats."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.study_options import (
+    COUPONS_EACH,
+    FILE,
+    FORMAT,
+    MAP,
+    MISSING,
+    OVERWRITE,
+    SCHEMA,
+    STRICT,
+    read_settings,
+)
+
+
+def convert_command(
+    file: FILE,
+    to: Annotated[str, typer.Option(help="coupons, recruiter, rdsat, app, or dot (GraphViz).")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    schema: SCHEMA = None,
+    format: FORMAT = None,
+    map: MAP = None,
+    missing: MISSING = None,
+    coupons_each: COUPONS_EACH = None,
+    strict: STRICT = False,
+    overwrite: OVERWRITE = False,
+) -> None:
+    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz."""
+    from peerfront.data import read_schema, read_study, write_study
+    from peerfront.data.writers import WRITERS
+    from peerfront.errors import UnknownName
+
+    if to not in WRITERS:
+        raise UnknownName("format to write", to, WRITERS)
+    known = read_schema(schema) if schema is not None else None
+    study = read_study(file, read_settings(known, format, map, missing, coupons_each, None, strict))
+    write_study(study, out, to, overwrite=overwrite)
+    count = len(study.problems)
+    noted = f" {count} warning{'s' if count > 1 else ''}: see peerfront check {file}." if count else ""
+    typer.echo(f"{len(study):,} people written to {out}.{noted}")

@@ -1,0 +1,38 @@
+"""Readers, writers and validators of the field's file formats."""
+
+from peerfront.data.frontier_file import read_frontier
+from peerfront.data.problems import FaultyStudy, Problem
+from peerfront.data.read_settings import FORMATS, ReadSettings, parse_columns
+from peerfront.data.reading import detect, read_study
+from peerfront.data.schema_file import read_schema, schema_text
+from peerfront.data.schema_guess import Guess, GuessSettings, guess_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import FieldRule, StudySchema, encode_study, frontier_of, history_of
+from peerfront.data.summary import Summary, summarise
+from peerfront.data.writers import study_text, write_study
+
+__all__ = [
+    "FORMATS",
+    "FaultyStudy",
+    "FieldRule",
+    "Guess",
+    "GuessSettings",
+    "Problem",
+    "ReadSettings",
+    "Study",
+    "StudySchema",
+    "Summary",
+    "detect",
+    "encode_study",
+    "frontier_of",
+    "guess_schema",
+    "history_of",
+    "parse_columns",
+    "read_frontier",
+    "read_schema",
+    "read_study",
+    "schema_text",
+    "study_text",
+    "summarise",
+    "write_study",
+]

@@ -1,0 +1,164 @@
+"""What can be wrong with a study's file, how bad each fault is, and what to do about it.
+
+An error is a fault that leaves somebody's recruiter ambiguous or impossible: the tree would be wrong, and the import
+stops. A warning is a fault that leaves every link as the file states it: the import goes on, and the table says what
+was made of the row. `--strict` stops at warnings too.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from peerfront.errors import DataFileError
+
+ERROR = "error"
+WARNING = "warning"
+_SHOWN = 10  # faults an error message lists in full
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One sort of fault."""
+
+    severity: str
+    title: str
+    remedy: str
+
+
+KINDS = {
+    "missing-id": Kind(ERROR, "no id", "Give everybody an id."),
+    "repeated-id": Kind(ERROR, "id used twice", "Give everybody one row and an id of their own."),
+    "digits-lost": Kind(
+        ERROR,
+        "code with lost digits",
+        "A spreadsheet has shortened this code. Export again from the source, with the column formatted as text.",
+    ),
+    "self-recruited": Kind(
+        ERROR,
+        "recruited by themselves",
+        "Correct the recruiter or the coupon; leave it empty if this person is a seed.",
+    ),
+    "unknown-recruiter": Kind(
+        ERROR,
+        "recruiter not in the file",
+        "Correct the recruiter's id or add that person; leave the recruiter empty if this person is a seed.",
+    ),
+    "ambiguous-coupon": Kind(
+        ERROR,
+        "redeemed coupon issued to two people",
+        "Correct the coupon of one of the two, so that the recruiter is certain.",
+    ),
+    "cycle": Kind(ERROR, "recruiters in a circle", "Correct one recruiter or coupon in the circle."),
+    "bad-count": Kind(ERROR, "coupons issued is no number", "Write a whole number; 0 if this person got none."),
+    "issued-twice": Kind(
+        WARNING,
+        "coupon issued to two people",
+        "Correct one of them. Nobody came with it, so the tree is certain; it counts for both.",
+    ),
+    "repeated-in-row": Kind(WARNING, "coupon listed twice in a row", "It is counted once; correct it if it is a typo."),
+    "redeemed-twice": Kind(
+        WARNING,
+        "coupon redeemed twice",
+        "Correct the wrong one. If both came with it (a photocopy), keep it: both count as recruits.",
+    ),
+    "not-issued": Kind(
+        WARNING,
+        "redeemed coupon nobody was issued",
+        "Correct the code. Until then this person's recruiter is unknown, and a tree of its own begins here.",
+    ),
+    "placeholder": Kind(
+        WARNING,
+        "placeholder instead of a coupon",
+        "Nothing to do if it was meant so: placeholders do not count as coupons. --missing CODE says it for good.",
+    ),
+    "made-from-id": Kind(
+        WARNING,
+        "code made from an id instead of a coupon",
+        "Nothing to do if it was meant so: it tells the recruiter, and does not count as a coupon issued.",
+    ),
+    "too-many-recruits": Kind(
+        WARNING,
+        "more recruits than coupons",
+        "Add the missing coupons. Until then this person does not count for how many people recruit.",
+    ),
+    "before-recruiter": Kind(WARNING, "dated before the recruiter", "Correct one of the two dates."),
+    "recruiter-disagrees": Kind(
+        WARNING,
+        "coupon and recruiter id disagree",
+        "The coupon was followed. Correct the coupon or the recruiter id.",
+    ),
+    "not-on-list": Kind(
+        WARNING,
+        "code not among the recruiter's",
+        "The recruiter named was believed. Correct the code or the recruiter.",
+    ),
+    "bad-date": Kind(WARNING, "not a date", "Write dates as 2024-05-31. Until then the date counts as unknown."),
+    "unsure-dates": Kind(WARNING, "day and month unsure", "Write dates as 2024-05-31 to be certain."),
+    "bad-network-size": Kind(WARNING, "network size is no number", "Write a number, or leave it empty."),
+    "encoding": Kind(WARNING, "not in UTF-8", "Check names with accents; save as 'CSV UTF-8' to be certain."),
+    "unnamed-column": Kind(WARNING, "column without a name", "It was left out. Name it if it matters."),
+    "deleted": Kind(WARNING, "deleted record", "It was left out, as the app says."),
+    "row-count": Kind(WARNING, "other number of people than announced", "Check that the file is complete."),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fault, with its place."""
+
+    kind: str
+    row: int | None
+    """As in the file: the header is row 1. In a survey-app file: the record, from 1. None: the whole file."""
+    person: str
+    what: str
+
+    @property
+    def severity(self) -> str:
+        return KINDS[self.kind].severity
+
+    @property
+    def remedy(self) -> str:
+        return KINDS[self.kind].remedy
+
+
+class FaultyStudy(DataFileError):
+    """A study's file with faults that stop the import; `problems` holds all of them."""
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
+def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Errors first, then by place in the file."""
+    return tuple(sorted(problems, key=lambda p: (p.severity != ERROR, p.row or 0, p.kind)))
+
+
+def problem_table(problems: Iterable[Problem]) -> pd.DataFrame:
+    """The problems as a table with words for everything."""
+    columns = ["severity", "row", "person", "problem", "what", "what to do"]
+    rows = [
+        (p.severity, "" if p.row is None else p.row, p.person, KINDS[p.kind].title, p.what, p.remedy) for p in problems
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: bool) -> None:
+    """Raise what stops an import: errors always, warnings when strict."""
+    ordered = in_file_order(problems)
+    stopping = [p for p in ordered if strict or p.severity == ERROR]
+    if not stopping:
+        return
+    errors = sum(p.severity == ERROR for p in stopping)
+    counted = [(errors, "error"), (len(stopping) - errors, "warning")]
+    count = " and ".join(f"{n:,} {word}{'s' if n > 1 else ''}" for n, word in counted if n)
+    lines = [f"{source} has {count}{'' if errors else ', and --strict stops on them'}:"]
+    remedies: dict[str, None] = {}
+    for problem in stopping[:_SHOWN]:
+        where = "" if problem.row is None else f"{place} {problem.row:,}: "
+        lines.append(f"  {where}{problem.what}")
+        remedies[f"  {KINDS[problem.kind].title}: {problem.remedy}"] = None
+    if len(stopping) > _SHOWN:
+        lines.append(f"  ... and {len(stopping) - _SHOWN:,} more.")
+    raise FaultyStudy("\n".join([*lines, "What to do:", *remedies]), ordered)

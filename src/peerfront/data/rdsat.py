@@ -1,0 +1,103 @@
+"""The text format of the program RDSAT.
+
+Line 1 says `RDS`; line 2 gives the number of people, the most coupons, the code for "none", and the names of the
+covariates; then a line per person: id, network size, own coupon, coupons issued, covariates.
+"""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from peerfront.data.listing import Listing, texts, without_missing
+from peerfront.data.problems import Problem
+from peerfront.data.read_settings import RDSAT, ReadSettings
+from peerfront.errors import DataFileError, SettingError
+
+NETWORK_SIZE = "network.size"
+OWN_COUPON = "own.coupon"
+
+
+def coupon_names(count: int) -> tuple[str, ...]:
+    return tuple(f"coupon.{number + 1}" for number in range(count))
+
+
+def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
+    """The listing of an RDSAT file."""
+    if settings.columns:
+        raise SettingError(f"{path.name} is an RDSAT file, whose columns have fixed places. Leave --map out.")
+    if settings.coupons_each is not None:
+        raise SettingError(f"{path.name} lists the coupons issued to each person. Leave --coupons-each out.")
+    lines = text.splitlines()
+    if len(lines) < 2:
+        raise DataFileError(f"{path}: an RDSAT file needs a second line (people, coupons, code for none, names).")
+    header = _cut(lines[1], _separator(lines[1:2]))
+    try:
+        announced, slots = int(header[0]), int(header[1])
+        none = header[2]
+        if slots < 0:
+            raise ValueError
+    except (IndexError, ValueError):
+        raise DataFileError(
+            f"{path}, line 2: expected the number of people, the most coupons, the code for none and then names, "
+            f"such as '264 7 0 Gender Age'; found {lines[1].strip()!r}."
+        ) from None
+    names = ["id", NETWORK_SIZE, OWN_COUPON, *coupon_names(slots), *header[3:]]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise DataFileError(f"{path}, line 2: the name {repeated[0]!r} stands twice or is reserved. Rename it.")
+    numbered = [(number, line) for number, line in enumerate(lines[2:], start=3) if line.strip()]
+    if not numbered:
+        raise DataFileError(f"{path}: there is nobody below line 2. Add one line per person.")
+    separator = _separator([line for _, line in numbered])
+    records = []
+    for number, line in numbered:
+        cells = _cut(line, separator)
+        if len(cells) != len(names):
+            raise DataFileError(
+                f"{path}, line {number}: {len(cells)} values; expected {len(names)}: id, network size, own coupon, "
+                f"{slots} coupons and {len(header) - 3} covariates. Use {none!r} for none."
+            )
+        records.append(cells)
+    frame = pd.DataFrame(records, columns=names, dtype=object)
+    if announced != len(frame):
+        told = f"Line 2 announces {announced:,} people; the file has {len(frame):,}."
+        problems = (*problems, Problem("row-count", 2, "", told))
+    frame = without_missing(frame, (none, *settings.missing))
+    issued = list(coupon_names(slots))
+    return Listing(
+        source=path.name,
+        format=RDSAT,
+        place="line",
+        rows=np.array([number for number, _ in numbered], dtype=np.int64),
+        ids=texts(frame, "id"),
+        people=frame[[NETWORK_SIZE, *header[3:]]],
+        columns={
+            "id": ("id",),
+            "own_coupon": (OWN_COUPON,),
+            "coupons": tuple(issued),
+            "network_size": (NETWORK_SIZE,),
+        },
+        own_coupons=texts(frame, OWN_COUPON),
+        coupons=frame[issued].to_numpy(dtype=object),
+        problems=problems,
+    )
+
+
+def _separator(lines: list[str]) -> str:
+    """Tabs or commas where every line has them; else any blanks."""
+    for separator in ("\t", ","):
+        if all(separator in line for line in lines):
+            return separator
+    return ""
+
+
+def _cut(line: str, separator: str) -> list[str]:
+    if not separator:
+        return line.split()
+    cells = [cell.strip() for cell in re.split(separator, line)]
+    while len(cells) > 1 and not cells[-1]:
+        cells.pop()
+    return cells

@@ -1,0 +1,163 @@
+"""From a file to a checked study: detect the layout, list, link, validate."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.data.columns import guess_columns, layout_of, need_columns
+from peerfront.data.dates import read_days, read_numbers
+from peerfront.data.link_coupons import link_coupons
+from peerfront.data.link_recruiters import link_recruiters
+from peerfront.data.links import Links, each
+from peerfront.data.listing import Listing, list_table
+from peerfront.data.problems import Problem, in_file_order, stop_on
+from peerfront.data.rdsat import list_rdsat
+from peerfront.data.read_settings import APP, AUTO, COUPONS, RDSAT, RECRUITER, ReadSettings
+from peerfront.data.study import Study
+from peerfront.data.survey_app import list_app
+from peerfront.data.text_tables import decoded, file_bytes, read_table
+from peerfront.data.trees import NOBODY, Trees, trees_of
+from peerfront.errors import SettingError
+
+_SHOWN_OF_CIRCLE = 8
+
+
+def read_study(path: Path | str, settings: ReadSettings | None = None) -> Study:
+    """Read and check a study's file. Errors stop with all of them; warnings are kept in `problems`."""
+    asked = settings or ReadSettings()
+    listing = list_file(Path(path), asked)
+    links = link_recruiters(listing) if listing.format in (RECRUITER, APP) else link_coupons(listing)
+    trees = trees_of(links.recruiter)
+    days, date_faults = _dates(listing, links.recruiter)
+    network_size, size_faults = _network_sizes(listing)
+    problems = [*listing.problems, *links.problems, *_circles(listing, trees), *date_faults, *size_faults]
+    problems += _too_many_recruits(listing, links)
+    stop_on(problems, listing.source, listing.place, strict=asked.strict)
+    return Study(
+        source=listing.source,
+        format=listing.format,
+        place=listing.place,
+        settings=asked,
+        columns=listing.columns,
+        rows=listing.rows,
+        ids=listing.ids,
+        recruiter=links.recruiter,
+        seed=links.seed,
+        issued=links.issued,
+        people=listing.people.reset_index(drop=True),
+        days=days,
+        network_size=network_size,
+        own_coupons=listing.own_coupons,
+        coupons=listing.coupons,
+        still_open=_still_open(asked, days, trees.wave, listing.source),
+        problems=in_file_order(problems),
+    )
+
+
+def detect(path: Path | str) -> str:
+    """The format of a file: coupons, recruiter, rdsat or app."""
+    text, _ = decoded(Path(path), file_bytes(Path(path)))
+    found = _by_first_signs(text)
+    if found:
+        return found
+    table = read_table(Path(path), text)
+    header = list(table.frame.columns)
+    return layout_of(guess_columns(header, {}, Path(path).name), Path(path).name, header)
+
+
+def list_file(path: Path, settings: ReadSettings) -> Listing:
+    """The listing of a file in whatever format it is."""
+    text, problems = decoded(path, file_bytes(path))
+    format = settings.format if settings.format != AUTO else _by_first_signs(text)
+    if format == RDSAT:
+        return list_rdsat(path, text, settings, problems)
+    if format == APP:
+        return list_app(path, text, settings, problems)
+    table = read_table(path, text)
+    table = dataclasses.replace(table, problems=(*problems, *table.problems))
+    header = list(table.frame.columns)
+    columns = guess_columns(header, settings.columns, path.name)
+    format = format or layout_of(columns, path.name, header)
+    need_columns(
+        columns, {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}[format], path.name, header
+    )
+    return list_table(table, columns, format, settings, path.name)
+
+
+def _by_first_signs(text: str) -> str:
+    """RDSAT files and JSON say in their first signs what they are; tables have to be looked at ("")."""
+    first = text.lstrip()
+    if first.partition("\n")[0].strip().upper() == "RDS":
+        return RDSAT
+    return APP if first.startswith(("[", "{")) else ""
+
+
+def _circles(listing: Listing, trees: Trees) -> list[Problem]:
+    faults = []
+    for circle in trees.circles:
+        shown = [repr(str(listing.ids[person])) for person in (*circle, circle[0])]
+        if len(shown) > _SHOWN_OF_CIRCLE:
+            shown = [*shown[: _SHOWN_OF_CIRCLE - 2], "...", shown[-1]]
+        text = f"Recruiters in a circle of {len(circle):,}: {' <- '.join(shown)}."
+        faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [text])
+    return faults
+
+
+def _dates(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.float64] | None, list[Problem]]:
+    if "date" not in listing.columns:
+        return None, []
+    name = listing.columns["date"][0]
+    texts = listing.people[name].reset_index(drop=True)
+    days, unsure = read_days(texts)
+    strange = np.flatnonzero(np.isnan(days) & (texts != "").to_numpy())
+    faults = each(listing, "bad-date", strange, [f"{name}: {texts[i]!r} is not understood as a date." for i in strange])
+    if unsure:
+        told = f"{name}: {texts[texts != ''].iloc[0]!r} and the others were read as day, then month."
+        faults.append(Problem("unsure-dates", None, "", told))
+    came = recruiter != NOBODY
+    with np.errstate(invalid="ignore"):
+        early = np.flatnonzero(came & (days < days[recruiter]))
+    ids = listing.ids
+    said = (
+        f"{ids[i]!r} ({texts[i]}) is dated before their recruiter {ids[recruiter[i]]!r} ({texts[recruiter[i]]})."
+        for i in early
+    )
+    return days, faults + each(listing, "before-recruiter", early, said)
+
+
+def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[Problem]]:
+    if "network_size" not in listing.columns:
+        return None, []
+    name = listing.columns["network_size"][0]
+    texts = listing.people[name].reset_index(drop=True)
+    sizes = read_numbers(texts)
+    strange = np.flatnonzero(np.isnan(sizes) & (texts != "").to_numpy())
+    said = [f"{name}: {texts[i]!r} is not a number." for i in strange]
+    return sizes, each(listing, "bad-network-size", strange, said)
+
+
+def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:
+    recruits = np.bincount(links.recruiter[links.recruiter != NOBODY], minlength=len(listing.ids))
+    people = np.flatnonzero(recruits > links.issued)
+    said = [f"{listing.ids[i]!r} brought {recruits[i]} people with {links.issued[i]} coupons." for i in people]
+    return each(listing, "too-many-recruits", people, said)
+
+
+def _still_open(
+    settings: ReadSettings, days: NDArray[np.float64] | None, wave: NDArray[np.int64], source: str
+) -> NDArray[np.bool_]:
+    """People whose coupons may still be used. Whoever has no date counts as finished."""
+    if settings.open_last_wave:
+        return np.asarray(wave == wave.max(initial=0))
+    window = settings.open_days
+    if window is None:
+        return np.zeros(len(wave), dtype=bool)
+    if days is None or not np.isfinite(days).any():
+        raise SettingError(
+            f"Coupons still open for {window:g} days: {source} has no dates to count from. Name the column with "
+            "--map date=COLUMN, or use --still-open last-wave."
+        )
+    with np.errstate(invalid="ignore"):
+        return np.asarray(days > np.nanmax(days) - window)

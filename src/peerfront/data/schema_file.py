@@ -1,0 +1,178 @@
+"""The schema as a TOML file that a person can read and edit."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from peerfront.data.read_settings import AUTO, ROLES, ReadSettings
+from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.data.text_tables import file_bytes
+from peerfront.errors import DataFileError, PeerfrontError, UnknownName
+
+_TOP = ("exclude", "file", "columns", "field")
+_FILE = ("format", "missing", "coupons_each", "still_open")
+_FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other")
+_TEXTS = 'a list of texts, such as ["a", "b"]'
+
+
+def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, study: str = "STUDY.csv") -> str:
+    """The file, with comments that explain it; `reasons` says why columns are excluded."""
+    why = reasons or {}
+    reading = schema.reading
+    lines = [
+        f"# How peerfront reads {study!r}, and what it knows about each person.",
+        "# Change it with any text editor, then look at the result:",
+        "#   peerfront check STUDY_FILE --schema THIS_FILE",
+        "",
+        '# Columns that must not be used, whatever stands below. Add any you like: "race", "hiv", ...',
+        "exclude = [",
+        *(f"  {_quoted(name)}," + (f"  # {_comment(why[name])}" if name in why else "") for name in schema.exclude),
+        "]",
+        "",
+        "# How the file is laid out.",
+        "[file]",
+        f"format = {_quoted(reading.format)}",
+        f'missing = {_list(reading.missing)}  # codes for "not known" in every column, such as "99"',
+        '# Whose coupons may still be used: "none", "last-wave", or days before the last date, such as "30".',
+        f"still_open = {_quoted(reading.still_open)}",
+    ]
+    if reading.coupons_each is not None:
+        lines += [f"coupons_each = {reading.coupons_each}  # coupons issued to everybody"]
+    if reading.columns:
+        lines += ["", "# Which column is what.", "[columns]"]
+        lines += [
+            f"{role} = {_columns(reading.columns[role])}  # {ROLES[role]}" for role in ROLES if role in reading.columns
+        ]
+    lines += [
+        "",
+        "# What is known about a person: one block per column.",
+        "#   categories        the values, in their order; for bands, their names from the lowest to the highest",
+        "#   cuts              for numbers: where the second band begins, the third, ...",
+        '#   missing           values of this column that mean "not known"',
+        "#   missing_category  a category for values that are not known (otherwise they stay unknown)",
+        "#   other             the category for all values that are not listed (otherwise they are errors)",
+    ]
+    for rule in schema.fields:
+        lines += ["", "[[field]]", f"name = {_quoted(rule.name)}"]
+        if rule.cuts:
+            lines.append(f"cuts = [{', '.join(_number(cut) for cut in rule.cuts)}]")
+        lines.append(f"categories = {_list(rule.categories)}")
+        if rule.missing:
+            lines.append(f"missing = {_list(rule.missing)}")
+        for key, category in (("missing_category", rule.missing_category), ("other", rule.other)):
+            if category is not None:
+                lines.append(f"{key} = {_quoted(category)}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's, but for DEL
+
+
+def _comment(text: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f]", " ", text)
+
+
+def _list(texts: Sequence[str]) -> str:
+    return f"[{', '.join(map(_quoted, texts))}]"
+
+
+def _columns(names: tuple[str, ...]) -> str:
+    return _quoted(names[0]) if len(names) == 1 else _list(names)
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+
+
+def read_schema(path: Path | str) -> StudySchema:
+    """The schema of a file that a person may have edited; faults come with their line."""
+    path = Path(path)
+    try:
+        text = file_bytes(path).decode("utf-8-sig")
+        content = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise DataFileError(
+            f"{path} is not a correct schema file: {problem}. Texts need quotation marks, and lists commas between "
+            "their parts; `peerfront check STUDY --out FOLDER` writes a new one."
+        ) from None
+    _only(path, "", content, _TOP)
+    fields = content.get("field", [])
+    if not isinstance(fields, list) or not fields:
+        raise DataFileError(f"{path}: there is no [[field]]. Add one block for each column that counts.")
+    headers = [n for n, line in enumerate(text.splitlines(), start=1) if re.match(r"\s*\[\[\s*field\s*\]\]", line)]
+    rules = []
+    for number, entry in enumerate(fields):
+        line = f", line {headers[number]}" if len(headers) == len(fields) else ""
+        rules.append(_rule(f"{path}{line}", number + 1, entry))
+    names = [rule.name for rule in rules]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise DataFileError(f"{path}: there are two fields for the column {repeated!r}. Remove one of them.")
+    exclude = _texts(str(path), "exclude", content.get("exclude", []))
+    try:
+        return StudySchema(tuple(rules), exclude, _reading(path, content), str(path))
+    except UnknownName:
+        raise
+    except PeerfrontError as problem:
+        raise DataFileError(f"{path}: {problem}") from None
+
+
+def _reading(path: Path, content: Mapping[str, Any]) -> ReadSettings:
+    told, columns = content.get("file", {}), content.get("columns", {})
+    for name, part in (("file", told), ("columns", columns)):
+        if not isinstance(part, dict):
+            raise DataFileError(f"{path}: {name} must be a section, begun by a line [{name}].")
+    _only(path, "of [file] ", told, _FILE)
+    _only(path, "of [columns] ", columns, tuple(ROLES))
+    for key in ("format", "still_open"):
+        if not isinstance(told.get(key, ""), str):
+            raise DataFileError(f"{path}, [file]: {key} must be a text in quotation marks; found {told[key]!r}.")
+    each = told.get("coupons_each")
+    roles = {
+        role: (names,) if isinstance(names, str) else _texts(f"{path}, [columns]", role, names)
+        for role, names in columns.items()
+    }
+    missing = _texts(f"{path}, [file]", "missing", told.get("missing", []))
+    return ReadSettings(told.get("format", AUTO), roles, missing, each, told.get("still_open", "none"))
+
+
+def _rule(place: str, number: int, entry: Any) -> FieldRule:
+    if not isinstance(entry, dict):
+        raise DataFileError(f"{place}: field must be begun by a line [[field]].")
+    name = entry.get("name")
+    if not isinstance(name, str):
+        raise DataFileError(f'{place}: field {number} needs a name = "COLUMN" in quotation marks; found {name!r}.')
+    place = f"{place}, field {name!r}"
+    _only(place, "", entry, _FIELD)
+    for key in ("missing_category", "other"):
+        if not isinstance(entry.get(key, ""), str):
+            raise DataFileError(f"{place}: {key} must be a text in quotation marks; found {entry[key]!r}.")
+    cuts = entry.get("cuts", [])
+    numbers = isinstance(cuts, list) and all(isinstance(c, int | float) and not isinstance(c, bool) for c in cuts)
+    if not numbers:
+        raise DataFileError(f"{place}: cuts must be a list of numbers, such as [25, 40]; found {cuts!r}.")
+    if "categories" not in entry:
+        raise DataFileError(f"{place}: there is no categories = [...]. List the values that may occur.")
+    categories, missing = (_texts(place, key, entry.get(key, [])) for key in ("categories", "missing"))
+    try:
+        return FieldRule(
+            name, categories, tuple(map(float, cuts)), missing, entry.get("missing_category"), entry.get("other")
+        )
+    except PeerfrontError as problem:
+        raise DataFileError(f"{place}: {problem}") from None
+
+
+def _texts(place: str, key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise DataFileError(f"{place}: {key} must be {_TEXTS}, also where values are numbers; found {value!r}.")
+    return tuple(value)
+
+
+def _only(place: Path | str, part: str, found: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    for key in found:
+        if key not in allowed:
+            raise UnknownName(f"setting {part}in {place}", key, allowed)

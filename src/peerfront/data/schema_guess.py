@@ -1,0 +1,168 @@
+"""A first schema, guessed from a study: what every column seems to be, and why some are left out."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from peerfront.covariates import categories_in
+from peerfront.data.columns import describes_the_tree
+from peerfront.data.dates import looks_numeric, read_numbers
+from peerfront.data.read_settings import APP, RDSAT, ReadSettings
+from peerfront.data.study import Study
+from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.errors import DataFileError
+
+OTHER = "other"
+_MANY = 50  # whole numbers that all differ among so many people are no measurement
+
+
+@dataclass(frozen=True)
+class GuessSettings:
+    """Where a guess draws its lines."""
+
+    most_categories: int = 20
+    """A column with more common values is left out."""
+    most_numbers: int = 8
+    """Numbers with more different values are cut into bands."""
+    bands: int = 4
+    """How many bands, of about as many people each."""
+    rare_people: int = 5
+    """A value of fewer people than this, and than the share below, joins `other`."""
+    rare_share: float = 0.02
+    """See rare_people; in a small study nothing is rare."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The schema, and what was decided about each column."""
+
+    schema: StudySchema
+    reasons: dict[str, str]
+    """Why a column is excluded, by its name."""
+
+
+def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
+    """Fields and excluded columns of a study; a person can edit them."""
+    chosen = settings or GuessSettings()
+    fields: list[FieldRule] = []
+    reasons: dict[str, str] = {}
+    seen: dict[bytes, str] = {}
+    for name in map(str, study.people.columns):
+        values = study.people[name]
+        reason = _of_the_tree(study, name, values)
+        digest = pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes()
+        if not reason and digest in seen:
+            reason = f"the same as {seen[digest]}"
+        rule = reason or _rule(name, values, chosen)
+        if isinstance(rule, str):
+            reasons[name] = rule
+        else:
+            fields.append(rule)
+            seen[digest] = name
+    if not fields:
+        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "there are no other columns"
+        raise DataFileError(
+            f"{study.source} has no column that tells people apart, such as sex or an age band ({told}). "
+            "Add one: what is known about people decides how many vouchers each should get."
+        )
+    return Guess(StudySchema(tuple(fields), tuple(reasons), _reading(study), f"the schema of {study.source}"), reasons)
+
+
+def _reading(study: Study) -> ReadSettings:
+    """The settings with which the file was read, guesses spelled out."""
+    asked = study.settings
+    told = {
+        role: names for role, names in study.columns.items() if role not in ("id", "own_coupon", "coupons", "recruiter")
+    }
+    columns = {RDSAT: {}, APP: told}.get(study.format, study.columns)
+    return ReadSettings(study.format, columns, asked.missing, asked.coupons_each, asked.still_open)
+
+
+def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:
+    """Why a column must not predict recruitment: it tells how recruitment went."""
+    if name == study.date_column:
+        return "a date"
+    if describes_the_tree(name):
+        return "tells how recruitment went"
+    numbers = read_numbers(values) if looks_numeric(values) else np.zeros(0)
+    facts = {
+        "the number of recruits": study.recruits,
+        "the wave": study.trees.wave,
+        "the number of coupons issued": study.issued,
+    }
+    for fact, known in facts.items():
+        if len(np.unique(known)) > 1 and np.array_equal(numbers, known):
+            return f"is {fact}"
+    if np.array_equal(values.to_numpy(dtype=object), study.ids[study.trees.root]):
+        return "names the seed"
+    return ""
+
+
+def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | str:
+    """How the column becomes a field, or why it does not."""
+    known = values[values != ""]
+    counts = known.value_counts()
+    if not len(counts):
+        return "empty"
+    if len(counts) == 1:
+        return "the same for everybody"
+    numbers = read_numbers(known) if looks_numeric(known) else np.full(len(known), np.nan)
+    if np.isfinite(numbers).all():
+        different = len(np.unique(numbers))
+        if different == 1:
+            return "the same for everybody"
+        if different == len(known) >= _MANY and (numbers == np.floor(numbers)).all():
+            return "a number of their own for everybody: an identifier"
+        if different > chosen.most_numbers:
+            return _bands(name, numbers, chosen.bands)
+    if len(counts) > max(0.5 * len(known), 5):
+        return "almost every value differs: a name, an identifier or free text"
+    rare = counts[(counts < chosen.rare_people) & (counts < chosen.rare_share * len(values))].index
+    common = [str(value) for value in counts.index if value not in rare and value != OTHER]
+    if len(common) > chosen.most_categories:
+        return f"{len(counts)} different values; group them first"
+    if not common:
+        return f"{len(counts)} different values, all of them rare"
+    has_other = bool(len(rare)) or OTHER in counts.index
+    categories = _in_order(common) + ((OTHER,) if has_other else ())
+    return FieldRule(name, categories, other=OTHER if len(rare) else None)
+
+
+def _in_order(values: list[str]) -> tuple[str, ...]:
+    """Bands that somebody made already (<30, 30-39, 60+) by their numbers, anything else as usual."""
+    starts = [re.match(r"(?:<|≤|>|≥|under |over )?=? ?(\d+(?:\.\d+)?)", value.lower()) for value in values]
+    if not all(starts) or not any(value[0] in "<≤uU" for value in values):
+        return categories_in(values)
+    lowest = {
+        value: (float(start[1]), value[0] not in "<≤uU") for value, start in zip(values, starts, strict=True) if start
+    }
+    return tuple(sorted(values, key=lambda value: (*lowest[value], value)))
+
+
+def _bands(name: str, numbers: np.ndarray, bands: int) -> FieldRule:
+    """Bands of about as many people each."""
+    whole = bool(np.all(numbers == np.floor(numbers)))
+    shares = np.arange(1, bands) / bands
+    cuts = [float(f"{cut:.4g}") if not whole else float(np.ceil(cut)) for cut in np.quantile(numbers, shares)]
+    kept = sorted({cut for cut in cuts if numbers.min() < cut <= numbers.max()})
+    if not kept:  # more than three quarters share the lowest value
+        kept = [float(np.unique(numbers)[1])]
+    return FieldRule(name, band_names(kept, whole), tuple(kept))
+
+
+def band_names(cuts: list[float], whole: bool) -> tuple[str, ...]:
+    """Names that say where bands begin and end."""
+
+    def shown(value: float) -> str:
+        return f"{value:.0f}" if value == int(value) else f"{value:g}"
+
+    inner = [
+        (shown(low) if high - low == 1 else f"{shown(low)} to {shown(high - 1)}")
+        if whole
+        else f"{shown(low)} to under {shown(high)}"
+        for low, high in pairwise(cuts)
+    ]
+    return (f"under {shown(cuts[0])}", *inner, f"{shown(cuts[-1])} or more")

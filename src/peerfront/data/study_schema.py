@@ -1,0 +1,172 @@
+"""What is known about a person, in the words of a study's file: which columns count, and how text becomes a category.
+
+A column is a list of categories, or numbers cut into bands. Values that are missing become "not known" (or a category
+of their own, where the schema names one); values that are rare may share the category `other`.
+"""
+
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.covariates import UNKNOWN, Codes, Field, Schema
+from peerfront.data.dates import read_numbers
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.study import Study
+from peerfront.errors import DataFileError, SettingError, UnknownName
+from peerfront.problem import Frontier, History
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """How one column becomes a field."""
+
+    name: str
+    """The column of the file."""
+    categories: tuple[str, ...]
+    """In the order of their codes; for bands, from the lowest to the highest."""
+    cuts: tuple[float, ...] = ()
+    """Where bands begin: the second band holds numbers from the first cut on. Empty for plain categories."""
+    missing: tuple[str, ...] = ()
+    """Values of this column that mean "not known"."""
+    missing_category: str | None = None
+    """The category for values that are not known; None leaves them unknown."""
+    other: str | None = None
+    """The category for values that are not listed; None makes them errors."""
+
+    def __post_init__(self) -> None:
+        Field(self.name, self.categories)  # its checks
+        named = {"missing_category": self.missing_category, "other": self.other}
+        bands = [c for c in self.categories if not (self.cuts and c == self.missing_category)]
+        for key, category in named.items():
+            if category is not None and category not in self.categories:
+                raise SettingError(
+                    f"Field {self.name!r}: {key} = {category!r} is not among its categories "
+                    f"({', '.join(self.categories)}). Add it there."
+                )
+        if self.cuts and self.other is not None:
+            raise SettingError(f"Field {self.name!r}: bands hold every number, so leave 'other' out.")
+        rising = all(a < b for a, b in pairwise(self.cuts)) and np.isfinite(self.cuts).all()
+        if not rising:
+            raise SettingError(
+                f"Field {self.name!r}: cuts must be numbers that rise; found {', '.join(f'{c:g}' for c in self.cuts)}."
+            )
+        if self.cuts and len(bands) != len(self.cuts) + 1:
+            raise SettingError(
+                f"Field {self.name!r}: {len(self.cuts)} cuts make {len(self.cuts) + 1} bands; found "
+                f"{len(bands)} categories for them. Name each band, from the lowest to the highest."
+            )
+
+    def encode(self, values: pd.Series) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
+        """Codes [people], and where a value is none of this field's [people]."""
+        absent = ((values == "") | values.isin(self.missing)).to_numpy()
+        if self.cuts:
+            numbers = read_numbers(values)
+            wrong = np.isnan(numbers) & ~absent
+            bands = [n for n, c in enumerate(self.categories) if c != self.missing_category]
+            found = np.array(bands)[np.searchsorted(self.cuts, numbers, side="right").clip(max=len(self.cuts))]
+        else:
+            found = pd.Index(self.categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
+            if self.other is not None:
+                found = np.where(found < 0, self.categories.index(self.other), found)
+            wrong = (found < 0) & ~absent
+        unknown = UNKNOWN if self.missing_category is None else self.categories.index(self.missing_category)
+        return np.where(absent, unknown, found).astype(np.int16), wrong
+
+
+@dataclass(frozen=True)
+class StudySchema:
+    """How a study's file is read, and what is known about each person in it."""
+
+    fields: tuple[FieldRule, ...]
+    exclude: tuple[str, ...] = ()
+    """Columns that must not be used; they win over `fields`."""
+    reading: ReadSettings = dataclass_field(default_factory=ReadSettings)
+    source: str = "the schema"
+    """Where it comes from, for messages."""
+
+    def __post_init__(self) -> None:
+        if not self.used:
+            raise SettingError(
+                f"{self.source} leaves no column to tell people apart by: {len(self.fields)} fields, of which "
+                f"{len(self.fields)} are excluded. Keep at least one."
+            )
+        _ = self.schema  # its checks
+
+    @cached_property
+    def used(self) -> tuple[FieldRule, ...]:
+        return tuple(rule for rule in self.fields if rule.name not in self.exclude)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What models and planners see."""
+        return Schema(tuple(Field(rule.name, rule.categories) for rule in self.used))
+
+    def encode(self, table: pd.DataFrame, rows: NDArray[np.int64], source: str, place: str) -> Codes:
+        """Category codes of a table of text, [people, fields]; `rows` says where each record stands in `source`."""
+        absent = [rule.name for rule in self.used if rule.name not in table.columns]
+        if absent:
+            raise DataFileError(
+                f"{source}: the columns {', '.join(map(repr, absent))} are missing; {self.source} uses them. "
+                f"Found: {', '.join(map(str, table.columns)) or 'none'}. Add them, or list them under 'exclude' there."
+            )
+        codes = np.empty((len(table), len(self.used)), dtype=np.int16)
+        faults: list[tuple[int, str]] = []
+        for number, rule in enumerate(self.used):
+            values = table[rule.name].reset_index(drop=True)
+            codes[:, number], wrong = rule.encode(values)
+            allowed = "a number" if rule.cuts else ", ".join(rule.categories)
+            faults += [
+                (int(rows[i]), f"column {rule.name!r}: {values[i]!r} is not allowed. Allowed: {allowed}.")
+                for i in np.flatnonzero(wrong)
+            ]
+        if faults:
+            faults.sort()
+            lines = [f"{source} has {len(faults):,} values that {self.source} does not know:"]
+            lines += [f"  {place} {row:,}, {text}" for row, text in faults[:_SHOWN]]
+            lines += [f"  ... and {len(faults) - _SHOWN:,} more."] if len(faults) > _SHOWN else []
+            lines += [
+                "Correct the value, or edit the field in the schema file: add the category, list the value under "
+                "'missing', or name a category for all others (other = \"other\")."
+            ]
+            raise DataFileError("\n".join(lines))
+        return codes
+
+    def check_columns(self, study: Study) -> None:
+        """Names in `exclude` that are no column are typing errors, and somebody would rely on them."""
+        known = {*study.people.columns, *(name for names in study.columns.values() for name in names)}
+        for name in self.exclude:
+            if name not in known:
+                raise UnknownName(f"column to exclude in {study.source}", name, known)
+
+
+def encode_study(study: Study, schema: StudySchema) -> Codes:
+    """Category codes of everybody in the study, [people, fields]."""
+    return schema.encode(study.people, study.rows, study.source, study.place)
+
+
+def history_of(study: Study, schema: StudySchema) -> History:
+    """What the study teaches: censored triples of people whose coupons are settled, and all recruiter-recruit pairs."""
+    codes = encode_study(study, schema)
+    settled = study.informative
+    recruits = np.flatnonzero(study.recruiter >= 0)
+    return History(
+        schema.schema,
+        codes[settled],
+        study.issued[settled],
+        study.recruits[settled],
+        codes[study.recruiter[recruits]],
+        codes[recruits],
+    )
+
+
+def frontier_of(study: Study, schema: StudySchema) -> Frontier:
+    """The people whose coupons may still be used: who may refer next."""
+    here = study.still_open
+    return Frontier(study.ids[here], encode_study(study, schema)[here])

@@ -1,0 +1,179 @@
+"""A study in each of the field's formats, as text. Reading it back gives the same study.
+
+Coupon layouts keep the codes of a file that had them; otherwise codes are made (`17-1`, `17-2`, ... for person 17).
+What a layout cannot hold: files that name recruiters have no place for "came with a coupon nobody was issued", so these
+people become seeds there; and layouts that list coupons need one for each recruit, so somebody with more recruits than
+coupons gets more coupons when codes are made.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from peerfront.data.links import SEED_MARKS
+from peerfront.data.listing import Texts
+from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
+from peerfront.data.read_settings import APP, COUPONS, RDSAT, RECRUITER
+from peerfront.data.study import Study
+from peerfront.data.survey_app import DATE, SEED
+from peerfront.data.trees import NOBODY
+from peerfront.errors import DataFileError, OutputExists, UnknownName
+from peerfront.files import write_bytes
+
+DOT = "dot"
+_NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
+
+
+def study_text(study: Study, format: str) -> str:
+    """The study as text in one of the formats: coupons, recruiter, rdsat, app or dot."""
+    if format not in WRITERS:
+        raise UnknownName("format", format, WRITERS)
+    return WRITERS[format](study)
+
+
+def write_study(study: Study, path: Path | str, format: str, *, overwrite: bool = False) -> None:
+    """Write the study to a file, which must not exist unless it may be replaced."""
+    path = Path(path)
+    text = study_text(study, format)
+    if path.exists() and not overwrite:
+        raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.")
+    write_bytes(path, csv_bytes(text) if format in (COUPONS, RECRUITER) else text.encode())
+
+
+def csv_bytes(text: str) -> bytes:
+    """UTF-8, marked as such for spreadsheets where it matters: where there is more than plain letters."""
+    return text.encode("utf-8" if text.isascii() else "utf-8-sig")
+
+
+def coupon_csv(study: Study) -> str:
+    own, coupons = _codes(study)
+    names = coupon_names(coupons.shape[1])
+    columns = [("id", study.ids), (OWN_COUPON, own), *zip(names, coupons.T, strict=True)]
+    return _csv(study, columns)
+
+
+def recruiter_csv(study: Study) -> str:
+    mark = next((mark for mark in SEED_MARKS if mark not in set(study.ids)), "")
+    recruiters = np.where(study.recruiter == NOBODY, mark, study.recruiter_ids())
+    return _csv(study, [("id", study.ids), ("recruiter.id", recruiters), ("coupons.issued", study.issued)])
+
+
+def rdsat_text(study: Study) -> str:
+    own, coupons = _codes(study)
+    size_column = study.network_column
+    others = [str(name) for name in study.people.columns if name != size_column]
+    sizes = study.people[size_column] if size_column else pd.Series([""] * len(study), dtype=object)
+    names = [_one_word(name) for name in others]
+    _no_clash(study, ["id", NETWORK_SIZE, OWN_COUPON, *coupon_names(coupons.shape[1]), *names])
+    columns: list[Iterable[object]] = [study.ids, sizes, own, *coupons.T, *(study.people[name] for name in others)]
+    cells = [[_one_line(str(cell)) for cell in column] for column in columns]
+    used = {cell for column in cells for cell in column}
+    none = next(code for code in (*_NONE_CODES, *(f"NONE{n}" for n in range(len(used) + 1))) if code not in used)
+    head = "\t".join([str(len(study)), str(coupons.shape[1]), none, *names])
+    rows = ("\t".join(cell or none for cell in row) for row in zip(*cells, strict=True))
+    return "\n".join(["RDS", head, *rows]) + "\n"
+
+
+def app_json(study: Study) -> str:
+    """Codes are ids here, so unused codes must be nobody's id."""
+    sign = "-"
+    known = set(study.ids)
+    while any(
+        f"{person}{sign}{n + 1}" in known for person, k in zip(study.ids, study.issued, strict=True) for n in range(k)
+    ):
+        sign += "-"
+    children: list[list[str]] = [[] for _ in range(len(study))]
+    for person in np.flatnonzero(study.recruiter != NOBODY):
+        children[study.recruiter[person]].append(str(study.ids[person]))
+    for name, given, issued in zip(study.ids, children, study.issued, strict=True):
+        given += [f"{name}{sign}{n + 1}" for n in range(int(issued) - len(given))]
+    answers = study.people.drop(columns=[DATE], errors="ignore").to_dict("records")
+    dates = study.people[DATE] if DATE in study.people else [""] * len(study)
+    parents = np.where(study.recruiter == NOBODY, SEED, study.recruiter_ids())
+    records = [
+        {
+            "surveyCode": person,
+            "parentSurveyCode": parent,
+            "childSurveyCodes": given,
+            "responses": answer,
+            "createdAt": date or None,
+            "deletedAt": None,
+        }
+        for person, parent, given, answer, date in zip(study.ids, parents, children, answers, dates, strict=True)
+    ]
+    return json.dumps(records, indent=1, ensure_ascii=False) + "\n"
+
+
+def dot_text(study: Study) -> str:
+    """The trees for GraphViz: seeds are boxes, recruiters point to recruits. `dot -Tsvg tree.dot -o tree.svg`."""
+    quoted = np.array(
+        ['"' + _one_line(str(i)).replace("\\", "\\\\").replace('"', '\\"') + '"' for i in study.ids], object
+    )
+    lines = ["digraph recruitment {", "  rankdir=LR;", "  node [shape=ellipse];"]
+    lines += [f"  {name} [shape=box];" for name in quoted[study.seed]]
+    lines += [f"  {name} [style=dashed];" for name in quoted[study.orphan]]
+    came = study.recruiter != NOBODY
+    lines += [f"  {name};" for name in quoted[~came & ~study.seed & ~study.orphan]]
+    lines += [f"  {a} -> {b};" for a, b in zip(quoted[study.recruiter[came]], quoted[came], strict=True)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+WRITERS: dict[str, Callable[[Study], str]] = {
+    COUPONS: coupon_csv,
+    RECRUITER: recruiter_csv,
+    RDSAT: rdsat_text,
+    APP: app_json,
+    DOT: dot_text,
+}
+
+
+def _codes(study: Study) -> tuple[Texts, Texts]:
+    """Own coupons [people] and coupons issued [people, slots]: those of the file, or made from ids."""
+    if study.own_coupons is not None and study.coupons is not None and study.format != APP:
+        return study.own_coupons, study.coupons
+    held = np.maximum(study.issued, study.recruits)
+    slots = int(held.max(initial=1))  # a column at least, so that the layout can be recognised
+    coupons = np.full((len(study), slots), "", dtype=object)
+    for slot in range(slots):
+        has = np.flatnonzero(held > slot)
+        coupons[has, slot] = [f"{study.ids[i]}-{slot + 1}" for i in has]
+    own = np.full(len(study), "", dtype=object)
+    came = np.flatnonzero(study.recruiter != NOBODY)
+    turn = pd.Series(study.recruiter[came]).groupby(study.recruiter[came]).cumcount().to_numpy()
+    own[came] = coupons[study.recruiter[came], turn]
+    return own, coupons
+
+
+def _csv(study: Study, columns: Sequence[tuple[str, Iterable[object]]]) -> str:
+    names = [*(name for name, _ in columns), *map(str, study.people.columns)]
+    _no_clash(study, names)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(
+        zip(*(values for _, values in columns), *(study.people[n] for n in study.people.columns), strict=True)
+    )
+    return buffer.getvalue()
+
+
+def _no_clash(study: Study, names: Sequence[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataFileError(
+            f"{study.source}: this format would have two columns called {', '.join(map(repr, repeated))}. "
+            "Rename the column in the study's file."
+        )
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text).strip()
+
+
+def _one_word(text: str) -> str:
+    return re.sub(r"\s+", ".", text.strip())

@@ -1,0 +1,167 @@
+"""`peerfront check` and `peerfront convert` as a coordinator uses them."""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from peerfront.cli.main import main
+
+STUDY = "id,degree,own.coupon,coupon.1,coupon.2,date,sex,âge\n" + "".join(
+    f"{i},{i % 7},{f'c{(i - 1) // 2}{i % 2}' if i else ''},c{i}0,c{i}1,2024-01-{1 + i:02d},{'fm'[i % 2]},{20 + i}\n"
+    for i in range(20)
+)
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "study.csv"
+    path.write_text(STUDY.replace("c00,", " c00,"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    def go(*arguments):
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        monkeypatch.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "120")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        code = int(ended.value.code or 0)
+        if code:
+            assert code == 2
+            assert "Traceback" not in err
+            after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+            assert after == before, "a command that fails writes nothing"
+        return code, out, err
+
+    return go
+
+
+def test_check_says_what_is_in_the_file_and_writes_nothing(run, study, tmp_path) -> None:
+    code, out, _ = run("check", study)
+    assert code == 0
+    for text in ("own.coupon", "coupon.1, coupon.2", "when the person took part", "seeds", "19 (48%)", "âge"):
+        assert text in out
+    assert "No problems found." in out
+    assert "20 people show how many one person brings, and 19 pairs show whom" in out
+    assert [path.name for path in tmp_path.iterdir()] == ["study.csv"]
+
+
+def test_the_folder_and_the_edited_schema(run, study, tmp_path) -> None:
+    folder = tmp_path / "out"
+    code, out, _ = run("check", study, "--out", folder, "--still-open", "5")
+    assert code == 0
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "problems.csv", "schema.toml", "summary.csv", "summary.json", "tree.dot",
+    ]  # fmt: skip
+    assert json.loads((folder / "summary.json").read_text())["people"] == 20
+    assert pd.read_csv(folder / "problems.csv").empty
+    assert "-> " in (folder / "tree.dot").read_text()
+    schema = folder / "schema.toml"
+    content = tomllib.loads(schema.read_text(encoding="utf-8"))
+    assert content["file"]["still_open"] == "5"
+    assert [field["name"] for field in content["field"]] == ["degree", "sex", "âge"]
+
+    code, _, err = run("check", study, "--out", folder)
+    assert code == 2
+    assert "Use --overwrite" in err
+    assert run("check", study, "--out", folder, "--overwrite")[0] == 0
+
+    schema.write_text(
+        schema.read_text(encoding="utf-8").replace("exclude = [", 'exclude = [ "âge",', 1), encoding="utf-8"
+    )
+    edited = schema.read_bytes()
+    code, out, _ = run("check", study, "--schema", schema, "--out", folder, "--overwrite")
+    assert code == 0
+    assert "excluded by the schema" in out
+    assert schema.read_bytes() == edited
+
+    schema.write_text(schema.read_text(encoding="utf-8").replace('["f", "m"]', '["f"]'), encoding="utf-8")
+    code, _, err = run("check", study, "--schema", schema)
+    assert code == 2
+    assert "row 3, column 'sex': 'm' is not allowed. Allowed: f." in err
+
+
+def test_problems_are_shown_and_kept(run, study, tmp_path) -> None:
+    study.write_text(STUDY.replace("c01", "lost", 1) + "99,1,c00,,,2024-02-01,f,30\n", encoding="utf-8")
+    code, out, _ = run("check", study, "--out", tmp_path / "out")
+    assert code == 0
+    assert "row 22: Coupon 'c00' of '99' was redeemed already in row" in out
+    table = pd.read_csv(tmp_path / "out" / "problems.csv")
+    assert "coupon redeemed twice" in set(table["problem"])
+    assert table["what to do"].notna().all()
+    code, _, err = run("check", study, "--strict")
+    assert code == 2
+    assert "--strict stops on them" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (b"", [], "the file is empty"),
+        (b"PK\x03\x04", [], "is an Excel workbook"),
+        (b"\x00\x01", [], "is not a text file"),
+        (b"id,own.coupon,coupon.1\n", [], "nobody below it"),
+        (b"id,own.coupon,coupon.1,coupon.1\n1,,a,b\n", [], "names 'coupon.1' more than once"),
+        (b"id,own.coupon,coupon.1\n1,,a\n1,a,b\n", [], "row 3: Id '1' stands already in row 2"),
+        (b"id,own.coupon,coupon.1\n1,,a\n2,a,\n", [], "no column that tells people apart"),
+        (b"id,recruiter\n1,\n2,1\n", [], "--coupons-each 3"),
+        (STUDY.encode(), ["--map", "own_coupon=own.cupon"], "Did you mean 'own.coupon'"),
+        (STUDY.encode(), ["--map", "own=own.coupon"], "There is no part of a study called 'own'"),
+        (STUDY.encode(), ["--format", "cupons"], "Did you mean 'coupons'"),
+        (STUDY.encode(), ["--format", "recruiter"], "no column found for recruiter"),
+        (STUDY.encode(), ["--coupons-each", "3"], "lists the coupons issued"),
+        (STUDY.encode(), ["--still-open", "never"], "'never' is not understood"),
+        (STUDY.encode(), ["--overwrite"], "--overwrite needs --out"),
+        (STUDY.encode(), ["--schema", "nowhere.toml"], "there is no such file"),
+    ],
+)
+def test_bad_input_is_a_clear_message(run, study, tmp_path, content, arguments, message) -> None:
+    study.write_bytes(content)
+    out = [] if "--overwrite" in arguments else ["--out", tmp_path / "out"]
+    code, _, err = run("check", study, *arguments, *out)
+    assert code == 2
+    assert message in err
+
+
+def test_a_folder_that_is_a_file(run, study) -> None:
+    code, _, err = run("check", study, "--out", study)
+    assert code == 2
+    assert "is a file" in err
+
+
+def test_convert(run, study, tmp_path) -> None:
+    for format in ("coupons", "recruiter", "rdsat", "app", "dot"):
+        code, out, _ = run("convert", study, "--to", format, "--out", tmp_path / format)
+        assert code == 0
+        assert "20 people written to" in out
+        if format != "dot":
+            _, out, _ = run("check", tmp_path / format)
+            assert "20 people show how many one person brings, and 19 pairs show whom" in out
+    code, _, err = run("convert", study, "--to", "rdsat", "--out", tmp_path / "rdsat")
+    assert "exists already" in err
+    code, _, err = run("convert", study, "--to", "excel", "--out", tmp_path / "x")
+    assert "There is no format to write called 'excel'" in err
+    code, _, err = run("convert", study, "--to", "rdsat", "--out", tmp_path / "no" / "folder")
+    assert "Cannot write" in err
+
+
+def test_a_study_of_seeds_alone(run, study) -> None:
+    study.write_text("id,own.coupon,coupon.1,sex\n1,,a,f\n2,,b,m\n")
+    code, out, _ = run("check", study)
+    assert code == 0
+    assert "Nothing can be learned from this study yet" in out
+
+
+def test_the_commands_are_described() -> None:
+    root = Path(__file__).parents[2]
+    for page in ("README.md", "docs/data.md"):
+        text = (root / page).read_text()
+        assert "peerfront check" in text
+        assert "peerfront convert" in text
