@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes
+from peerfront.covariates import Codes, Schema
 from peerfront.planning.backup import Array, check_tables, coverage_gains
 from peerfront.planning.greedy import greedy, greedy_many
 from peerfront.planning.laplace import LaplaceNetwork
 from peerfront.planning.surrogate import FrozenSurrogate
-from peerfront.problem import Allocation, CapacityModel, State, checked_discount
+from peerfront.problem import Allocation, CapacityModel, State, checked_discount, whole_number
 from peerfront.randomness import Luck
+from peerfront.stored import Stored
 
 _NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps survival tables short
 _FIRST_LEVELS = 24
@@ -116,6 +117,19 @@ class Planner:
         worth = self.discount * weights[state.remaining_budget - found.spend]
         person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.vouchers)
         return Plan(Allocation(found.vouchers), found.value, found.values, person, now, later)
+
+    def stored(self) -> Stored:
+        """The value, the embeddings and how to use them; the capacity model is stored on its own."""
+        settings = {"discount": self.discount, "least_per_person": self.least_per_person, "name": self.name}
+        return Stored.of_parts(settings, surrogate=self.surrogate.stored(), laplace=self.laplace.stored())
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel) -> "Planner":
+        surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, capacity)
+        laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, capacity, surrogate.latent)
+        least = whole_number("least per person", stored.setting("least_per_person", int), 0)
+        discount, name = stored.setting("discount", float), stored.setting("name", str)
+        return cls(capacity, surrogate, laplace, discount, least, name)
 
     def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
         """Survival [people, vouchers] and Laplace embeddings [people, latent]."""

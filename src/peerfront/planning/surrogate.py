@@ -19,9 +19,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from peerfront.errors import SettingError
+from peerfront.covariates import Schema
+from peerfront.errors import DataFileError, SettingError
 from peerfront.planning.networks import FrozenNetwork, PersonInputs, Rows, frozen, perceptron
-from peerfront.problem import whole_number
+from peerfront.problem import CapacityModel, whole_number
+from peerfront.stored import Stored
 
 Array = NDArray[np.float64]
 
@@ -178,9 +180,34 @@ class FrozenSurrogate:
         values: Array = (self.tables()[which, budgets] * -np.expm1(-covered)).sum(axis=1)
         return values
 
+    def stored(self) -> Stored:
+        settings = {"sees_capacity": self.inputs.capacity is not None}
+        tables = Stored({}, {"tables": self.weights})
+        return Stored.of_parts(settings, coverage=self.coverage_network.stored(), weights=tables)
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel) -> "FrozenSurrogate":
+        inputs = PersonInputs(schema, capacity if stored.setting("sees_capacity", bool) else None)
+        tables = stored.part("weights")
+        found = tables.arrays.get("tables")
+        dimensions = 3 if found is not None and found.ndim == 3 else 2
+        weights = tables.array("tables", (None,) * dimensions)
+        _check_weights(weights, tables.place)
+        return cls(inputs, FrozenNetwork.restored(stored.part("coverage"), inputs.width, weights.shape[-1]), weights)
+
     def check_budget(self, budget: int) -> None:
         if budget > self.budget:
             raise SettingError(
                 f"This value was learned for budgets of at most {self.budget}; found {budget}. "
                 "Fit it for the larger one."
             )
+
+
+def _check_weights(weights: Array, place: str) -> None:
+    """What makes a table of weights a value between 0 and r, 0 after the last round."""
+    budgets = np.arange(weights.shape[-2])
+    wrong = (weights < 0.0).any() or (weights.sum(axis=-1) > budgets * (1.0 + 1e-5)).any()
+    if not weights.size or wrong or (weights.ndim == 3 and weights[0].any()):
+        raise DataFileError(
+            f"In {place}, the weights are not those of a value between 0 and the budget. Make the fit again."
+        )
