@@ -119,7 +119,7 @@ def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: s
     st.integers(1, 15),
     st.integers(0, 3),
 )
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_plans_are_the_same_to_the_last_bit(tmp_path_factory, family, generator, rows, budget, number) -> None:
     folder = tmp_path_factory.mktemp("fits") / "fit"
     fit = a_fit(family, generator)
@@ -279,7 +279,7 @@ def test_what_is_not_a_manifest_is_refused(saved: Path, text: str) -> None:
 
 @pytest.mark.parametrize("name", [MANIFEST, WEIGHTS])
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_a_truncated_or_edited_file_is_refused(tmp_path_factory, name: str, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("edited") / "fit"
     for file, content in small_files().items():
