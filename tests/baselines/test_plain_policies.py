@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from peerfront.baselines import Constant, RandomSplit, Threshold, TuningGrid, tune_threshold
+from peerfront.baselines import AllAtLast, Constant, Evenly, RandomSplit, Threshold, TuningGrid, tune_threshold
 from peerfront.baselines.by_survival import most_likely_used
 from peerfront.errors import SettingError
 from peerfront.problem import Frontier, Rules, State, check_feasible, rollout
@@ -146,3 +146,42 @@ def test_whole_floats_are_whole_numbers_and_nobody_gets_nothing() -> None:
     empty = State(6, Frontier.of(np.zeros((0, 1), dtype=np.int16)))
     for policy in (Constant(2), RandomSplit(), Threshold(Table(np.ones((1, 9))), 0.5, 2)):
         assert policy.allocate(empty, LUCK).spend == 0
+
+
+def test_evenly_spreads_the_budget_over_the_rounds_left() -> None:
+    """Everybody brings whatever they are asked for: what is spent is what the rule wants to spend."""
+    capacity, rules = Table(np.ones((6, 40))), Rules(budget=40, rounds=4)
+
+    def spends(policy) -> list[int]:
+        left, found = 40, []
+        for number in range(4):
+            state = State(left, Frontier.of(np.arange(3, dtype=np.int16)[:, None]), number, rules)
+            allocation = policy.allocate(state, LUCK)
+            check_feasible(allocation, state, policy.name)
+            found.append(allocation.spend)
+            left -= found[-1]
+        return found
+
+    assert spends(Evenly(capacity)) == [10, 10, 10, 10]
+    fast, slow = spends(Evenly(capacity, 2.0)), spends(Evenly(capacity, 0.5))
+    assert fast == sorted(fast, reverse=True)
+    assert slow == sorted(slow)
+    assert sum(fast) == sum(slow) == 40
+    assert spends(AllAtLast(capacity, Constant(1))) == [3, 3, 3, 31]
+    assert AllAtLast(capacity, Constant(1)).name == "constant:vouchers=1, all at last"
+    assert Evenly(capacity, 0.5).name == "evenly:pace=0.5"
+    for pace in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(SettingError, match="pace of evenly must be above 0"):
+            Evenly(capacity, pace)
+
+
+@given(states(), st.floats(0.1, 5.0), st.integers(0, 49))
+def test_evenly_is_feasible_and_goes_where_vouchers_are_used(state, pace, number) -> None:
+    later = State(state.remaining_budget, state.frontier, number, state.rules)
+    table = np.array([[0.9, 0.2] * 7, [0.8, 0.7] * 7] * 3)
+    capacity = Table(-np.sort(-table, axis=1))
+    allocation = Evenly(capacity, pace).allocate(later, LUCK)
+    check_feasible(allocation, later, "evenly")
+    assert allocation.spend >= 1
+    if later.rounds_left == 1:
+        assert allocation.spend == min(later.spendable, 14 * len(later.frontier))

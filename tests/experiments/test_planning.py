@@ -76,6 +76,15 @@ def test_the_bound_is_for_worlds_of_independent_referrals() -> None:
         compare(dataclasses.replace(SMALL, worlds=("network",), bound=True))
 
 
+def test_deadlines_and_paces_are_checked_before_any_work() -> None:
+    with pytest.raises(UnknownName, match="answer for deadline of gfp called 'perhaps'"):
+        dataclasses.replace(SMALL, policies=("gfp:deadline=perhaps",))
+    with pytest.raises(SettingError, match="leave out learn=backups"):
+        dataclasses.replace(SMALL, policies=("gfp:deadline=yes,learn=backups",))
+    with pytest.raises(SettingError, match="pace of evenly"):
+        dataclasses.replace(SMALL, policies=("evenly:pace=0",))
+
+
 def test_ways_to_learn_are_checked_before_any_work() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'returns'"):
         dataclasses.replace(SMALL, policies=("gfp:learn=return",))

@@ -135,15 +135,15 @@ def test_many_frontiers_are_planned_as_each_alone() -> None:
     first = np.concatenate([[0], np.cumsum(sizes)])
     survival = np.sort(rng.random((9, 6)), axis=1)[:, ::-1].copy()
     uncovered = rng.uniform(0.2, 1.0, (9, 2))
-    weights = np.arange(13)[:, None] * np.array([[0.6, 0.4]])
-    spendable, most = np.array([5, 0, 12]), np.array([2, 0, 12])
-    vouchers, values = greedy_many(survival, uncovered, weights, 0.9, first, budgets, spendable, most)
+    weights = np.arange(13)[:, None] * np.array([[[0.6, 0.4]], [[0.1, 0.3]]])  # [tables, budget + 1, latent]
+    spendable, most, which = np.array([5, 0, 12]), np.array([2, 0, 12]), np.array([1, 0, 0])
+    vouchers, values = greedy_many(survival, uncovered, weights, which, 0.9, first, budgets, spendable, most)
     for f in range(3):
         own = slice(first[f], first[f + 1])
         alone = greedy(
             survival[own],
             uncovered[own],
-            weights[: budgets[f] + 1],
+            weights[which[f], : budgets[f] + 1],
             0.9,
             spendable=int(spendable[f]),
             most_per_person=int(most[f]),

@@ -169,6 +169,30 @@ def test_a_given_start_replaces_the_worlds_own() -> None:
         play(Constant(1), Rules(), start=Crowd(start.episode[::-1], start.keys, start.covariates))
 
 
+def test_episodes_may_start_late_in_the_study() -> None:
+    """Rounds left of its own for each episode: states stand in the study's later rounds, and end with it."""
+    seen: list[tuple[int, int]] = []
+
+    def one_each(state):
+        seen.append((state.round, state.rounds_left))
+        return [1] * len(state.frontier)
+
+    rules, three = Rules(budget=50, people=2, rounds=6), Luck(EPISODES.keys[:4])
+    played = play(Scripted(one_each), rules, episodes=three, rounds_left=np.array([1, 6, 0, 3]))
+    assert played.rounds.tolist() == [1, 6, 0, 3]
+    assert played.total_recruits.tolist() == [2, 12, 0, 6]
+    assert (played.ending == Ending.HORIZON).all()
+    assert played.recruits[3].tolist() == [2, 2, 2, 0, 0, 0]  # counted from where it starts
+    assert seen[:3] == [(5, 1), (0, 6), (3, 3)]
+    assert seen[3:5] == [(1, 5), (4, 2)]
+    whole = play(Constant(2), rules, make_world("bridge"))
+    same = play(Constant(2), rules, make_world("bridge"), rounds_left=np.full(60, 6))
+    assert np.array_equal(whole.recruits, same.recruits)
+    for wrong in (np.array([1, 2]), np.array([1, 2, 3, 7]), np.array([1, 2, 3, -1])):
+        with pytest.raises(SettingError, match="4 whole numbers from 0 to 6"):
+            play(Constant(1), rules, episodes=three, rounds_left=wrong)
+
+
 def test_states_say_where_each_living_episode_stands() -> None:
     under_way = Episodes(sure_world(400.0), Rules(budget=5, people=2), EPISODES)
     (first, *_), lucks = under_way.states(), under_way.policy_lucks()

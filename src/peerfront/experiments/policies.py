@@ -94,6 +94,12 @@ def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "m
     check_marginal(marginal)
 
 
+def _check_evenly(pace: float = 1.0) -> None:
+    from peerfront.baselines.deadline import check_pace
+
+    check_pace(pace)
+
+
 def _random_split(_: Preparation) -> Policy:
     from peerfront.baselines.random_split import RandomSplit
 
@@ -104,6 +110,12 @@ def _constant(_: Preparation, **options: Any) -> Policy:
     from peerfront.baselines.constant import Constant
 
     return Constant(**options)
+
+
+def _evenly(known: Preparation, pace: float = 1.0) -> Policy:
+    from peerfront.baselines.deadline import Evenly
+
+    return Evenly(known.planning_world.capacity, pace)
 
 
 def _threshold(known: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
@@ -131,7 +143,9 @@ def _population_dp(known: Preparation, population: int = POPULATION_SAMPLE, marg
 
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)
 _SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)
+_PACES = (0.5, 0.75, 1.0, 1.5, 2.0)
 LEARNING = ("returns", "backups")
+YES_OR_NO = ("no", "yes")
 
 
 def simple_rules(known: Preparation) -> list[Policy]:
@@ -142,16 +156,32 @@ def simple_rules(known: Preparation) -> list[Policy]:
     return [Threshold(known.planning_world.capacity, c, m) for c, m in product(_CUTOFFS, least)]
 
 
-def _check_gfp(learn: str = LEARNING[0]) -> None:
+def _deadline_rules(known: Preparation) -> list[Policy]:
+    """The same, with everything given out in the last round, and rules that spread the budget over the rounds."""
+    from peerfront.baselines.deadline import AllAtLast, Evenly
+
+    capacity = known.planning_world.capacity
+    evenly = [Evenly(capacity, pace) for pace in _PACES]
+    return [*(AllAtLast(capacity, rule) for rule in simple_rules(known)), *evenly]
+
+
+def _check_gfp(learn: str = LEARNING[0], deadline: str = YES_OR_NO[0]) -> None:
     if learn not in LEARNING:
         raise UnknownName("way to learn of gfp", learn, LEARNING)
+    if deadline not in YES_OR_NO:
+        raise UnknownName("answer for deadline of gfp", deadline, YES_OR_NO)
+    if deadline == "yes" and learn != "returns":
+        raise SettingError("gfp: deadline=yes learns from simulated returns; leave out learn=backups.")
 
 
-def _gfp(known: Preparation, learn: str = LEARNING[0]) -> Policy:
+def _gfp(known: Preparation, learn: str = LEARNING[0], deadline: str = YES_OR_NO[0]) -> Policy:
     from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
     from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
     what = (known.planning_world, known.rules, known.discount, simple_rules(known))
+    if deadline == "yes":
+        settings = PolicyIterationSettings.with_deadline(known.seed)
+        return _reported(learn_by_policy_iteration(*what[:-1], _deadline_rules(known), settings), "gfp with a deadline")
     if learn == "returns":
         return _reported(learn_by_policy_iteration(*what, PolicyIterationSettings(seed=known.seed)), "gfp")
     return _reported(learn_by_fitted_value_iteration(*what, FittedValueIterationSettings(seed=known.seed)), "gfp")
@@ -260,6 +290,13 @@ POLICIES: Mapping[str, PolicyEntry] = {
         discounts=lambda spec: Discounts.IGNORED if "cutoff" in dict(spec.options) else Discounts.TOGETHER,
         check=_check_threshold,
     ),
+    "evenly": PolicyEntry(
+        summary="the budget spread over the rounds left, each voucher where it is most likely used",
+        prepare=_evenly,
+        options={"pace": Option(float, "1 (default) spends evenly, more spends faster at first")},
+        discounts=lambda _: Discounts.IGNORED,
+        check=_check_evenly,
+    ),
     "population_dp": PolicyEntry(
         summary="dynamic programming over budget and frontier size (the paper's IID-Population DP)",
         prepare=_population_dp,
@@ -287,7 +324,10 @@ POLICIES: Mapping[str, PolicyEntry] = {
     "gfp": PolicyEntry(
         summary="generative frontier planning: learned value, closed-form backup, exact greedy (the paper's, repaired)",
         prepare=_gfp,
-        options={"learn": Option(str, "value from simulated returns (default) or from its own backups")},
+        options={
+            "learn": Option(str, "value from simulated returns (default) or from its own backups"),
+            "deadline": Option(str, "yes: the value knows how many rounds are left (default no)"),
+        },
         discounts=lambda _: Discounts.SEPARATE,
         check=_check_gfp,
     ),

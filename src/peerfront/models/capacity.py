@@ -9,18 +9,21 @@ trains four of five members, and the held-out likelihood comes for free. Shape a
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes, Schema
+from peerfront.errors import DataFileError
 from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings
 from peerfront.models.capacity_training import Candidate, Fit, Rows, fit_shape
 from peerfront.models.checks import check_luck, check_people, one_of
-from peerfront.models.count_families import DESCRIPTIONS, FAMILIES, quantile, survival_table
+from peerfront.models.count_families import DESCRIPTIONS, FAMILIES, is_dispersed, quantile, survival_table
 from peerfront.models.rate_network import RateEnsemble
 from peerfront.problem import History, whole_number
 from peerfront.randomness import Luck
+from peerfront.stored import Stored
 
 __all__ = [
     "LINEAR",
@@ -67,6 +70,36 @@ class LearnedCapacity:
         means = self.means(covariates)
         check_luck(covariates, luck)
         return quantile(self.family, luck.uniform("capacity"), means, self.size, self.zero)
+
+    def scores(self) -> dict[str, Any]:
+        """Why this model, and the mean held-out log-likelihood of all that were tried, for a report."""
+        tried = [
+            {"label": each.label, "held_out": each.score if np.isfinite(each.score) else None}
+            for each in self.candidates
+        ]
+        return {"reason": self.reason, "tried": tried}
+
+    def stored(self) -> Stored:
+        """Everything but the candidates that were tried: their held-out likelihoods belong to single participants."""
+        settings = {
+            "family": self.family,
+            "size": self.size if np.isfinite(self.size) else None,
+            "zero": self.zero,
+            "reason": self.reason,
+        }
+        return Stored.of_parts(settings, rates=self.rates.stored())
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "LearnedCapacity":
+        size, zero = stored.optional("size", float), stored.setting("zero", float)
+        family = stored.setting("family", str)
+        if not 0.0 <= zero < 1.0 or (size is not None and not size > 0.0) or (is_dispersed(family) and size is None):
+            raise DataFileError(
+                f"In {stored.place}, size {size} and zero {zero} are impossible for the family {family!r}; a size is "
+                "above 0, and zero at least 0 and below 1. Fit the model again."
+            )
+        rates = RateEnsemble.restored(stored.part("rates"), schema.columns)
+        return cls(schema, family, rates, np.inf if size is None else size, zero, (), stored.setting("reason", str))
 
 
 def fit_capacity(

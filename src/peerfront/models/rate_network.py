@@ -15,6 +15,7 @@ from torch import Tensor
 
 from peerfront.models.checks import check_fields, layer_widths, one_of
 from peerfront.randomness import named_key
+from peerfront.stored import Stored
 
 Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
@@ -113,3 +114,22 @@ class RateEnsemble:
             means = np.logaddexp(0.0, score) * np.exp(self.log_scale)
         average: Array = means.mean(axis=0) + SMALLEST
         return average
+
+    def stored(self) -> Stored:
+        layers = {f"weights {n}": weight for n, weight in enumerate(self.weights)}
+        layers |= {f"biases {n}": bias for n, bias in enumerate(self.biases)}
+        settings = {"hidden": list(self.shape.hidden), "link": self.shape.link}
+        return Stored(settings, {**layers, "log scale": self.log_scale})
+
+    @classmethod
+    def restored(cls, stored: Stored, inputs: int) -> "RateEnsemble":
+        shape = RateShape(stored.whole_numbers("hidden"), stored.setting("link", str))
+        log_scale = stored.array("log scale", (None, 1))
+        layers = list(enumerate(pairwise([inputs, *shape.hidden, 1])))
+        members = len(log_scale)
+        return cls(
+            shape,
+            tuple(stored.array(f"weights {n}", (members, before, after)) for n, (before, after) in layers),
+            tuple(stored.array(f"biases {n}", (members, 1, after)) for n, (_, after) in layers),
+            log_scale,
+        )

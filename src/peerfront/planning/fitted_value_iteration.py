@@ -94,6 +94,11 @@ class FittedValueIterationSettings:
                 raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
         if not 0.0 < self.learning_rate <= 1.0:
             raise SettingError(f"The learning rate must be above 0 and at most 1; found {self.learning_rate}.")
+        if self.surrogate.deadline:
+            raise SettingError(
+                "Fitted value iteration does not learn deadlines. Learn from simulated returns (policy iteration), "
+                "or leave `deadline` off."
+            )
 
 
 def learn_by_fitted_value_iteration(
@@ -201,7 +206,8 @@ def _targets(
     planner = Planner(world.capacity, target, laplace, discount)
     a_round = pool.budgets if rules.max_per_round is None else np.minimum(pool.budgets, rules.max_per_round)
     most = a_round if rules.max_per_person is None else np.minimum(a_round, rules.max_per_person)
-    return planner.plan_many(pool.covariates, pool.first, pool.budgets, a_round, most)[1]
+    rounds_left = np.full(len(pool), rules.rounds)
+    return planner.plan_many(pool.covariates, pool.first, pool.budgets, a_round, most, rounds_left)[1]
 
 
 def _residual(target: FrozenSurrogate, pool: Situations, targets: Array) -> float:

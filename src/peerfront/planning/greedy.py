@@ -98,6 +98,7 @@ def greedy_many(
     survival: Array,
     uncovered: Array,
     weights: Array,
+    which: NDArray[np.int64],
     discount: float,
     first: NDArray[np.int64],
     budgets: NDArray[np.int64],
@@ -106,12 +107,14 @@ def greedy_many(
 ) -> tuple[NDArray[np.int64], Array]:
     """Plans for many frontiers that stand one after another in the tables: vouchers [people], values [frontiers].
 
-    Frontier f is rows first[f] .. first[f + 1] - 1. One call of compiled code: what training and rollouts use.
+    Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
+    budget + 1, latent]. One call of compiled code: what training and rollouts use.
     """
     found: tuple[NDArray[np.int64], Array] = _plan_many(
         np.ascontiguousarray(survival, dtype=np.float64),
         np.ascontiguousarray(uncovered, dtype=np.float64),
         np.ascontiguousarray(weights, dtype=np.float64),
+        which,
         float(discount),
         first,
         budgets,
@@ -327,6 +330,7 @@ def _plan_many(
     chance: Array,
     uncovered: Array,
     weights: Array,
+    which: NDArray[np.int64],
     discount: float,
     first: NDArray[np.int64],
     budgets: NDArray[np.int64],
@@ -340,7 +344,7 @@ def _plan_many(
         own, spend, found = _plan(
             chance[start:end],
             uncovered[start:end],
-            weights[: budgets[f] + 1],
+            weights[which[f]][: budgets[f] + 1],
             discount,
             min(spendable[f], most[f] * (end - start)),
             most[f],

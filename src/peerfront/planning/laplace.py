@@ -12,12 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes
+from peerfront.covariates import Codes, Schema
 from peerfront.errors import SettingError
 from peerfront.planning.networks import FrozenNetwork, PersonInputs, Rows, frozen, perceptron
 from peerfront.planning.surrogate import Array, FrozenSurrogate
-from peerfront.problem import OffspringModel, whole_number
+from peerfront.problem import CapacityModel, OffspringModel, whole_number
 from peerfront.randomness import Luck, named_generator
+from peerfront.stored import Stored
 
 _SMALLEST = 1e-12
 
@@ -63,6 +64,14 @@ class LaplaceNetwork:
         """alpha of people described by `inputs.rows`, [people, latent]."""
         scores = self.network(rows).astype(np.float64)
         return np.clip(1.0 / (1.0 + np.exp(-scores)), _SMALLEST, 1.0)
+
+    def stored(self) -> Stored:
+        return Stored.of_parts({"sees_capacity": self.inputs.capacity is not None}, network=self.network.stored())
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel, latent: int) -> "LaplaceNetwork":
+        inputs = PersonInputs(schema, capacity if stored.setting("sees_capacity", bool) else None)
+        return cls(inputs, FrozenNetwork.restored(stored.part("network"), inputs.width, latent))
 
 
 class LaplaceTrainer:

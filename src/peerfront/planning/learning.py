@@ -1,7 +1,7 @@
 """What both ways of learning a value share: exploring, fitting V to targets, and a report on what was learned."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -105,8 +105,12 @@ def explored(
     states: int,
     thinned: float,
     names: tuple[str | int, ...],
+    redated: float | None = None,
 ) -> Situations:
-    """States the policy meets; of a share of them only a random few people are kept."""
+    """States the policy meets; of a share of them only a random few people are kept.
+
+    `redated` is the share whose rounds left are drawn anew; with None states do not say how many rounds are left.
+    """
     met = visited(world, policy, rules, named_luck(("explore", *names), episodes))
     if not len(met):
         raise SettingError("There is nothing to learn from: without people or vouchers every episode is over at once.")
@@ -114,7 +118,10 @@ def explored(
     rng = named_generator("thinned", *names)
     order = rng.permutation(len(met))
     few = round(thinned * len(met))
-    return Situations.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
+    chosen = Situations.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
+    if redated is None:
+        return replace(chosen, rounds_left=None)
+    return chosen.redated(named_generator("redated", *names), redated, rules.rounds)
 
 
 def fit_values(
@@ -133,6 +140,7 @@ def fit_values(
     rows = torch.as_tensor(surrogate.inputs.rows(states.covariates))
     budgets = torch.as_tensor(states.budgets, dtype=torch.float32)
     wanted = torch.as_tensor(targets, dtype=torch.float32)
+    left = None if states.rounds_left is None else torch.as_tensor(states.rounds_left, dtype=torch.float32)
     scale = budgets + 10.0 if relative else torch.ones_like(budgets)
     for _ in range(steps):
         chosen = rng.choice(len(states), min(batch, len(states)), replace=False)
@@ -141,7 +149,7 @@ def fit_values(
         people = np.arange(start[-1]) - np.repeat(start[:-1] - states.first[chosen], sizes)
         owner = torch.as_tensor(np.repeat(np.arange(len(chosen)), sizes))
         optimiser.zero_grad()
-        found = surrogate.values(budgets[chosen], rows[people], owner)
+        found = surrogate.values(budgets[chosen], rows[people], owner, None if left is None else left[chosen])
         loss = ((found - wanted[chosen]) ** 2 / scale[chosen]).mean()
         loss.backward()
         optimiser.step()
@@ -170,7 +178,7 @@ def report_on(
     """Measure what was learned."""
     surrogate, inputs = planner.surrogate, planner.surrogate.inputs
     rows = inputs.rows(states.covariates)
-    values = surrogate.values(states.budgets, rows, states.first)
+    values = surrogate.values(states.budgets, rows, states.first, states.rounds_left)
     covered = np.add.reduceat(surrogate.coverage(rows), states.first[:-1], axis=0)
     low, middle, high = np.quantile(covered, [0.1, 0.5, 0.9])
     judged = _some(states.covariates, 200, named_generator("report", seed))
@@ -179,7 +187,8 @@ def report_on(
     luck = named_luck(("report", seed, "episodes"), episodes)
     start = world.seeds(luck, rules.people)
     first = np.searchsorted(start.episode, np.arange(episodes + 1))
-    promised = surrogate.values(np.full(episodes, rules.budget), inputs.rows(start.covariates), first)
+    budgets, rounds_left = (np.full(episodes, number) for number in (rules.budget, rules.rounds))
+    promised = surrogate.values(budgets, inputs.rows(start.covariates), first, rounds_left)
     rewards = earned(world, planner, rules, planner.discount, luck)
     return ValueReport(
         method,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from peerfront.covariates import Codes, Schema
 from peerfront.problem import CapacityModel
+from peerfront.stored import Stored, restored_layers, stored_layers
 
 Rows = NDArray[np.float32]
 _LEVELS = 32  # vouchers that describe a capacity
@@ -54,6 +55,14 @@ class FrozenNetwork:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             rows = np.maximum(rows @ weight + bias, 0.0)
         return rows @ self.weights[-1] + self.biases[-1]
+
+    def stored(self) -> Stored:
+        return stored_layers(zip(self.weights, self.biases, strict=True))
+
+    @classmethod
+    def restored(cls, stored: Stored, inputs: int, outputs: int) -> "FrozenNetwork":
+        layers = restored_layers(stored, inputs, outputs)
+        return cls(tuple(weight for weight, _ in layers), tuple(bias for _, bias in layers))
 
 
 def perceptron(sizes: Sequence[int], seed: int) -> torch.nn.Sequential:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes
+from peerfront.covariates import Codes, Schema
 from peerfront.planning.backup import Array, check_tables, coverage_gains
 from peerfront.planning.greedy import greedy, greedy_many
 from peerfront.planning.laplace import LaplaceNetwork
 from peerfront.planning.surrogate import FrozenSurrogate
-from peerfront.problem import Allocation, CapacityModel, State, checked_discount
+from peerfront.problem import Allocation, CapacityModel, State, checked_discount, whole_number
 from peerfront.randomness import Luck
+from peerfront.stored import Stored
 
 _NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps survival tables short
 _FIRST_LEVELS = 24
@@ -41,7 +42,11 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """The GFP policy: any capacity model, a learned value, and the recruits' Laplace embeddings."""
+    """The GFP policy: any capacity model, a learned value, and the recruits' Laplace embeddings.
+
+    A value that knows the deadline is asked for one round less than the state has left: in the last round the future
+    is worth nothing, and everything that may be used is given out.
+    """
 
     capacity: CapacityModel
     surrogate: FrozenSurrogate
@@ -66,7 +71,8 @@ class Planner:
         most = np.array([state.most_per_person for state in states])
         spendable = np.array([state.spendable for state in states])
         covariates = np.concatenate([state.frontier.covariates for state in states])
-        vouchers, _ = self.plan_many(covariates, first, budgets, spendable, most)
+        rounds_left = np.array([state.rounds_left for state in states])
+        vouchers, _ = self.plan_many(covariates, first, budgets, spendable, most, rounds_left)
         return [Allocation(part) for part in np.split(vouchers, first[1:-1])]
 
     def plan_many(
@@ -76,12 +82,14 @@ class Planner:
         budgets: NDArray[np.int64],
         spendable: NDArray[np.int64],
         most_per_person: NDArray[np.int64],
+        rounds_left: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], Array]:
         """Vouchers [people] and values [frontiers] of frontiers that stand one after another."""
         self.surrogate.check_budget(int(budgets.max(initial=0)))
         survival, uncovered = self.tables(covariates, int(most_per_person.max(initial=0)))
+        weights, which = self.surrogate.tables(), self.surrogate.table_with(rounds_left - 1)
         return greedy_many(
-            survival, uncovered, self.surrogate.weights, self.discount, first, budgets, spendable, most_per_person
+            survival, uncovered, weights, which, self.discount, first, budgets, spendable, most_per_person
         )
 
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
@@ -89,7 +97,7 @@ class Planner:
         self.surrogate.check_budget(state.remaining_budget)
         self.surrogate.inputs.schema.check(state.frontier.covariates)
         survival, uncovered = self.tables(state.frontier.covariates, state.most_per_person)
-        weights = self.surrogate.weights[: state.remaining_budget + 1]
+        weights = self.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
         check_tables(survival, uncovered, weights)
         most, least, people = state.most_per_person, self.least_per_person, len(state.frontier)
         if least and least * people > state.spendable:
@@ -109,6 +117,19 @@ class Planner:
         worth = self.discount * weights[state.remaining_budget - found.spend]
         person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.vouchers)
         return Plan(Allocation(found.vouchers), found.value, found.values, person, now, later)
+
+    def stored(self) -> Stored:
+        """The value, the embeddings and how to use them; the capacity model is stored on its own."""
+        settings = {"discount": self.discount, "least_per_person": self.least_per_person, "name": self.name}
+        return Stored.of_parts(settings, surrogate=self.surrogate.stored(), laplace=self.laplace.stored())
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel) -> "Planner":
+        surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, capacity)
+        laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, capacity, surrogate.latent)
+        least = whole_number("least per person", stored.setting("least_per_person", int), 0)
+        discount, name = stored.setting("discount", float), stored.setting("name", str)
+        return cls(capacity, surrogate, laplace, discount, least, name)
 
     def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
         """Survival [people, vouchers] and Laplace embeddings [people, latent]."""

@@ -50,6 +50,8 @@ class PolicyIterationSettings:
     """Share of them that keep only a random few people."""
     returns: int = 4
     """Simulated returns from each state."""
+    redated: float = 0.5
+    """Share of them whose rounds left are drawn anew; only a value that knows the deadline asks for them."""
     wandering: float = 0.3
     """How often exploration does what another rule would do."""
     steps: int = 800
@@ -64,10 +66,15 @@ class PolicyIterationSettings:
     laplace: LaplaceSettings = field(default_factory=LaplaceSettings)
     seed: int = 0
 
+    @classmethod
+    def with_deadline(cls, seed: int = 0) -> "PolicyIterationSettings":
+        """A value that knows how many rounds are left."""
+        return cls(surrogate=SurrogateSettings(deadline=True), seed=seed)
+
     def __post_init__(self) -> None:
         for name in ("rounds", "episodes", "states", "returns", "steps", "batch", "judged_episodes"):
             whole_number(name.replace("_", " "), getattr(self, name), 1)
-        for name in ("thinned", "wandering"):
+        for name in ("thinned", "redated", "wandering"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
         if not 0.0 < self.learning_rate <= 1.0:
@@ -105,6 +112,7 @@ def learn_by_policy_iteration(
             states=chosen.states,
             thinned=chosen.thinned,
             names=names,
+            redated=chosen.redated if chosen.surrogate.deadline else None,
         )
         luck = named_luck(("returns", *names), len(states))
         known.append((states, simulated_returns(world, policy, rules, discount, states, chosen.returns, luck).mean(1)))
@@ -143,7 +151,7 @@ def _fitted(
     settings: PolicyIterationSettings,
     number: int,
 ) -> Planner:
-    surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
+    surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed, rules.rounds)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate)
     fit_values(
         surrogate,

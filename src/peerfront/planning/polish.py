@@ -62,7 +62,7 @@ class Polished:
         """Greedy allocations of the other spends, as the planner would split them."""
         wanted = {min(max(1, round(share * spend)), state.spendable) for share in self.settings.spends} - {spend}
         survival, uncovered = self.planner.tables(state.frontier.covariates, state.most_per_person)
-        weights = self.planner.surrogate.weights[: state.remaining_budget + 1]
+        weights = self.planner.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
         return [
             Allocation(greedy_at(survival, uncovered, weights, self.planner.discount, s, state.most_per_person))
             for s in sorted(wanted)

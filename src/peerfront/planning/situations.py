@@ -1,12 +1,13 @@
-"""States to learn values from: budgets and frontiers of many states, one after another."""
+"""States to learn values from: budgets, frontiers and rounds left of many states, one after another."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes
+from peerfront.errors import SettingError
 from peerfront.problem import Crowd, Policy, Round, Rules, World, rollout
 from peerfront.randomness import Luck, fold, named_generator
 
@@ -18,6 +19,7 @@ class Situations:
     budgets: NDArray[np.int64]  # [states]
     first: NDArray[np.int64]  # [states + 1]
     covariates: Codes  # [people, fields]
+    rounds_left: NDArray[np.int64] | None = None  # [states], or None where nobody counts them
 
     def __len__(self) -> int:
         return len(self.budgets)
@@ -37,7 +39,8 @@ class Situations:
         sizes = self.sizes[chosen]
         first = np.concatenate([[0], np.cumsum(sizes)])
         people = np.arange(first[-1]) - np.repeat(first[:-1] - self.first[chosen], sizes)
-        return Situations(self.budgets[chosen], first, self.covariates[people])
+        rounds_left = None if self.rounds_left is None else self.rounds_left[chosen]
+        return Situations(self.budgets[chosen], first, self.covariates[people], rounds_left)
 
     def thinned(self, rng: np.random.Generator) -> "Situations":
         """The same states with only a random few of their people.
@@ -48,22 +51,40 @@ class Situations:
         order = np.lexsort((rng.random(len(self.covariates)), self.owner))
         rank = np.arange(len(order)) - np.repeat(self.first[:-1], self.sizes)
         kept = np.sort(order[rank < np.repeat(wanted, self.sizes)])
-        return Situations(self.budgets, np.concatenate([[0], np.cumsum(wanted)]), self.covariates[kept])
+        first = np.concatenate([[0], np.cumsum(wanted)])
+        return Situations(self.budgets, first, self.covariates[kept], self.rounds_left)
+
+    def redated(self, rng: np.random.Generator, share: float, rounds: int) -> "Situations":
+        """The same states, a share of them with other rounds left: any from 1 to `rounds`, evenly.
+
+        A policy meets large budgets early and small ones late; it would never learn what they are worth at other times.
+        """
+        if self.rounds_left is None:
+            raise SettingError("These states do not say how many rounds are left, so they cannot be given others.")
+        other = rng.random(len(self)) < share
+        drawn = rng.integers(1, rounds, size=len(self), endpoint=True)
+        return replace(self, rounds_left=np.where(other, drawn, self.rounds_left))
 
     @classmethod
     def joined(cls, parts: Sequence["Situations"]) -> "Situations":
         """All states of all parts, one part after another."""
         sizes = np.concatenate([part.sizes for part in parts])
+        rounds_left = [part.rounds_left for part in parts if part.rounds_left is not None]
+        if len(rounds_left) not in (0, len(parts)):
+            raise SettingError(
+                "Some of these states say how many rounds are left and some do not; join like with like."
+            )
         return cls(
             np.concatenate([part.budgets for part in parts]),
             np.concatenate([[0], np.cumsum(sizes)]),
             np.concatenate([part.covariates for part in parts]),
+            np.concatenate(rounds_left) if rounds_left else None,
         )
 
 
 def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> Situations:
     """Every state the policy meets in these episodes."""
-    budgets, sizes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    budgets, sizes, rounds_left = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
     covariates = [np.zeros((0, len(world.schema.fields)), dtype=np.int16)]
     remaining = np.full(len(episodes), rules.budget, dtype=np.int64)
 
@@ -71,25 +92,30 @@ def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> Situa
         living, counts = np.unique(played.crowd.episode, return_counts=True)
         budgets.append(remaining[living])
         sizes.append(counts)
+        rounds_left.append(np.full(len(living), rules.rounds - played.number))
         covariates.append(played.crowd.covariates)
         np.subtract.at(remaining, played.crowd.episode, played.vouchers)
 
     rollout(world, policy, rules, episodes, watch=note)
-    return Situations(
-        np.concatenate(budgets), np.concatenate([[0], np.cumsum(np.concatenate(sizes))]), np.concatenate(covariates)
-    )
+    first = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+    return Situations(np.concatenate(budgets), first, np.concatenate(covariates), np.concatenate(rounds_left))
 
 
 def simulated_returns(
     world: World, policy: Policy, rules: Rules, discount: float, states: Situations, each: int, luck: Luck
 ) -> NDArray[np.float64]:
-    """Discounted rewards of the policy from each state, [states, each]. `luck` has one row per state."""
+    """Discounted rewards of the policy from each state, [states, each]. `luck` has one row per state.
+
+    States that do not say how many rounds are left have all of the rules' before them.
+    """
     repeated = states.take(np.repeat(np.arange(len(states)), each))
     episodes = luck_of_copies(luck, each)
     owner = repeated.owner
     ordinals = np.arange(len(owner)) - repeated.first[owner]
     start = Crowd(owner, fold(episodes.keys[owner], ordinals), repeated.covariates)
-    played = rollout(world, policy, rules, episodes, start=start, budgets=repeated.budgets)
+    played = rollout(
+        world, policy, rules, episodes, start=start, budgets=repeated.budgets, rounds_left=repeated.rounds_left
+    )
     return played.discounted_rewards(discount).reshape(len(states), each)
 
 

@@ -74,23 +74,33 @@ class Episodes:
         luck: Luck,
         start: Crowd | None = None,
         budgets: NDArray[np.int64] | None = None,
+        rounds_left: NDArray[np.int64] | None = None,
     ) -> None:
         self.world, self.rules, self.luck = world, rules, luck
         count = len(luck)
         self.round = 0
+        self._horizon = np.full(count, rules.rounds) if rounds_left is None else rounds_left.astype(np.int64)
+        if self._horizon.shape != (count,) or (self._horizon < 0).any() or (self._horizon > rules.rounds).any():
+            raise SettingError(
+                f"Rounds left must be {count} whole numbers from 0 to {rules.rounds}, one for each episode."
+            )
         self._remaining = np.full(count, rules.budget, dtype=np.int64) if budgets is None else budgets.astype(np.int64)
         if self._remaining.shape != (count,) or (self._remaining < 0).any():
             raise SettingError(f"Budgets must be {count} whole numbers of at least 0, one for each episode.")
         self._recruits, self._spend, self._sizes = (np.zeros((count, rules.rounds), dtype=np.int64) for _ in range(3))
         self._played = np.zeros(count, dtype=np.int64)
-        # What holds if no round is ever played; `step` says otherwise.
-        self._ending = np.where(self._remaining == 0, Ending.BUDGET, Ending.EXTINCT).astype(np.int64)
         if start is not None and (np.diff(start.episode) < 0).any():
             raise SettingError("A crowd must list the people of each episode together, in the order of the episodes.")
-        self._crowd = self._still_playing(world.seeds(luck, rules.people) if start is None else start)
+        crowd = world.seeds(luck, rules.people) if start is None else start
+        # What holds if no round is ever played; `step` says otherwise.
+        nobody = np.bincount(crowd.episode, minlength=count) == 0
+        self._ending = np.select(
+            [self._remaining == 0, nobody], [Ending.BUDGET, Ending.EXTINCT], Ending.HORIZON
+        ).astype(np.int64)
+        self._crowd = self._still_playing(crowd)
 
     def _still_playing(self, crowd: Crowd) -> Crowd:
-        playing = (self._remaining > 0)[crowd.episode] & (self.round < self.rules.rounds)
+        playing = ((self._remaining > 0) & (self.round < self._horizon))[crowd.episode]
         return crowd if playing.all() else crowd.where(playing)
 
     def states(self) -> list[State]:
@@ -98,9 +108,12 @@ class Episodes:
         living = np.unique(self._crowd.episode)
         ends = np.searchsorted(self._crowd.episode, living, side="right").tolist()
         keys, covariates = self._crowd.keys, self._crowd.covariates
+        numbers = self.rules.rounds - self._horizon[living] + self.round
         return [
-            State(budget, Frontier(keys[a:b], covariates[a:b]), self.round, self.rules)
-            for a, b, budget in zip([0, *ends], ends, self._remaining[living].tolist(), strict=False)
+            State(budget, Frontier(keys[a:b], covariates[a:b]), number, self.rules)
+            for a, b, budget, number in zip(
+                [0, *ends], ends, self._remaining[living].tolist(), numbers.tolist(), strict=False
+            )
         ]
 
     def policy_lucks(self) -> list[Luck]:
@@ -165,13 +178,16 @@ def rollout(
     *,
     start: Crowd | None = None,
     budgets: NDArray[np.int64] | None = None,
+    rounds_left: NDArray[np.int64] | None = None,
     watch: Callable[[Round], None] | None = None,
 ) -> Trajectories:
     """Play one episode for each row of luck to its end.
 
-    `start` replaces the world's own first frontiers, and `budgets` the rules' budget, one for each episode.
+    `start` replaces the world's own first frontiers, `budgets` the rules' budget and `rounds_left` the rules' rounds,
+    one for each episode. An episode with fewer rounds left than the rules have stands in a late round of the study, and
+    its states say so; rewards are discounted, and rounds of the trajectories counted, from where it starts.
     """
-    episodes = Episodes(world, rules, luck, start, budgets)
+    episodes = Episodes(world, rules, luck, start, budgets, rounds_left)
     while states := episodes.states():
         played = episodes.step(ask_many(policy, states, episodes.policy_lucks()))
         if watch is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,12 @@ class ChosenOffspring:
     rivals: pd.DataFrame
     """One row per rival: held-out log score per pair, and its difference to the best with a standard error."""
     reason: str
+
+    def scores(self) -> dict[str, Any]:
+        """Why this generator, and the table of its rivals, for a report."""
+        rows = self.rivals.to_dict(orient="records")
+        rivals = [{str(key): None if value != value else value for key, value in row.items()} for row in rows]
+        return {"kind": self.kind, "reason": self.reason, "rivals": rivals}
 
 
 def fit_offspring(

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from torch import Tensor, nn
 
 from peerfront.covariates import Codes, Schema, uniform_codes
-from peerfront.errors import SettingError
+from peerfront.errors import DataFileError, SettingError
 from peerfront.models.checks import (
     check_fields,
     check_luck,
@@ -26,10 +26,11 @@ from peerfront.models.checks import (
     seed_number,
     step_size,
 )
-from peerfront.models.offspring.networks import one_hot, perceptron, train
+from peerfront.models.offspring.networks import one_hot, perceptron, restored_perceptron, stored_perceptron, train
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.offspring.schedule import SCHEDULES, Schedule, noise_schedule, time_embedding
 from peerfront.randomness import Luck, named_generator, named_key
+from peerfront.stored import Stored
 
 Clip = tuple[float, float] | None
 _TIME_WIDTH = 16
@@ -91,7 +92,7 @@ def _check_fast_steps(fast_steps: int | None, steps: int) -> None:
 @dataclass(frozen=True, eq=False)
 class DiffusionOffspring:
     schema: Schema
-    network: nn.Module
+    network: nn.Sequential
     schedule: Schedule
     clip: Clip
     fast_steps: int | None
@@ -138,6 +139,27 @@ class DiffusionOffspring:
         time = torch.as_tensor(time_embedding(np.array([step]), _TIME_WIDTH)).expand(len(rows), -1)
         predicted: Tensor = self.network(torch.cat([rows, noised, time], dim=1))
         return predicted
+
+    def stored(self) -> Stored:
+        settings = {
+            "clip": None if self.clip is None else list(self.clip),
+            "fast_steps": self.fast_steps,
+            "never_known": list(self.never_known),
+        }
+        schedule = Stored({}, {"betas": self.schedule.betas})
+        return Stored.of_parts(settings, schedule=schedule, network=stored_perceptron(self.network))
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "DiffusionOffspring":
+        columns, betas = schema.columns, stored.part("schedule").array("betas", (None,))
+        clip, never_known = stored.optional("clip", list), stored.whole_numbers("never_known")
+        within = clip is None or (len(clip) == 2 and all(type(end) is float for end in clip))
+        known_fields = all(0 <= f < len(schema.fields) for f in never_known)
+        if not within or not known_fields or not ((betas > 0.0) & (betas < 1.0)).all():
+            raise DataFileError(f"In {stored.place}, a noise, a limit or a field is out of range. Make the fit again.")
+        network = restored_perceptron(stored.part("network"), 2 * columns + _TIME_WIDTH, columns)
+        limits = None if clip is None else (clip[0], clip[1])
+        return cls(schema, network, Schedule(betas), limits, stored.optional("fast_steps", int), never_known)
 
 
 def spaced_steps(steps: int, fast_steps: int) -> list[int]:

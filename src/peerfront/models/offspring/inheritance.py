@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes, Schema
+from peerfront.errors import DataFileError
 from peerfront.models.checks import check_luck, check_people
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.randomness import Luck
+from peerfront.stored import Stored
 
 Array = NDArray[np.float64]
 PULLS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # pairs the marginal is worth
@@ -35,6 +37,17 @@ class InheritanceTable:
         probabilities = self.probabilities(parents)
         check_luck(parents, luck)
         return draw_fields(probabilities, luck)
+
+    def stored(self) -> Stored:
+        return Stored({}, {f"field {f}": table for f, table in enumerate(self.tables)})
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "InheritanceTable":
+        tables = tuple(stored.array(f"field {f}", (size + 1, size)) for f, size in enumerate(schema.sizes.tolist()))
+        for f, table in enumerate(tables):
+            if (table < 0.0).any() or not np.allclose(table.sum(axis=1), 1.0):
+                raise DataFileError(f"In {stored.place}, the table of field {f} is not made of chances. Refit it.")
+        return cls(schema, tables)
 
 
 def draw_fields(probabilities: list[Array], luck: Luck) -> Codes:

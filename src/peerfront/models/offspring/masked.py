@@ -27,9 +27,17 @@ from peerfront.models.checks import (
     step_size,
 )
 from peerfront.models.offspring.inheritance import InheritanceTable, draw_categories, fit_inheritance
-from peerfront.models.offspring.networks import field_losses, one_hot, perceptron, train
+from peerfront.models.offspring.networks import (
+    field_losses,
+    one_hot,
+    perceptron,
+    restored_perceptron,
+    stored_perceptron,
+    train,
+)
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.randomness import Luck, named_generator
+from peerfront.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,11 @@ class MaskedSettings:
         )
 
 
+def filling_inputs(schema: Schema) -> int:
+    """Columns of the recruiter and of the recruit, and for each field whether it is hidden."""
+    return 2 * schema.columns + len(schema.fields)
+
+
 class FillingNetwork(nn.Module):
     """Logits of every category: those of the inheritance tables, plus what a perceptron makes of all that is known.
 
@@ -68,21 +81,26 @@ class FillingNetwork(nn.Module):
     that held-out recruiters confirm.
     """
 
-    def __init__(self, tables: InheritanceTable, hidden: tuple[int, ...], seed: int) -> None:
+    def __init__(self, unknown: Tensor, known: Tensor, deep: nn.Sequential) -> None:
         super().__init__()
-        schema = tables.schema
         self.unknown: Tensor
         self.known: Tensor
+        self.register_buffer("unknown", unknown)
+        self.register_buffer("known", known)
+        self.deep = deep
+
+    @classmethod
+    def of_tables(cls, tables: InheritanceTable, hidden: tuple[int, ...], seed: int) -> "FillingNetwork":
+        schema = tables.schema
         unknown = np.concatenate([np.log(table[-1]) for table in tables.tables])
         known = np.zeros((schema.columns, schema.columns))
         for start, size, table in zip(schema.offsets, schema.sizes, tables.tables, strict=True):
             known[start : start + size, start : start + size] = np.log(table[:-1]) - np.log(table[-1])
-        self.register_buffer("unknown", torch.as_tensor(unknown, dtype=torch.float32))
-        self.register_buffer("known", torch.as_tensor(known, dtype=torch.float32))
-        self.deep = perceptron(2 * schema.columns + len(schema.fields), hidden, schema.columns, seed)
+        deep = perceptron(filling_inputs(schema), hidden, schema.columns, seed)
         with torch.no_grad():
-            for parameter in self.deep[-1].parameters():
+            for parameter in deep[-1].parameters():
                 parameter.zero_()
+        return cls(torch.as_tensor(unknown, dtype=torch.float32), torch.as_tensor(known, dtype=torch.float32), deep)
 
     def forward(self, parents: Tensor, child: Tensor, hidden_fields: Tensor) -> Tensor:
         seen = torch.cat([parents, child, hidden_fields.float()], dim=1)
@@ -93,7 +111,7 @@ class FillingNetwork(nn.Module):
 @dataclass(frozen=True, eq=False)
 class MaskedDiffusion:
     schema: Schema
-    network: nn.Module
+    network: FillingNetwork
     steps: int
     name: str = "masked"
 
@@ -122,6 +140,18 @@ class MaskedDiffusion:
                 children[now, f] = draw_categories(chances, uniforms[now, fields + f])
         return children
 
+    def stored(self) -> Stored:
+        tables = Stored({}, {"unknown": self.network.unknown.numpy(), "known": self.network.known.numpy()})
+        return Stored.of_parts({"steps": self.steps}, tables=tables, deep=stored_perceptron(self.network.deep))
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "MaskedDiffusion":
+        columns, tables = schema.columns, stored.part("tables")
+        unknown = torch.as_tensor(tables.array("unknown", (columns,), np.float32))
+        known = torch.as_tensor(tables.array("known", (columns, columns), np.float32))
+        deep = restored_perceptron(stored.part("deep"), filling_inputs(schema), columns)
+        return cls(schema, FillingNetwork(unknown, known, deep).eval(), stored.setting("steps", int))
+
 
 def fit_masked(
     pairs: Pairs, settings: MaskedSettings | None = None, progress: Callable[[int, int], None] | None = None
@@ -129,7 +159,7 @@ def fit_masked(
     chosen = settings or MaskedSettings()
     schema, fields = pairs.schema, len(pairs.schema.fields)
     training, held_out = pairs.split(chosen.held_out, chosen.seed)
-    network = FillingNetwork(fit_inheritance(training), chosen.hidden, chosen.seed)
+    network = FillingNetwork.of_tables(fit_inheritance(training), chosen.hidden, chosen.seed)
     rng = named_generator("masked", chosen.seed)
 
     def loss_of(data: Pairs, part: NDArray[np.int64], masks: NDArray[np.bool_]) -> Tensor:

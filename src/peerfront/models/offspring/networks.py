@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from peerfront.covariates import Codes, Schema
 from peerfront.errors import SettingError
 from peerfront.randomness import named_key
+from peerfront.stored import Stored, restored_layers, stored_layers
 
 
 def perceptron(inputs: int, hidden: tuple[int, ...], outputs: int, seed: int) -> nn.Sequential:
@@ -26,6 +27,22 @@ def perceptron(inputs: int, hidden: tuple[int, ...], outputs: int, seed: int) ->
         if number < len(widths) - 2:
             layers.append(nn.GELU())
     return nn.Sequential(*layers)
+
+
+def stored_perceptron(network: nn.Sequential) -> Stored:
+    linear = [layer for layer in network if isinstance(layer, nn.Linear)]
+    return stored_layers((layer.weight.detach().numpy().T, layer.bias.detach().numpy()) for layer in linear)
+
+
+def restored_perceptron(stored: Stored, inputs: int, outputs: int) -> nn.Sequential:
+    """The perceptron whose layers these are; hidden ones are as wide as the arrays say."""
+    layers = restored_layers(stored, inputs, outputs)
+    network = perceptron(inputs, tuple(len(bias) for _, bias in layers[:-1]), outputs, seed=0)
+    parameters = [torch.as_tensor(array.T.copy()) for layer in layers for array in layer]
+    with torch.no_grad():
+        for parameter, value in zip(network.parameters(), parameters, strict=True):
+            parameter.copy_(value)
+    return network.eval()
 
 
 def one_hot(schema: Schema, codes: Codes) -> Tensor:

@@ -24,9 +24,17 @@ from peerfront.models.checks import (
     step_size,
 )
 from peerfront.models.offspring.inheritance import draw_fields
-from peerfront.models.offspring.networks import field_losses, one_hot, perceptron, train
+from peerfront.models.offspring.networks import (
+    field_losses,
+    one_hot,
+    perceptron,
+    restored_perceptron,
+    stored_perceptron,
+    train,
+)
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.randomness import Luck, named_generator
+from peerfront.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class SoftmaxSettings:
 @dataclass(frozen=True, eq=False)
 class SoftmaxOffspring:
     schema: Schema
-    network: nn.Module
+    network: nn.Sequential
     name: str = "softmax"
 
     def probabilities(self, parents: Codes) -> list[NDArray[np.float64]]:
@@ -72,6 +80,13 @@ class SoftmaxOffspring:
         probabilities = self.probabilities(parents)
         check_luck(parents, luck)
         return draw_fields(probabilities, luck)
+
+    def stored(self) -> Stored:
+        return stored_perceptron(self.network)
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "SoftmaxOffspring":
+        return cls(schema, restored_perceptron(stored, schema.columns, schema.columns))
 
 
 def fit_softmax(

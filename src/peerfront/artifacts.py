@@ -1,0 +1,290 @@
+"""A saved fit: everything planning and forecasting need, in a folder of two files, without code and without people.
+
+- `weights.safetensors`: every array of every model;
+- `manifest.json`: format, schema, rules, settings of the models, how the fit was made (settings, versions, fingerprint
+  of the data), its scores, and the SHA-256 of the weights and of the manifest itself. Sorted and indented, for people.
+
+The same fit gives the same bytes. No participant is in it: neither ids nor rows, only what models learned. A folder is
+written under a temporary name and renamed, so that it is there as a whole or not at all. Reading trusts nothing:
+format, checksums, schema, shapes and numbers are checked, and what was read must be the whole of what was written.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+import peerfront
+from peerfront.covariates import Field, Schema
+from peerfront.errors import DataFileError, OutputExists, PeerfrontError, SettingError
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.offspring.diffusion import DiffusionOffspring
+from peerfront.models.offspring.inheritance import InheritanceTable
+from peerfront.models.offspring.masked import MaskedDiffusion
+from peerfront.models.offspring.softmax import SoftmaxOffspring
+from peerfront.planning.planner import Planner
+from peerfront.problem import History, Rules
+from peerfront.stored import Stored
+
+FORMAT = "peerfront fit"
+FORMAT_VERSION = 1
+MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+_LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
+
+Generator = InheritanceTable | SoftmaxOffspring | MaskedDiffusion | DiffusionOffspring
+GENERATORS: Mapping[str, type[Generator]] = {
+    "inheritance": InheritanceTable,
+    "softmax": SoftmaxOffspring,
+    "masked": MaskedDiffusion,
+    "diffusion": DiffusionOffspring,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Models of how people refer, a planner that uses them, and where they come from."""
+
+    schema: Schema
+    capacity: LearnedCapacity
+    offspring: Generator
+    planner: Planner
+    """Its capacity model is `capacity`; it knows the discount."""
+    rules: Rules
+    """What the planner was prepared for: vouchers, people, rounds, caps."""
+    study_schema: str = ""
+    """The study's own description of its columns, as it was given; this module does not look inside."""
+    data_fingerprint: str = ""
+    """`fingerprint` of the history the models were fitted to."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How the models were fitted, seeds included: anything JSON can hold."""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """How good they are: anything JSON can hold."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """What made the fit; filled in when it is saved for the first time."""
+
+    @property
+    def discount(self) -> float:
+        return self.planner.discount
+
+    def save(self, folder: Path, *, overwrite: bool = False) -> None:
+        """Write the fit; an existing one is replaced only if asked, and anything else never."""
+        files = self.files()
+        _check_target(folder, overwrite)
+        temporary, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("tmp", "old"))
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            for name, content in files.items():
+                (temporary / name).write_bytes(content)
+            if folder.exists():
+                folder.rename(old)
+            try:
+                temporary.rename(folder)
+            except OSError:
+                if old.exists():
+                    old.rename(folder)  # what was there before is better than nothing
+                raise
+        except OSError as problem:
+            raise DataFileError(
+                f"Cannot write {folder} ({problem}). Free some space or choose another folder."
+            ) from None
+        finally:
+            for left_over in (temporary, old):
+                shutil.rmtree(left_over, ignore_errors=True)
+
+    def files(self) -> dict[str, bytes]:
+        """The contents of the two files."""
+        self._check()
+        arrays = {name: np.ascontiguousarray(array) for name, array in self._stored().arrays.items()}
+        broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+        if broken:
+            raise SettingError(f"{broken[0]} has numbers that are not finite, so the fit is not saved. Fit it again.")
+        weights = save_arrays(arrays)
+        manifest = self._manifest() | {
+            "files": {WEIGHTS: {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}}
+        }
+        try:
+            signed = {**manifest, "sha256": _checksum(manifest)}
+            return {WEIGHTS: weights, MANIFEST: _text(signed).encode()}
+        except (TypeError, ValueError) as problem:
+            raise SettingError(
+                f"Settings and scores of a fit must be texts, finite numbers, lists and tables ({problem}). "
+                "Use None for what is not known."
+            ) from None
+
+    def _manifest(self) -> dict[str, Any]:
+        """All of the manifest but the checksums."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "versions": dict(self.versions or _versions()),
+            "schema": [{"name": each.name, "categories": list(each.categories)} for each in self.schema.fields],
+            "study_schema": self.study_schema,
+            "rules": dataclasses.asdict(self.rules),
+            "models": dict(self._stored().settings),
+            "data_fingerprint": self.data_fingerprint,
+            "settings": dict(self.settings),
+            "scores": dict(self.scores),
+        }
+
+    def _check(self) -> None:
+        if type(self.offspring) not in GENERATORS.values():
+            raise SettingError(
+                f"A {type(self.offspring).__name__} cannot be saved; fit one of: {', '.join(sorted(GENERATORS))}."
+            )
+        if not isinstance(self.capacity, LearnedCapacity) or self.planner.capacity is not self.capacity:
+            raise SettingError("A fit has one capacity model, made by fit_capacity, and its planner must use that one.")
+        seen = (self.planner.surrogate.inputs, self.planner.laplace.inputs)
+        if any(inputs.capacity not in (None, self.capacity) for inputs in seen):
+            raise SettingError("The planner's networks look at another capacity model than the fit's. Learn it again.")
+        if any(part.schema != self.schema for part in (self.capacity, self.offspring, *seen)):
+            raise SettingError("The parts of a fit must know people by the same schema. Fit them to the same history.")
+        if self.planner.surrogate.budget < self.rules.budget:
+            raise SettingError(
+                f"The rules have {self.rules.budget} vouchers, the value was learned for at most "
+                f"{self.planner.surrogate.budget}. Learn it for these rules."
+            )
+
+    def _stored(self) -> Stored:
+        kind = next(name for name, made in GENERATORS.items() if type(self.offspring) is made)
+        return Stored.of_parts(
+            {"offspring_kind": kind},
+            capacity=self.capacity.stored(),
+            offspring=self.offspring.stored(),
+            planner=self.planner.stored(),
+        )
+
+
+def load(folder: Path) -> Fit:
+    """The fit of this folder, checked in every respect; it plans and samples as the saved one, bit for bit."""
+    manifest = _read_manifest(folder)
+    weights = _read(folder, WEIGHTS)
+    listed = manifest.get("files", {}).get(WEIGHTS, {})
+    if listed != {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}:
+        _refuse(folder, f"{WEIGHTS} is not the file that was saved (it was changed or cut short)")
+    try:
+        # Copies: arrays that can be written to are what compiled code was compiled for.
+        arrays: dict[str, NDArray[Any]] = {name: array.copy() for name, array in load_arrays(weights).items()}
+        fit = _restored(manifest, arrays)
+        fit._check()
+        whole = fit._stored().arrays.keys() == arrays.keys()
+        same = json.loads(_text(fit._manifest()))
+    except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as problem:
+        _refuse(folder, f"its contents do not fit together ({type(problem).__name__}: {problem})")
+    except PeerfrontError as problem:
+        _refuse(folder, str(problem).rstrip("."))
+    if not whole or same | {"files": {WEIGHTS: listed}, "sha256": manifest["sha256"]} != manifest:
+        _refuse(folder, "it holds more, or something else, than a fit does")
+    return fit
+
+
+def fingerprint(history: History) -> str:
+    """SHA-256 of a history, as it stands: the same data can be told, and nobody can be read from it."""
+    hashed = hashlib.sha256(repr(history.schema).encode())
+    for codes in (history.referrers, history.vouchers, history.recruits, history.parents, history.children):
+        array = np.ascontiguousarray(codes)
+        hashed.update(f"{array.dtype.str}{array.shape}".encode())
+        hashed.update(array.tobytes())
+    return hashed.hexdigest()
+
+
+def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Fit:
+    written = Stored(manifest, {}, MANIFEST)
+    schema = Schema(tuple(Field(each["name"], tuple(each["categories"])) for each in manifest["schema"]))
+    stored = Stored(manifest["models"], arrays)
+    kind = stored.setting("offspring_kind", str)
+    if kind not in GENERATORS:
+        raise DataFileError(f"The generator {kind!r} is not known; known are {', '.join(sorted(GENERATORS))}.")
+    capacity = LearnedCapacity.restored(stored.part("capacity"), schema)
+    return Fit(
+        schema=schema,
+        capacity=capacity,
+        offspring=GENERATORS[kind].restored(stored.part("offspring"), schema),
+        planner=Planner.restored(stored.part("planner"), schema, capacity),
+        rules=Rules(**manifest["rules"]),
+        study_schema=written.setting("study_schema", str),
+        data_fingerprint=written.setting("data_fingerprint", str),
+        settings=written.setting("settings", dict),
+        scores=written.setting("scores", dict),
+        versions=written.setting("versions", dict),
+    )
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise DataFileError(f"There is no fit at {folder}. Give the folder a fit was saved in.")
+    try:
+        manifest = json.loads(_read(folder, MANIFEST))
+        content = {name: value for name, value in manifest.items() if name != "sha256"} if manifest else {}
+        checksum = _checksum(content)
+    except (AttributeError, RecursionError, ValueError) as problem:
+        _refuse(folder, f"{MANIFEST} is not readable ({problem})")
+    if content.get("format") != FORMAT:
+        raise DataFileError(f"{folder / MANIFEST} is not the manifest of a fit. Give the folder a fit was saved in.")
+    number = content.get("format_version")
+    if type(number) is int and number > FORMAT_VERSION:
+        raise DataFileError(
+            f"{folder} has format {number}; this version of peerfront ({peerfront.__version__}) reads up to "
+            f"{FORMAT_VERSION}. Install a newer one."
+        )
+    if number != FORMAT_VERSION:
+        _refuse(folder, f"its format version is {number!r}")
+    if manifest.get("sha256") != checksum:
+        _refuse(folder, f"{MANIFEST} is not the file that was saved (it was changed)")
+    return dict(manifest)
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except FileNotFoundError:
+        raise DataFileError(f"{folder} has no {name}. Give the folder a fit was saved in, or copy it again.") from None
+    except OSError as problem:
+        raise DataFileError(f"Cannot read {folder / name} ({problem}).") from None
+
+
+def _refuse(folder: Path, fault: str) -> NoReturn:
+    raise DataFileError(f"The fit in {folder} cannot be used: {fault}. Copy it again from where it was made, or refit.")
+
+
+def _check_target(folder: Path, overwrite: bool) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputExists(f"{folder} is a file. Choose another folder for the fit.")
+    others = sorted({file.name for file in folder.iterdir()} - {MANIFEST, WEIGHTS})
+    if others:
+        raise OutputExists(f"{folder} holds other things ({', '.join(others[:3])}). Choose another folder for the fit.")
+    if any(folder.iterdir()) and not overwrite:
+        raise OutputExists(f"{folder} holds a fit already. Ask for it to be replaced, or choose another folder.")
+
+
+def _checksum(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_text(manifest).encode()).hexdigest()
+
+
+def _text(manifest: Mapping[str, Any]) -> str:
+    return json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _versions() -> dict[str, str]:
+    made_by = {"python": platform.python_version(), "peerfront": peerfront.__version__}
+    for library in _LIBRARIES:
+        with contextlib.suppress(ModuleNotFoundError):
+            made_by[library] = version(library)
+    return made_by
