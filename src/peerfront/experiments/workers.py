@@ -1,6 +1,7 @@
 """Doing many independent tasks at once, here or on a cluster, through joblib."""
 
 import signal
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ class Workers:
         import joblib
 
         with ExitStack() as stack:
+            # A worker that has grown (the first planner it meets loads torch) is replaced, and joblib warns of it.
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             if self.backend == "dask":
                 stack.enter_context(_dask_client(self))
             if self.backend == "ray":
