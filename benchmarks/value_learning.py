@@ -16,8 +16,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes
+from peerfront.experiments.planner_policies import simple_rules
 from peerfront.experiments.planning_world import planning_world
-from peerfront.experiments.policies import Preparation, simple_rules
+from peerfront.experiments.preparation import Preparation
 from peerfront.models.capacity import LINEAR, CapacitySettings, LearnedCapacity, fit_capacity
 from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.planning.laplace import LaplaceSettings
@@ -85,7 +86,8 @@ def _backups(known: Preparation) -> LearnedPlanner:
 VARIANTS: dict[str, tuple[Learn, float | None]] = {
     "default": (_returns(), None),
     "learned from backups": (_backups, None),
-    "sees covariates only": (_returns(sees_capacity=False), None),
+    "sees covariates only": (_returns(sees="covariates"), None),
+    "blind": (_returns(sees="nothing"), None),
     "no thinned states": (_returns(thinned=0.0), None),
     "no wandering": (_returns(wandering=0.0), None),
     "one round": (_returns(rounds=1), None),

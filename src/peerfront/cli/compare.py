@@ -44,7 +44,10 @@ def compare_command(
     seed: SEED = 0,
     models: Annotated[
         str,
-        typer.Option(help="What policies plan with: oracle (the truth), learned, or learned-paper (slow)."),
+        typer.Option(
+            help="What policies plan with: oracle (the truth), learned (or learned:offspring=softmax, "
+            "learned:capacity=paper), or learned-paper (slow)."
+        ),
     ] = "oracle",
     bound: Annotated[
         bool, typer.Option("--bound", help="Add an upper bound on every policy as the last row (true models).")

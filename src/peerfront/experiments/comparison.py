@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from peerfront.errors import SettingError
 from peerfront.experiments.planning_world import check_models, planning_world
-from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
+from peerfront.experiments.policies import policy_entry, prepare_policy
+from peerfront.experiments.preparation import Discounts, Preparation
 from peerfront.experiments.store import NOWHERE, Identity, Shelf, Store, digest, program
 from peerfront.problem import (
     BranchingWorld,
@@ -49,7 +50,7 @@ class Comparison:
     rules: Rules = Rules()
     seed: int = 0
     models: str = "oracle"
-    """What policies plan with: the true models (oracle), or models fitted to a simulated history."""
+    """What policies plan with: the true models (oracle), or models fitted to a simulated history (`planning_world`)."""
     bound: bool = False
     """Whether to add an upper bound on every policy, from the true models."""
 

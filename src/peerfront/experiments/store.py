@@ -29,6 +29,8 @@ Identity = Mapping[str, Any]
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas", "networkx", "joblib", "torch")
 _CANNOT_CHANGE_RESULTS = (
+    "advice/",
+    "artifacts.py",
     "cli/",
     "data/",
     "experiments/compare.py",

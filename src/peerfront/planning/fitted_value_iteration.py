@@ -61,8 +61,8 @@ class FittedValueIterationSettings:
     """Learning stops when the mean Bellman residual of a pool is less than this share below that of the pool before."""
     relative: bool = True
     """Divide squared errors by r + 10, so that small budgets count."""
-    sees_capacity: bool = True
-    """Show the networks what the capacity model says of a person, beside the covariates."""
+    sees: str = "capacity"
+    """What the networks see of a person: nothing, covariates, or those and what the capacity model says."""
     surrogate: SurrogateSettings = field(default_factory=SurrogateSettings)
     laplace: LaplaceSettings = field(default_factory=LaplaceSettings)
     seed: int = 0
@@ -80,7 +80,7 @@ class FittedValueIterationSettings:
             thinned=0.0,
             revisit=0,
             relative=False,
-            sees_capacity=False,
+            sees="covariates",
             surrogate=SurrogateSettings.paper(),
             laplace=LaplaceSettings.paper(),
         )
@@ -114,7 +114,7 @@ def learn_by_fitted_value_iteration(
     if not explorers:
         raise SettingError("Fitted value iteration needs at least one policy to explore with.")
     tell = progress or (lambda share, what: None)
-    inputs = PersonInputs(world.schema, world.capacity if chosen.sees_capacity else None)
+    inputs = PersonInputs.seeing(chosen.sees, world.schema, world.capacity)
     surrogate = Surrogate(inputs, rules.budget, chosen.surrogate, chosen.seed)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=chosen.learning_rate)
     tell(0.0, "collecting states")

@@ -66,11 +66,11 @@ class LaplaceNetwork:
         return np.clip(1.0 / (1.0 + np.exp(-scores)), _SMALLEST, 1.0)
 
     def stored(self) -> Stored:
-        return Stored.of_parts({"sees_capacity": self.inputs.capacity is not None}, network=self.network.stored())
+        return Stored.of_parts({"sees": self.inputs.sees}, network=self.network.stored())
 
     @classmethod
     def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel, latent: int) -> "LaplaceNetwork":
-        inputs = PersonInputs(schema, capacity if stored.setting("sees_capacity", bool) else None)
+        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
         return cls(inputs, FrozenNetwork.restored(stored.part("network"), inputs.width, latent))
 
 

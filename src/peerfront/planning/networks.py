@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from peerfront.covariates import Codes, Schema
+from peerfront.errors import UnknownName
 from peerfront.problem import CapacityModel
 from peerfront.stored import Stored, restored_layers, stored_layers
 
@@ -16,23 +17,43 @@ Rows = NDArray[np.float32]
 _LEVELS = 32  # vouchers that describe a capacity
 
 
+SEES = ("nothing", "covariates", "capacity")
+"""What the networks may see of a person, each with what comes before it."""
+
+
 @dataclass(frozen=True, eq=False)
 class PersonInputs:
     """What the networks see of a person: the one-hot covariates and, if given, what the capacity model says of them.
 
     The paper's networks see covariates alone and have to learn again, from a few hundred states, which of them bring
-    many; the capacity model already knows.
+    many; the capacity model already knows. Networks that are blind see a frontier's size only.
     """
 
     schema: Schema
     capacity: CapacityModel | None = None
+    blind: bool = False
+
+    @classmethod
+    def seeing(cls, sees: str, schema: Schema, capacity: CapacityModel) -> "PersonInputs":
+        """One of `SEES`."""
+        if sees not in SEES:
+            raise UnknownName("thing that networks see", sees, SEES)
+        return cls(schema, capacity if sees == "capacity" else None, blind=sees == "nothing")
+
+    @property
+    def sees(self) -> str:
+        if self.blind:
+            return "nothing"
+        return "covariates" if self.capacity is None else "capacity"
 
     @property
     def width(self) -> int:
-        return self.schema.columns + (0 if self.capacity is None else 6)
+        return {"nothing": 1, "covariates": self.schema.columns, "capacity": self.schema.columns + 6}[self.sees]
 
     def rows(self, covariates: Codes) -> Rows:
         """[people, width]."""
+        if self.blind:
+            return np.ones((len(covariates), 1), dtype=np.float32)
         one_hot = self.schema.one_hot(covariates)
         if self.capacity is None:
             return one_hot

@@ -60,8 +60,8 @@ class PolicyIterationSettings:
     learning_rate: float = 3e-3
     judged_episodes: int = 400
     """Paired episodes by which rules and planners are compared."""
-    sees_capacity: bool = True
-    """Show the networks what the capacity model says of a person, beside the covariates."""
+    sees: str = "capacity"
+    """What the networks see of a person: nothing, covariates, or those and what the capacity model says."""
     surrogate: SurrogateSettings = field(default_factory=SurrogateSettings)
     laplace: LaplaceSettings = field(default_factory=LaplaceSettings)
     seed: int = 0
@@ -94,7 +94,7 @@ def learn_by_policy_iteration(
     if not simple_rules:
         raise SettingError("Policy iteration needs at least one simple rule to start from.")
     tell = progress or (lambda share, what: None)
-    inputs = PersonInputs(world.schema, world.capacity if chosen.sees_capacity else None)
+    inputs = PersonInputs.seeing(chosen.sees, world.schema, world.capacity)
     judged = named_luck(("judge", chosen.seed), chosen.judged_episodes)
     tell(0.0, "choosing the rule to start from")
     policy, base_value = best_rule(world, simple_rules, rules, discount, judged)

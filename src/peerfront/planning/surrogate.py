@@ -181,13 +181,13 @@ class FrozenSurrogate:
         return values
 
     def stored(self) -> Stored:
-        settings = {"sees_capacity": self.inputs.capacity is not None}
+        settings = {"sees": self.inputs.sees}
         tables = Stored({}, {"tables": self.weights})
         return Stored.of_parts(settings, coverage=self.coverage_network.stored(), weights=tables)
 
     @classmethod
     def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel) -> "FrozenSurrogate":
-        inputs = PersonInputs(schema, capacity if stored.setting("sees_capacity", bool) else None)
+        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
         tables = stored.part("weights")
         found = tables.arrays.get("tables")
         dimensions = 3 if found is not None and found.ndim == 3 else 2

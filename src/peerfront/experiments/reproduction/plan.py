@@ -17,6 +17,7 @@ PAPER_METHODS = {
     "GFP": "gfp-paper",
 }
 """The paper's methods and the policies that follow its text."""
+_PAPER_TRAINING = {name: f"{name}:training=paper,name={name}" for name in ("budget_dqn", "factorized_rl")}
 OUR_METHODS = ("gfp", "threshold", "constant")
 SCALES = ("quick", "default", "full")
 
@@ -67,7 +68,7 @@ def planned(scale: str = "default", discounts: tuple[float, ...] = PAPER_DISCOUN
         published = replace(
             described,
             worlds=("published",),
-            policies=(*PAPER_METHODS.values(), "gfp-untrained"),
+            policies=(*(_PAPER_TRAINING.get(policy, policy) for policy in PAPER_METHODS.values()), "gfp-untrained"),
             draws=(0,),
             models="learned-paper",
             bound=False,
