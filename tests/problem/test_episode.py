@@ -1,11 +1,13 @@
 """The contract of an episode (docs/simulation.md), and that luck belongs to people."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from peerfront.baselines import Constant, RandomSplit
+from peerfront.baselines import Constant, RandomSplit, Threshold
 from peerfront.errors import InfeasibleAllocation, SettingError
-from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout
+from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout, rollouts
 from peerfront.randomness import Luck, named_luck
 from peerfront.simulation import make_world
 from peerfront.simulation.typed import typed_world
@@ -202,3 +204,13 @@ def test_states_say_where_each_living_episode_stands() -> None:
     assert under_way.states()[0].remaining_budget == 1
     under_way.step([Constant(2).allocate(s, luck) for s, luck in zip(under_way.states(), lucks, strict=True)])
     assert under_way.states() == []
+
+
+def test_policies_side_by_side_play_as_they_would_alone() -> None:
+    world, rules, luck = make_world("bridge"), Rules(budget=20, people=4, rounds=7), named_luck(("beside",), 40)
+    policies = [RandomSplit(), Constant(2), Threshold(world.capacity, 0.7, 3), Threshold(world.capacity, 0.2, 1)]
+    together = rollouts(world, policies, rules, luck)
+    for policy, beside in zip(policies, together, strict=True):
+        alone = rollout(world, policy, rules, luck)
+        for field in dataclasses.fields(alone):
+            assert np.array_equal(getattr(beside, field.name), getattr(alone, field.name))

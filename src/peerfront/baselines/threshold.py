@@ -3,9 +3,11 @@
 A baseline everybody must beat: it looks at nobody's recruits, only at how likely the next voucher is to be used.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerfront.baselines.by_survival import most_likely_used
 from peerfront.errors import SettingError
@@ -36,7 +38,21 @@ class Threshold:
         return f"threshold:cutoff={self.cutoff:g},at_least={self.at_least}"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
-        survival = self.capacity.survival(state.frontier.covariates, state.most_per_person)
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        """One allocation for each state; the capacity model is asked once for everybody."""
+        most = max(state.most_per_person for state in states)
+        everybody = np.concatenate([state.frontier.covariates for state in states])
+        chances = self.capacity.survival(everybody, most)
+        ends = np.cumsum([len(state.frontier) for state in states])
+        tables = np.split(chances, ends[:-1])
+        return [
+            self._allocation(table[:, :levels], state)
+            for table, levels, state in zip(tables, most, states, strict=True)
+        ]
+
+    def _allocation(self, survival: NDArray[np.float64], state: State) -> Allocation:
         likely = survival >= self.cutoff
         wanted = int(likely.sum())
         spend = min(max(wanted, self.at_least), state.spendable)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.baselines.threshold import Threshold
-from peerfront.problem import Rules, World, rollout
+from peerfront.problem import Rules, World, rollouts
 from peerfront.randomness import Luck, named_luck
 
 
@@ -50,8 +50,5 @@ def _mean_rewards(
     world: World, rules: Rules, policies: Sequence[Threshold], discounts: Sequence[float], episodes: Luck
 ) -> NDArray[np.float64]:
     """[policies, discounts]. A rule does not know the discount, so one simulation serves them all."""
-    means = np.empty((len(policies), len(discounts)))
-    for p, policy in enumerate(policies):
-        played = rollout(world, policy, rules, episodes)
-        means[p] = [played.discounted_rewards(discount).mean() for discount in discounts]
-    return means
+    played = rollouts(world, policies, rules, episodes)
+    return np.array([[part.discounted_rewards(discount).mean() for discount in discounts] for part in played])

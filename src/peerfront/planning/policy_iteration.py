@@ -32,7 +32,7 @@ from peerfront.planning.networks import PersonInputs
 from peerfront.planning.planner import Planner
 from peerfront.planning.situations import Situations, simulated_returns
 from peerfront.planning.surrogate import Surrogate, SurrogateSettings
-from peerfront.problem import Policy, Rules, World, whole_number
+from peerfront.problem import Policy, Rules, World, rollouts, whole_number
 from peerfront.randomness import Luck, named_generator, named_luck
 
 
@@ -174,9 +174,13 @@ def best_rule(
     world: World, rules_tried: Sequence[Policy], rules: Rules, discount: float, episodes: Luck, finalists: int = 4
 ) -> tuple[Policy, float]:
     """The rule that earns most in paired episodes: all on a quarter of them, the best few on all."""
-    screened = Luck(episodes.keys[: max(1, len(episodes) // 4)])
-    means = [float(earned(world, rule, rules, discount, screened).mean()) for rule in rules_tried]
-    order = np.argsort(-np.array(means), kind="stable")[:finalists]
-    final = [float(earned(world, rules_tried[i], rules, discount, episodes).mean()) for i in order]
+
+    def means(policies: Sequence[Policy], luck: Luck) -> Array:
+        played = rollouts(world, policies, rules, luck)
+        return np.array([trajectories.discounted_rewards(discount).mean() for trajectories in played])
+
+    screened = means(rules_tried, Luck(episodes.keys[: max(1, len(episodes) // 4)]))
+    order = np.argsort(-screened, kind="stable")[:finalists]
+    final = means([rules_tried[i] for i in order], episodes)
     best = int(np.argmax(final))
-    return rules_tried[int(order[best])], final[best]
+    return rules_tried[int(order[best])], float(final[best])

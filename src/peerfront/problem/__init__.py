@@ -2,7 +2,7 @@
 
 from peerfront.problem.allocation import Allocation, check_feasible
 from peerfront.problem.dynamics import CapacityModel, OffspringModel
-from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout
+from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout, rollouts
 from peerfront.problem.frontier import Frontier
 from peerfront.problem.policy import BulkPolicy, Policy
 from peerfront.problem.referrals import History
@@ -33,5 +33,6 @@ __all__ = [
     "check_feasible",
     "checked_discount",
     "rollout",
+    "rollouts",
     "whole_number",
 ]

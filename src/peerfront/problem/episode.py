@@ -6,7 +6,7 @@ in bulk. The contract, terminal cases included, is docs/simulation.md.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 
 import numpy as np
@@ -103,9 +103,14 @@ class Episodes:
         playing = ((self._remaining > 0) & (self.round < self._horizon))[crowd.episode]
         return crowd if playing.all() else crowd.where(playing)
 
+    @property
+    def living(self) -> NDArray[np.int64]:
+        """The numbers of the episodes that are still played, in order."""
+        return np.unique(self._crowd.episode)
+
     def states(self) -> list[State]:
         """The states of the living episodes, in order; none when all are over."""
-        living = np.unique(self._crowd.episode)
+        living = self.living
         ends = np.searchsorted(self._crowd.episode, living, side="right").tolist()
         keys, covariates = self._crowd.keys, self._crowd.covariates
         numbers = self.rules.rounds - self._horizon[living] + self.round
@@ -118,7 +123,7 @@ class Episodes:
 
     def policy_lucks(self) -> list[Luck]:
         """For each of `states`, the luck of whatever policy plays it this round."""
-        living = np.unique(self._crowd.episode)
+        living = self.living
         lucks = Luck(self.luck.keys[living]).members(np.full(len(living), _POLICY_LUCK + self.round))
         return [lucks.row(i) for i in range(len(lucks))]
 
@@ -193,3 +198,21 @@ def rollout(
         if watch is not None:
             watch(played)
     return episodes.trajectories()
+
+
+def rollouts(world: World, policies: Sequence[Policy], rules: Rules, luck: Luck) -> list[Trajectories]:
+    """Play every policy on the same episodes, one for each row of luck. All at once: a world is quicker in bulk."""
+    count = len(luck)
+    episodes = Episodes(world, rules, Luck(np.tile(luck.keys, len(policies))))
+    while states := episodes.states():
+        lucks = episodes.policy_lucks()
+        ends = np.searchsorted(episodes.living, count * np.arange(len(policies) + 1)).tolist()
+        asked = [
+            ask_many(policy, states[first:end], lucks[first:end])
+            for policy, first, end in zip(policies, ends[:-1], ends[1:], strict=True)
+            if end > first
+        ]
+        episodes.step([allocation for allocations in asked for allocation in allocations])
+    together = episodes.trajectories()
+    parts = {field.name: np.split(getattr(together, field.name), len(policies)) for field in fields(together)}
+    return [Trajectories(**{name: split[p] for name, split in parts.items()}) for p in range(len(policies))]
