@@ -48,8 +48,8 @@ class Threshold:
         ends = np.cumsum([len(state.frontier) for state in states])
         tables = np.split(chances, ends[:-1])
         return [
-            self._allocation(table[:, :levels], state)
-            for table, levels, state in zip(tables, most, states, strict=True)
+            self._allocation(table[:, : state.most_per_person], state)
+            for table, state in zip(tables, states, strict=True)
         ]
 
     def _allocation(self, survival: NDArray[np.float64], state: State) -> Allocation:
