@@ -33,6 +33,16 @@ def test_results_do_not_depend_on_the_backend(finished, tmp_path) -> None:
     assert contents(tmp_path / "dask") == contents(finished)
 
 
+@pytest.mark.filterwarnings("default")  # Ray warns of its own future
+def test_results_do_not_depend_on_ray_either(finished, tmp_path) -> None:
+    ray = pytest.importorskip("ray", reason="Ray has no build for this Python")
+    try:
+        compare(SMALL, tmp_path / "ray", workers=Workers(2, "ray"))
+    finally:
+        ray.shutdown()
+    assert contents(tmp_path / "ray") == contents(finished)
+
+
 def test_an_interrupted_comparison_resumes_to_the_identical_result(finished, tmp_path) -> None:
     class Stop(Exception):
         pass

@@ -58,18 +58,22 @@ def _reproduced(table: pd.DataFrame) -> Finding:
 def _is_gfp_best(described: Results) -> Finding:
     pairs = described.differences
     pairs = pairs[pairs["metric"] == REWARD]
-    rivals = [p for p in described.policies if not p.startswith("gfp")]
-    parts = []
+    rivals = [policy for policy in described.policies if not policy.startswith("gfp")]
+    parts, behind, unsure = [], [], []
     for discount in described.comparison.discounts:
-        own = {}
-        for rival in rivals:
-            mean, low, high = _difference(pairs, "gfp", rival, discount)
-            own[rival] = (mean, low, high)
-        nearest = min(own, key=lambda rival: own[rival][0])
-        mean, low, high = own[nearest]
+        ahead = {rival: _difference(pairs, "gfp", rival, discount) for rival in rivals}
+        nearest = min(rivals, key=lambda rival: ahead[rival][0])
+        mean, low, high = ahead[nearest]
         parts.append(f"{discount:g}: {mean:+.1f}{_interval(low, high)} above {METHODS[nearest].lower()}")
-    worst = min(_difference(pairs, "gfp", rival, d)[0] for rival in rivals for d in described.comparison.discounts)
-    verdict = "Yes" if worst > 0 else "Not everywhere"
+        if mean <= 0:
+            behind.append(f"{discount:g}")
+        elif not low > 0:
+            unsure.append(f"{discount:g}")
+    verdict = "Yes"
+    if behind:
+        verdict = f"Not at {', '.join(behind)}"
+    elif unsure:
+        verdict = f"Yes, but at {', '.join(unsure)} within the noise"
     text = f"{verdict}. Paired differences of repaired GFP to the best other method, by discount: {'; '.join(parts)}."
     return Finding("Is GFP best at every discount?", text)
 
