@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test bench reproduce clean help
+.PHONY: demo test bench reproduce results clean help
 
 help:
 	@echo "make demo       install, compare the plain policies in the paper's world, draw the curves (a minute)"
 	@echo "make test       install the development tools, run every check and test"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
-	@echo "make reproduce  every comparison of docs/results.md (more than an hour; resumable)"
+	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
+	@echo "make results    every comparison of docs/results.md (hours; resumable)"
 	@echo "make clean      remove the environment, caches and results"
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -48,6 +49,9 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/planner.py
 
 reproduce: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/peerfront reproduce $(SCALE)
+
+results: $(VENV)/installed
 	PEERFRONT=$(BIN)/peerfront bash benchmarks/results.sh
 
 clean:

@@ -32,12 +32,21 @@ run gfp-typed --world bridge --world boom_bust --episodes 2000 --bound "${gfp[@]
 run gfp-typed-learned --world bridge --world boom_bust --episodes 2000 --models learned --policy threshold --policy gfp
 run gfp-sigma --world icpsr22140:sigma=0.2 --draws 5 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-network --world network --draws 3 --models learned "${ends[@]}" "${gfp[@]}"
+run gfp-typed-40 --world bridge --world boom_bust --budget 40 --episodes 2000 --bound "${ends[@]}" "${gfp[@]}"
 run gfp-b30 --draws 2 --budget 30 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-b300 --draws 2 --budget 300 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-f3 --draws 2 --people 3 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-f30 --draws 2 --people 30 --models learned "${ends[@]}" "${gfp[@]}"
 run five-rounds --rounds 5 --max-per-person 3 --budget 60 --draws 2 --discount 0.95 --discount 1 --policy gfp --policy gfp:deadline=yes \
     --policy threshold --policy constant:vouchers=3 --policy evenly --policy evenly:pace=0.5
+
+
+# What composition and the generator are worth.
+blind=(--policy gfp --policy gfp:sees=nothing,name=gfp-blind)
+run blind-typed --world bridge --world boom_bust --episodes 2000 "${ends[@]}" "${blind[@]}"
+for generator in inheritance softmax diffusion; do
+    run "generator-$generator" --world bridge --world icpsr22140 --models "learned:offspring=$generator" "${ends[@]}" --policy gfp
+done
 
 korean=$data/korean_family_planning
 if [ -d "$korean" ]; then
