@@ -146,9 +146,6 @@ def test_models_that_give_nonsense_are_refused() -> None:
         def survival(self, covariates, most):
             return np.tile(np.linspace(0.1, 0.9, max(most, 1)), (len(covariates), 1))[:, :most]
 
-        def sample(self, covariates, luck):
-            raise NotImplementedError
-
     class Negative(LaplaceNetwork):
         def uncovered(self, rows):
             return np.full((len(rows), 4), -0.5)
