@@ -29,6 +29,7 @@ Identity = Mapping[str, Any]
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas", "networkx", "joblib", "torch")
 _CANNOT_CHANGE_RESULTS = (
+    "advice/",
     "cli/",
     "data/",
     "experiments/compare.py",
@@ -39,6 +40,7 @@ _CANNOT_CHANGE_RESULTS = (
     "experiments/statistics.py",
     "experiments/tables.py",
     "experiments/workers.py",
+    "figures.py",
 )
 """Parts of the program that order, keep or show results."""
 _CHECKSUM = 32

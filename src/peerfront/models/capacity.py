@@ -67,9 +67,17 @@ class LearnedCapacity:
         return survival_table(self.family, self.means(covariates), self.size, self.zero, most)
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
-        means = self.means(covariates)
+        return self.sample_at(self.means(covariates), covariates, luck)
+
+    def sample_at(self, means: Array, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+        """Capacities if the means were these, [people]; the same luck as in `sample`."""
         check_luck(covariates, luck)
         return quantile(self.family, luck.uniform("capacity"), means, self.size, self.zero)
+
+    def member_means(self, covariates: Codes) -> Array:
+        """What the ensemble's members make of each person, [members, people]; each has left out a part of the data."""
+        check_people(self.schema, covariates)
+        return self.rates.member_means(self.schema.one_hot(covariates))
 
     def scores(self) -> dict[str, Any]:
         """Why this model, and the mean held-out log-likelihood of all that were tried, for a report."""
