@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _TREES_NAMED = 7
 _OTHERS = "#BBBBBB"
+_TREE_COLOURS = (*COLOURS[:_TREES_NAMED], _OTHERS)
 MOST_DRAWN = 2000
 """People up to which each is drawn; above, a slice would be thinner than a line."""
 
@@ -26,10 +27,9 @@ MOST_DRAWN = 2000
 # Forecast ------------------------------------------------------------------------------------------------------------
 
 
-def forecast_figure(forecast: "Forecast") -> Figure:
-    """Left: recruits so far, the plan's bands and everybody's mean. Right: the same by round."""
-    figure = new_figure(10.5, 4.6)
-    panels: tuple[Axes, Axes] = tuple(figure.subplots(1, 2))
+def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
+    """First: recruits so far, the plan's bands and everybody's mean. Second: the same by round."""
+    figure, panels = _two_panels(narrow)
     for axis, prefix, title in ((panels[0], "total", "Recruits so far"), (panels[1], "recruits", "Recruits by round")):
         _draw_bands(axis, forecast, prefix)
         for number, row in enumerate(forecast.summary.itertuples(index=False)):
@@ -52,8 +52,15 @@ def forecast_figure(forecast: "Forecast") -> Figure:
         panels[0].axhline(wanted, color="black", linewidth=1.0, linestyle=(0, (1, 1)))
         panels[0].annotate(f"target: {wanted:,} to come", (0.0, wanted), xytext=(3, 3), textcoords="offset points")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
     return figure
+
+
+def _two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
+    """Side by side for a page, one below the other for a telephone."""
+    figure = new_figure(5.4, 8.6) if narrow else new_figure(10.5, 4.8)
+    one, two = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
+    return figure, (one, two)
 
 
 def _draw_bands(axis: Axes, forecast: "Forecast", prefix: str) -> None:
@@ -64,9 +71,9 @@ def _draw_bands(axis: Axes, forecast: "Forecast", prefix: str) -> None:
         _, upper = _from_start(own, prefix, f"{stem}{high}")
         axis.fill_between(rounds, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=label)
     if forecast.with_model:
-        for end, label in (("p10", "plan, 8 of 10, model unsure too"), ("p90", None)):
+        for end, label in (("p10", "plan, 8 of 10, model unsure too"), ("p90", "")):
             line = _from_start(own, prefix, f"{stem}with_model_{end}")
-            axis.plot(*line, color=COLOURS[0], linewidth=1.0, linestyle=(0, (4, 2)), label=label)
+            axis.plot(*line, color=COLOURS[0], linewidth=1.0, linestyle=(0, (4, 2)), label=label or None)
 
 
 def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -78,29 +85,27 @@ def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np
 # Recruitment trees ---------------------------------------------------------------------------------------------------
 
 
-def tree_figure(study: Study) -> Figure:
+def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
     """Who recruited whom, as layers: each person's recruits stand to the right, beside them. And people by wave."""
     largest, tree = _trees_by_size(study)
-    colours = np.array([*COLOURS[:_TREES_NAMED], _OTHERS])[np.minimum(tree, _TREES_NAMED)]
-    drawn = len(study) <= MOST_DRAWN
-    figure = new_figure(10.5, 5.2)
-    axes = np.atleast_1d(figure.subplots(1, 2 if drawn else 1, width_ratios=[3, 2] if drawn else None))
-    if drawn:
-        _draw_icicle(axes[0], study, tree, colours)
-    counts = axes[-1]
+    if len(study) <= MOST_DRAWN:
+        figure, (layers, counts) = _two_panels(narrow)
+        _draw_icicle(layers, study, tree)
+    else:
+        figure = new_figure(5.4 if narrow else 10.5, 4.8)
+        counts = figure.subplots()
     waves = np.arange(int(study.trees.wave.max(initial=0)) + 1)
     below = np.zeros(len(waves))
     for number in range(min(len(largest), _TREES_NAMED + 1)):
         mine = tree == number if number < _TREES_NAMED else tree >= _TREES_NAMED
         people = np.bincount(study.trees.wave[mine], minlength=len(waves)).astype(np.float64)
-        rest = len(largest) - _TREES_NAMED
+        rest, colour = len(largest) - _TREES_NAMED, _TREE_COLOURS[number]
         label = f"tree {number + 1}: {int(mine.sum()):,} people" if number < _TREES_NAMED else f"{rest:,} smaller trees"
-        colour = COLOURS[number] if number < _TREES_NAMED else _OTHERS
         counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
         below += people
     counts.set(xlabel="wave (seeds are wave 0)", ylabel="people", title="People by wave")
     counts.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(loc="outside lower center", ncols=2 if narrow else 4, frameon=False)
     return figure
 
 
@@ -113,7 +118,7 @@ def _trees_by_size(study: Study) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return roots[order], place[inverse]
 
 
-def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64], colours: NDArray[np.str_]) -> None:
+def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64]) -> None:
     """A person is a bar as high as the number of people at the ends of their chains."""
     top, height = icicle(study.recruiter, study.trees.wave, tree)
     wave = study.trees.wave.astype(np.float64)
@@ -126,8 +131,9 @@ def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64], colours: NDA
         ],
         axis=1,
     )  # [people, corners, 2]
+    colours = [_TREE_COLOURS[min(number, _TREES_NAMED)] for number in tree.tolist()]
     thin = 0.6 if len(study) <= 400 else 0.2
-    axis.add_collection(PolyCollection(list(corners), facecolors=colours.tolist(), edgecolors="white", linewidths=thin))
+    axis.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="white", linewidths=thin))
     axis.set_xlim(0, wave.max(initial=0) + 1)
     axis.set_ylim(float((top + height).max(initial=1.0)), 0)
     ticks = np.arange(int(wave.max(initial=0)) + 1)
@@ -165,10 +171,10 @@ def icicle(
 # Homophily -----------------------------------------------------------------------------------------------------------
 
 
-def homophily_figure(table: pd.DataFrame) -> Figure:
+def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> Figure:
     """Each field: the share of recruits like their recruiter, and the range that chance gives."""
     shown = table[table["pairs"] > 0].iloc[::-1]
-    figure = new_figure(8.5, 1.5 + 0.34 * max(len(shown), 2))
+    figure = new_figure(5.4 if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
     axis = figure.subplots()
     places = np.arange(len(shown))
     axis.barh(
@@ -193,7 +199,7 @@ def homophily_figure(table: pd.DataFrame) -> Figure:
     axis.set_xlim(0, 1.02)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0))
     axis.grid(axis="x", alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
     return figure
 
 

@@ -55,7 +55,7 @@ class Forecast:
     """policy, round, and for the recruits of that round and for all so far (`total_...`): mean, p10, p25, median, p75,
     p90, and with the uncertainty of the model (`..._with_model_p10`, `..._with_model_p90`); coupons issued, mean."""
     summary: pd.DataFrame
-    """One row per policy: recruits, chances, coupons, and the plan's lead in recruits with its standard error."""
+    """One row per policy, the plan first: recruits, chances, coupons, the plan's lead in recruits and its standard error."""
     rules: Rules
     people: int
     """On the frontier now."""
@@ -70,7 +70,7 @@ class Forecast:
 
     @property
     def of_plan(self) -> "pd.Series[float]":
-        return self.summary.set_index("policy").loc[PLAN]
+        return self.summary.iloc[0]
 
     @property
     def still_wanted(self) -> int | None:
@@ -82,8 +82,8 @@ class Forecast:
         plan, rules = self.of_plan, self.rules
         told = [
             f"From {_count(self.people, 'person', 'people')} with {_count(rules.budget, 'coupon')} and "
-            f"{_count(rules.rounds, 'round')} to go, the plan brings {plan['recruits']:.0f} recruits on average; in 8 of "
-            f"10 simulated studies between {plan['p10']:.0f} and {plan['p90']:.0f}.",
+            f"{_count(rules.rounds, 'round')} to go, the plan brings {plan['recruits']:.0f} recruits on average; "
+            f"in 8 of 10 simulated studies between {plan['p10']:.0f} and {plan['p90']:.0f}.",
         ]
         wanted = self.still_wanted
         if wanted is not None:
@@ -92,10 +92,10 @@ class Forecast:
             f"Chance that nobody is left who could refer while coupons and rounds remain: {_chance(plan['dies_out'])}."
         )
         told.append(
-            f"Of {_count(rules.budget, 'coupon')}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued and not "
-            f"used, {plan['never_issued']:.0f} are never issued (averages)."
+            f"Of {_count(rules.budget, 'coupon')}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued "
+            f"and not used, {plan['never_issued']:.0f} are never issued (averages)."
         )
-        told += [self._rival_line(row) for _, row in self.summary.iterrows() if row["policy"] != PLAN]
+        told += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
         told.append(self.caveat)
         return told
 
@@ -120,8 +120,8 @@ class Forecast:
         said = f"the plan brings {abs(lead):.1f} ± {error:.1f} {who}" if clear else "no clear difference to the plan"
         chance = "" if self.still_wanted is None else f", target {_chance(row['reaches_target'])}"
         return (
-            f"{row['described']}: {row['recruits']:.0f} recruits ({row['p10']:.0f} to {row['p90']:.0f}){chance}, dies out "
-            f"{_chance(row['dies_out'])}; {said}."
+            f"{row['described']}: {row['recruits']:.0f} recruits ({row['p10']:.0f} to {row['p90']:.0f}){chance}, "
+            f"dies out {_chance(row['dies_out'])}; {said}."
         )
 
     @property
@@ -134,14 +134,15 @@ class Forecast:
             "so its uncertainty is not known."
         )
         return (
-            f"{inside} Not in them: a model that is wrong in kind, people who change during the study, and a population "
-            "that runs out."
+            f"{inside} Not in them: a model that is wrong in kind, people who change during the study, and a "
+            "population that runs out."
         )
 
-    def figure(self) -> Figure:
+    def figure(self, *, narrow: bool = False) -> Figure:
+        """Recruits so far and by round; side by side, or one below the other."""
         from peerfront.advice.figures import forecast_figure
 
-        return forecast_figure(self)
+        return forecast_figure(self, narrow=narrow)
 
 
 def forecast(

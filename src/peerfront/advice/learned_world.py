@@ -5,11 +5,11 @@ comes for free. With G members m_1 .. m_G of a person's mean capacity the standa
 
     se^2 = (G - 1) / G * sum_g d_g^2,     d_g = log m_g - mean of log m.
 
-`UncertainWorld` draws for each episode weights c_1 .. c_G and multiplies everybody's mean by exp(sum_g c_g d_g). One set
-of weights serves the whole episode, so that people whose rates are wrong together are wrong together. The weights are
-normal, with the spread of the formula, over the root of a chi-square: G groups say little about their own spread, so
-the tails are those of Student's t with G - 1 degrees of freedom. Family, dispersion, share of zeros and the generator of
-recruits stay as fitted.
+`UncertainWorld` draws weights c_1 .. c_G for each episode and multiplies everybody's mean by exp(sum_g c_g d_g). One
+set serves the whole episode, so that people whose rates are wrong together are wrong together. The weights are normal,
+with the spread of the formula, over the root of a chi-square: G groups say little about their own spread, so the tails
+are those of Student's t with G - 1 degrees of freedom. Family, dispersion, share of zeros and the generator of recruits
+stay as fitted.
 """
 
 from dataclasses import dataclass, replace
