@@ -55,7 +55,7 @@ class Forecast:
     """policy, round, and for the recruits of that round and for all so far (`total_...`): mean, p10, p25, median, p75,
     p90, and with the uncertainty of the model (`..._with_model_p10`, `..._with_model_p90`); coupons issued, mean."""
     summary: pd.DataFrame
-    """One row per policy, the plan first: recruits, chances, coupons, the plan's lead in recruits and its standard error."""
+    """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its standard error."""
     rules: Rules
     people: int
     """On the frontier now."""
