@@ -65,7 +65,7 @@ def disclosures(fit: Fit, study: Study, summary: Summary, schema: StudySchema, r
             THE_TOOL,
             f"From the date of the first plan on, coupon numbers differ between people and rounds ({most} a person).",
             f"Until [date] every participant received [number] coupons. From then on the number varied between "
-            f"participants ({span}) and between rounds, as described below. The dates and numbers of every round are in "
+            f"participants ({span}) and between rounds, as described below. Dates and numbers of every round are in "
             "[supplement].",
         ),
         Disclosure(
@@ -74,7 +74,7 @@ def disclosures(fit: Fit, study: Study, summary: Summary, schema: StudySchema, r
             f"Budget {rules.budget:,}, {rules.rounds:,} rounds, {most} a person"
             + ("" if rules.max_per_round is None else f", at most {rules.max_per_round:,} a round")
             + f". People are told apart by: {used}.{excluded}",
-            f"Coupons were allotted with peerfront {peerfront.__version__}, which plans the expected number of recruits "
+            f"Coupons were allotted with peerfront {peerfront.__version__}, which plans for many expected recruits "
             f"under a budget of {rules.budget:,} coupons and a horizon of {rules.rounds:,} rounds; a later recruit "
             f"counted {late} an earlier one. From the study's own earlier recruitment it estimated how many people "
             f"somebody recruits and what recruits are like, given {used}, and gave each round's coupons where they "

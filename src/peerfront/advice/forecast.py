@@ -193,7 +193,7 @@ def forecast(
 
 
 def forecast_rules(fit: Fit, frontier: Frontier, order: Order) -> Rules:
-    """The rules of the simulated studies; faults in the order are errors."""
+    """The rules of the simulated studies: the order's limits, in every round; faults in the order are errors."""
     if not len(frontier):
         raise SettingError("Nobody is on the frontier, so nobody can refer. Give at least one person.")
     fit.schema.check(frontier.covariates)
@@ -206,6 +206,11 @@ def forecast_rules(fit: Fit, frontier: Frontier, order: Order) -> Rules:
     rounds = fit.rules.rounds if order.rounds_left is None else whole_number("rounds left", order.rounds_left, 1)
     most = fit.rules.max_per_person if order.max_per_person is None else order.max_per_person
     cap = fit.rules.max_per_round if order.round_cap is None else order.round_cap
+    if most is not None and order.min_per_person > most:
+        raise SettingError(
+            f"At least {order.min_per_person} and at most {most} coupons per person contradict each other. Lower the "
+            "minimum, or raise the maximum."
+        )
     return Rules(budget, len(frontier), rounds, most, cap)
 
 
