@@ -30,6 +30,10 @@ MOST_DRAWN = 2000
 def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
     """First: recruits so far, the plan's bands and everybody's mean. Second: the same by round."""
     figure, panels = _two_panels(narrow)
+    wanted = forecast.still_wanted
+    if wanted is not None and 0 < wanted <= forecast.rules.budget:
+        label = f"target: {wanted:,} to come"
+        panels[0].axhline(wanted, color="black", linewidth=1.2, linestyle=(0, (1, 1)), label=label)
     for axis, prefix, title in ((panels[0], "total", "Recruits so far"), (panels[1], "recruits", "Recruits by round")):
         _draw_bands(axis, forecast, prefix)
         for number, row in enumerate(forecast.summary.itertuples(index=False)):
@@ -47,10 +51,6 @@ def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    wanted = forecast.still_wanted
-    if wanted is not None and 0 < wanted <= forecast.rules.budget:
-        panels[0].axhline(wanted, color="black", linewidth=1.0, linestyle=(0, (1, 1)))
-        panels[0].annotate(f"target: {wanted:,} to come", (0.0, wanted), xytext=(3, 3), textcoords="offset points")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
     return figure
@@ -100,7 +100,9 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
         mine = tree == number if number < _TREES_NAMED else tree >= _TREES_NAMED
         people = np.bincount(study.trees.wave[mine], minlength=len(waves)).astype(np.float64)
         rest, colour = len(largest) - _TREES_NAMED, _TREE_COLOURS[number]
-        label = f"tree {number + 1}: {int(mine.sum()):,} people" if number < _TREES_NAMED else f"{rest:,} smaller trees"
+        label = f"{rest:,} more"
+        if number < _TREES_NAMED:
+            label = f"tree {number + 1}: {mine.sum():,} {'person' if mine.sum() == 1 else 'people'}"
         counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
         below += people
     counts.set(xlabel="wave (seeds are wave 0)", ylabel="people", title="People by wave")

@@ -300,4 +300,4 @@ def _chance(share: float) -> str:
     """A share of simulated studies as a person would say it; none of a thousand is not the same as never."""
     if share == 0.0 or share == 1.0:
         return f"{share:.0%} of the simulated studies"
-    return "below 1%" if share < 0.01 else "above 99%" if share > 0.99 else f"{share:.0%}"
+    return "under 1%" if share < 0.005 else "over 99%" if share > 0.995 else f"{share:.0%}"
