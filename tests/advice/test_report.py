@@ -1,6 +1,7 @@
 """The page: complete in itself, about nobody in particular, and readable in a real browser at every width."""
 
 import dataclasses
+import json
 import re
 import shutil
 import subprocess
@@ -9,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from peerfront.advice.sheet import PlanOrder
 
 from advice.small_advice import a_fit, a_frontier, a_study, study_csv
 from peerfront.advice.disclosure import disclosures
 from peerfront.advice.figures import MOST_DRAWN, icicle, tree_figure
 from peerfront.advice.homophily import homophily_table
-from peerfront.advice.report import ReportSettings, study_report
-from peerfront.advice.sheet import PlanOrder
+from peerfront.advice.report import ReportSettings, _environment, study_report
 from peerfront.data import FieldRule, ReadSettings, StudySchema, read_study, summarise
 from peerfront.data.trees import NOBODY, trees_of
 from peerfront.errors import DataFileError
@@ -85,18 +86,13 @@ def text_of(page: str) -> str:
 
 def test_nobody_s_id_or_coupon_is_on_the_page_unless_asked_for(page: str) -> None:
     assert not re.search(r"person-\d|SECRET", page)
-    named = study_report(a_fit(), *a_study(), ORDER, settings=dataclasses.replace(QUICK, with_ids=True))
-    study, _ = a_study()
-    waiting = set(study.ids[study.still_open])
-    assert set(re.findall(r"person-\d+", text_of(named))) == waiting
-    assert "SECRET" not in named
-    assert "Coupon sheet" in named
-
-
-def test_small_groups_are_not_described() -> None:
-    page = text_of(study_report(a_fit(), *a_study(), ORDER, a_frontier(6), QUICK))
-    plan = page[page.index('id="plan"') : page.index('id="forecast"')]
-    assert "under 5" in plan
+    asked = dataclasses.replace(QUICK, with_ids=True)
+    named = text_of(study_report(a_fit(), *a_study(), ORDER, a_frontier(6), asked))
+    assert set(re.findall(r"waiting-\d", named)) == set(a_frontier(6).ids)
+    assert not re.search(r"person-\d|SECRET", named)
+    plan = named[named.index('id="plan"') : named.index('id="forecast"')]
+    assert "Coupon sheet" in plan
+    assert "under 5" in plan  # groups too small to be described
     assert "on the list that" in plan
 
 
@@ -105,11 +101,13 @@ def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
     lines[5] = lines[5].replace(lines[5].split(",")[1], "SECRET-nobody")
     (tmp_path / "study.csv").write_text("\n".join(lines))
     _, schema = a_study()
-    study = read_study(tmp_path / "study.csv", schema.reading)
+    study = read_study(tmp_path / "study.csv", dataclasses.replace(schema.reading, still_open="none"))
     page = study_report(a_fit(), study, schema, ORDER, settings=QUICK)
     assert "redeemed coupon nobody was issued" in page
     assert not re.search(r"person-\d|SECRET", page)
     assert "This file is not the one the model was fitted to" in page  # a warning, and the page all the same
+    assert "There is no plan on this page" in page  # nobody's coupons are open
+    assert "nothing to forecast" in page
 
 
 def test_another_schema_is_an_error() -> None:
@@ -119,30 +117,12 @@ def test_another_schema_is_an_error() -> None:
         study_report(a_fit(), study, other, ORDER, settings=QUICK)
 
 
-def test_without_open_coupons_there_is_no_plan(tmp_path: Path) -> None:
-    study, schema = a_study(still_open="none")
-    page = study_report(a_fit(), study, schema, ORDER, settings=QUICK)
-    assert "There is no plan on this page" in page
-    assert "nothing to forecast" in page
+def test_names_of_columns_cannot_break_the_page() -> None:
+    shown = _environment().from_string("{{ name }} {{ share|percent }}")
+    assert shown.render(name="<b>&sex", share=0.999) == "&lt;b&gt;&amp;sex over 99%"
 
 
-def test_names_of_columns_and_categories_cannot_break_the_page(tmp_path: Path) -> None:
-    text = study_csv(40).replace("sex", "<b>&sex").replace("north", "<script>x</script>")
-    (tmp_path / "study.csv").write_text(text)
-    study = read_study(tmp_path / "study.csv", ReadSettings(still_open="40"))
-    from peerfront.data import guess_schema
-
-    assert "&lt;b&gt;" not in text
-    schema = guess_schema(study).schema
-    table = homophily_table(study, schema)
-    assert "<b>&sex" in table["field"].tolist()
-    from peerfront.advice.report import _environment
-
-    shown = _environment().from_string("{{ name }}").render(name="<b>&sex")
-    assert shown == "&lt;b&gt;&amp;sex"
-
-
-# Parts -----------------------------------------------------------------------------------------------------------------
+# Parts ---------------------------------------------------------------------------------------------------------------
 
 
 def test_homophily_of_people_who_recruit_only_their_like_and_of_those_who_do_not_care(tmp_path: Path) -> None:
@@ -207,10 +187,10 @@ def test_what_to_disclose_says_who_decides() -> None:
     assert all("[" in point.text for point in points)
 
 
-# In a browser ----------------------------------------------------------------------------------------------------------
+# In a browser --------------------------------------------------------------------------------------------------------
 
-_FRAME = """<!doctype html><html><body style="margin:0"><iframe id="page" src="page.html" style="width:{width}px;height:900px;border:0">
-</iframe><pre id="found">nothing</pre><script>
+_FRAME = """<!doctype html><html><body style="margin:0">
+<iframe id="page" src="page.html" style="width:{width}px;height:900px;border:0"></iframe><pre id="found">nothing</pre><script>
 document.getElementById("page").onload = () => {{
   const inside = document.getElementById("page").contentDocument;
   const images = [...inside.images];
@@ -227,8 +207,6 @@ document.getElementById("page").onload = () => {{
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
-    import json
-
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium is installed here")

@@ -27,7 +27,7 @@ from peerfront.randomness import named_luck
 
 PLAN = "plan"
 _QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
-_QUICK_GRID = TuningGrid((0.3, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99), (0.02, 0.08, 0.16, 0.32, 0.48, 1.0), 64, 4, 300)
+_QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
 
 
 class Order(Protocol):
