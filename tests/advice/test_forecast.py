@@ -210,3 +210,17 @@ def test_the_wider_band_is_wider_and_its_world_is_the_learned_one() -> None:
     np.testing.assert_array_equal(one.recruits, other.recruits)
     np.testing.assert_array_equal(uncertain.population(luck), learned.population(luck))
     assert "uncertain" in uncertain.name
+
+
+def test_the_share_who_bring_nobody_is_uncertain_too() -> None:
+    """Members agree on rates and not on zeros: capacities move as if the share of zeros did, by the same weights."""
+    schema, people = a_fit().schema, np.zeros((20_000, len(a_fit().schema.fields)), dtype=np.int16)
+    logits = np.array([[0.0, -0.4], [0.0, 0.0], [0.0, 0.4]])
+    capacity = dataclasses.replace(with_means(50.0, 50.0, 50.0, family="zip", zero=0.5), members=logits)
+    luck = named_luck(("zeros",), len(people))
+    for weight, zero in ((0.0, 0.5), (1.0, 1 / (1 + np.exp(-0.4))), (-1.0, 1 / (1 + np.exp(0.4)))):
+        drawn = capacity.sample_shifted(people, luck, np.tile([0.0, 0.0, weight], (len(people), 1)))
+        assert (drawn == 0).mean() == pytest.approx(zero, abs=0.015)
+    unshifted = capacity.sample_shifted(people, luck, np.zeros((len(people), 3)))
+    np.testing.assert_array_equal(unshifted, capacity.sample(people, luck))
+    assert schema == capacity.schema

@@ -190,7 +190,8 @@ def test_what_to_disclose_says_who_decides() -> None:
 # In a browser --------------------------------------------------------------------------------------------------------
 
 _FRAME = """<!doctype html><html><body style="margin:0">
-<iframe id="page" src="page.html" style="width:{width}px;height:900px;border:0"></iframe><pre id="found">nothing</pre><script>
+<iframe id="page" src="page.html" style="width:{width}px;height:900px;border:0"></iframe>
+<pre id="found">nothing</pre><script>
 document.getElementById("page").onload = () => {{
   const inside = document.getElementById("page").contentDocument;
   const images = [...inside.images];

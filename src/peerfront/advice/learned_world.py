@@ -5,11 +5,11 @@ comes for free. With G members m_1 .. m_G of a person's mean capacity the standa
 
     se^2 = (G - 1) / G * sum_g d_g^2,     d_g = log m_g - mean of log m.
 
-`UncertainWorld` draws weights c_1 .. c_G for each episode and multiplies everybody's mean by exp(sum_g c_g d_g). One
-set serves the whole episode, so that people whose rates are wrong together are wrong together. The weights are normal,
-with the spread of the formula, over the root of a chi-square: G groups say little about their own spread, so the tails
-are those of Student's t with G - 1 degrees of freedom. Family, dispersion, share of zeros and the generator of recruits
-stay as fitted.
+`UncertainWorld` draws weights c_1 .. c_G for each episode and multiplies everybody's mean by exp(sum_g c_g d_g), and
+with the same weights the dispersion and the odds of bringing nobody. One set serves the whole episode, so that what is
+wrong together is wrong together. The weights are normal, with the spread of the formula, over the root of a chi-square:
+G groups say little about their own spread, so the tails are those of Student's t with G - 1 degrees of freedom. The
+family and the generator of recruits stay as fitted.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,6 @@ from peerfront.problem import BranchingWorld, CapacityModel, Crowd, Frontier, Of
 from peerfront.randomness import Luck
 
 Array = NDArray[np.float64]
-_FARTHEST = 3.0  # no capacity is drawn more than 20 times too large or too small
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +53,7 @@ class _DrawnCapacity:
         return self.fitted.survival(covariates, max_vouchers)
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
-        logs = np.log(np.maximum(self.fitted.member_means(covariates), 1e-9)).T  # [people, members]
-        shift = ((logs - logs.mean(axis=1, keepdims=True)) * self.weights).sum(axis=1)
-        factor = np.exp(np.clip(shift, -_FARTHEST, _FARTHEST))
-        return self.fitted.sample_at(self.fitted.means(covariates) * factor, covariates, luck)
+        return self.fitted.sample_shifted(covariates, luck, self.weights)
 
 
 @dataclass(frozen=True, eq=False)
