@@ -27,7 +27,7 @@ from peerfront.figures import rendered
 from peerfront.problem import Frontier, History, Rules
 
 if TYPE_CHECKING:
-    from peerfront.advice.sheet import CouponSheet
+    from peerfront.advice.sheet import CouponSheet, PlanOrder
 
 FEWEST_SHOWN = 5
 """Groups of fewer people are not described: somebody could recognise them."""
@@ -61,7 +61,7 @@ def study_report(
     fit: Fit,
     study: Study,
     schema: StudySchema,
-    order: Order,
+    order: "PlanOrder",
     frontier: Frontier | None = None,
     settings: ReportSettings | None = None,
 ) -> str:
@@ -81,7 +81,7 @@ def study_report(
     if len(people):
         from peerfront.advice.sheet import plan_coupons
 
-        sheet = plan_coupons(fit, people, people.ids, order)
+        sheet = plan_coupons(fit, people, [str(person) for person in people.ids], order)
         outlook = forecast(fit, people, order, asked.target, asked.episodes, asked.seed, already=len(study))
     homophily = homophily_table(study, schema, asked.seed)
     return (
