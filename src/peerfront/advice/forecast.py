@@ -298,6 +298,9 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 
 def _chance(share: float) -> str:
     """A share of simulated studies as a person would say it; none of a thousand is not the same as never."""
-    if share == 0.0 or share == 1.0:
-        return f"{share:.0%} of the simulated studies"
-    return "under 1%" if share < 0.005 else "over 99%" if share > 0.995 else f"{share:.0%}"
+    return f"{share:.0%} of the simulated studies" if share in (0.0, 1.0) else percent(share)
+
+
+def percent(share: float) -> str:
+    """What is not nothing is never called 0%, nor what is not certain 100%."""
+    return "under 1%" if 0.0 < share < 0.005 else "over 99%" if 0.995 < share < 1.0 else f"{share:.0%}"

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
-from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules
+from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules, percent
 from peerfront.advice.homophily import homophily_table
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.covariates import UNKNOWN
@@ -131,16 +131,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = _percent
+    environment.filters["percent"] = lambda share: _NOTHING if share != share else percent(share)
     environment.filters["one"] = lambda number: _NOTHING if number != number else f"{number:,.1f}"
     return environment
-
-
-def _percent(share: float) -> str:
-    """What is not nothing is never called 0%, nor what is not certain 100%."""
-    if share != share:
-        return _NOTHING
-    return "under 1%" if 0.0 < share < 0.005 else "over 99%" if 0.995 < share < 1.0 else f"{share:.0%}"
 
 
 def _warnings(fit: Fit, history: History) -> list[str]:

@@ -111,20 +111,22 @@ def _rounds(found: "Forecast") -> "Table":
 def _policies(found: "Forecast") -> "Table":
     from rich.table import Table
 
+    from peerfront.advice.forecast import percent
+
     table = Table(title="\nThe plan and others", title_justify="left", box=None, pad_edge=False)
-    table.add_column("what is done")
+    table.add_column("rule")
     names = ["recruits", "8 of 10", "model unsure too", "target", "dies out", "issued, not used", "never issued"]
     for name in names:
         table.add_column(name, justify="right")
     for row in found.summary.to_dict("records"):
         unsure = f"{row['with_model_p10']:.0f} - {row['with_model_p90']:.0f}" if found.with_model else "not known"
         table.add_row(
-            str(row["described"]),
+            str(row["policy"]).partition(":")[0],
             f"{row['recruits']:.1f}",
             f"{row['p10']:.0f} - {row['p90']:.0f}",
             unsure,
-            "" if found.target is None else f"{row['reaches_target']:.0%}",
-            f"{row['dies_out']:.0%}",
+            "" if found.target is None else percent(row["reaches_target"]),
+            percent(row["dies_out"]),
             f"{row['unused']:.1f}",
             f"{row['never_issued']:.1f}",
         )
