@@ -9,7 +9,9 @@ from peerfront import __version__
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
+from peerfront.cli.forecast import forecast_command
 from peerfront.cli.policies import policies_command
+from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
 from peerfront.cli.simulate import simulate_command
 from peerfront.cli.worlds import worlds_command
@@ -33,6 +35,8 @@ app.command("compare")(compare_command)
 app.command("reproduce")(reproduce_command)
 app.command("check")(check_command)
 app.command("convert")(convert_command)
+app.command("forecast")(forecast_command)
+app.command("report")(report_command)
 
 
 def _show_version(asked: bool) -> None:

@@ -1,23 +1,17 @@
 """Curves like the paper's figure: rounds along, cumulative reward above, cumulative recruits below, bands of +-1 SE."""
 
-import io
 from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from peerfront.experiments.results import Results, Run
 from peerfront.experiments.statistics import estimate
+from peerfront.figures import COLOURS, STYLES, new_figure, rendered
 from peerfront.files import write_bytes
-
-# Okabe and Ito's palette, told apart by colour-blind readers; line styles tell them apart in print.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_STYLES = ("-", "--", "-.", ":")
 
 
 def save_curves(results: Results, folder: Path) -> None:
@@ -31,27 +25,18 @@ def save_curves(results: Results, folder: Path) -> None:
             write_bytes(folder / f"curves-{name}.{kind}", rendered(figure, kind))
 
 
-def rendered(figure: Figure, kind: str) -> bytes:
-    """The figure as `png` or `svg`: no date and no random names inside, so that the same results give the same file."""
-    buffer = io.BytesIO()
-    with rc_context({"svg.hashsalt": "peerfront"}):
-        figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-    return buffer.getvalue()
-
-
 def curves(results: Results, world: str, shown: Collection[str] | None = None) -> Figure:
     """One column per discount, two rows; of all policies, or of those in `shown`."""
     discounts = results.comparison.discounts
     policies = [policy for policy in results.policies if shown is None or policy in shown]
     runs = [run for run in results.runs if run.world == world and run.policy in policies]
     last = max(1, *(run.trajectories.recruits.shape[1] for run in runs))
-    figure = Figure(figsize=(2.2 + 2.9 * len(discounts), 6.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(2.2 + 2.9 * len(discounts), 6.2)
     axes = figure.subplots(2, len(discounts), sharex=True, sharey="row", squeeze=False)
     for column, discount in enumerate(discounts):
         for p, policy in enumerate(policies):
             chosen = [run for run in runs if run.policy == policy and run.discount == discount]
-            style = {"color": _COLOURS[p % len(_COLOURS)], "linestyle": _STYLES[p % len(_STYLES)]}
+            style = {"color": COLOURS[p % len(COLOURS)], "linestyle": STYLES[p % len(STYLES)]}
             for row, weight in enumerate((discount, 1.0)):
                 mean, error = _cumulative(chosen, weight, last)
                 rounds = np.arange(last + 1)

@@ -41,6 +41,7 @@ _CANNOT_CHANGE_RESULTS = (
     "experiments/statistics.py",
     "experiments/tables.py",
     "experiments/workers.py",
+    "figures.py",
 )
 """Parts of the program that order, keep or show results."""
 _CHECKSUM = 32

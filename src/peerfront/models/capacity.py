@@ -20,7 +20,7 @@ from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, Capa
 from peerfront.models.capacity_training import Candidate, Fit, Rows, fit_shape
 from peerfront.models.checks import check_luck, check_people, one_of
 from peerfront.models.count_families import DESCRIPTIONS, FAMILIES, is_dispersed, quantile, survival_table
-from peerfront.models.rate_network import RateEnsemble
+from peerfront.models.rate_network import SMALLEST, RateEnsemble
 from peerfront.problem import History, whole_number
 from peerfront.randomness import Luck
 from peerfront.stored import Stored
@@ -49,9 +49,12 @@ class LearnedCapacity:
     zero: float  # probability that nobody comes at all
     candidates: tuple[Candidate, ...]
     reason: str
+    members: Array | None = None  # [members, 2], log size and logit zero of each; None if all are alike
 
     def __post_init__(self) -> None:
         one_of("family", self.family, FAMILIES)
+        if self.members is None:
+            object.__setattr__(self, "members", np.zeros((len(self.rates.log_scale), 2)))
 
     def means(self, covariates: Codes) -> Array:
         """Mean of the count part, before zero inflation, [people]."""
@@ -71,6 +74,27 @@ class LearnedCapacity:
         check_luck(covariates, luck)
         return quantile(self.family, luck.uniform("capacity"), means, self.size, self.zero)
 
+    def member_means(self, covariates: Codes) -> Array:
+        """What the ensemble's members make of each person, [members, people]; each has left out a part of the data."""
+        check_people(self.schema, covariates)
+        return self.rates.member_means(self.schema.one_hot(covariates))
+
+    def sample_shifted(self, covariates: Codes, luck: Luck, weights: Array) -> NDArray[np.int64]:
+        """Capacities if each parameter were off by the weighted sum of the members' deviations, [people].
+
+        `weights` are [people, members]; means and sizes are shifted on the log scale, the share of zeros on the logit
+        scale. The luck is that of `sample`: weights of 0 give the same capacities.
+        """
+        check_luck(covariates, luck)
+        logs = np.log(np.maximum(self.member_means(covariates), SMALLEST)).T  # [people, members]
+        rate = _shift(logs - logs.mean(axis=1, keepdims=True), weights)
+        assert self.members is not None, "made when the model was"
+        spread = self.members - self.members.mean(axis=0)
+        size = self.size * np.exp(_shift(spread[:, 0], weights))
+        odds = self.zero / (1.0 - self.zero) * np.exp(_shift(spread[:, 1], weights))
+        means = self.means(covariates) * np.exp(rate)
+        return quantile(self.family, luck.uniform("capacity"), means, size, odds / (1.0 + odds))
+
     def scores(self) -> dict[str, Any]:
         """Why this model, and the mean held-out log-likelihood of all that were tried, for a report."""
         tried = [
@@ -87,7 +111,8 @@ class LearnedCapacity:
             "zero": self.zero,
             "reason": self.reason,
         }
-        return Stored.of_parts(settings, rates=self.rates.stored())
+        assert self.members is not None, "made when the model was"
+        return Stored.of_parts(settings, rates=self.rates.stored(), members=Stored({}, {"size and zero": self.members}))
 
     @classmethod
     def restored(cls, stored: Stored, schema: Schema) -> "LearnedCapacity":
@@ -99,7 +124,9 @@ class LearnedCapacity:
                 "above 0, and zero at least 0 and below 1. Fit the model again."
             )
         rates = RateEnsemble.restored(stored.part("rates"), schema.columns)
-        return cls(schema, family, rates, np.inf if size is None else size, zero, (), stored.setting("reason", str))
+        members = stored.part("members").array("size and zero", (len(rates.log_scale), 2))
+        reason = stored.setting("reason", str)
+        return cls(schema, family, rates, np.inf if size is None else size, zero, (), reason, members)
 
 
 def fit_capacity(
@@ -141,7 +168,17 @@ def fit_capacity(
         zero=best.zero,
         candidates=tuple(fit.candidate for fit in tried),
         reason=reason,
+        members=best.members,
     )
+
+
+_FARTHEST = 3.0  # no parameter is drawn more than 20 times too large or too small
+
+
+def _shift(deviations: Array, weights: Array) -> Array:
+    """Weighted sums of the members' deviations, [people]."""
+    shifts: Array = np.clip((deviations * weights).sum(axis=1), -_FARTHEST, _FARTHEST)
+    return shifts
 
 
 _NOTHING_HELD_OUT = "the simplest family, as nothing was held out to choose by"

@@ -71,6 +71,7 @@ class Fit:
     rates: RateEnsemble
     size: float
     zero: float
+    members: Array  # [members, 2], log size and logit zero of each; 0 where the family has none
     penalty: float | None = None  # of a linear shape
 
 
@@ -146,7 +147,10 @@ class Trainer:
                 f"The fit of {candidate.label} diverged: its rates are not numbers. Use a smaller learning rate "
                 f"(found {self.settings.learning_rate:g}), larger penalties, or leave this shape out."
             )
-        return Fit(candidate, rates, size, zero)
+        nothing = torch.zeros((self.members, 1), dtype=torch.float64)
+        log_size = self.log_size.detach().clamp(-5, 8) if is_dispersed(self.family) else nothing
+        logit = self.zero_logit.detach().clamp(-12, 6) if is_inflated(self.family) else nothing
+        return Fit(candidate, rates, size, zero, torch.cat([log_size, logit], dim=1).numpy().copy())
 
 
 def fit_shape(

@@ -109,7 +109,7 @@ def survival_table(family: str, means: Array, size: float, zero: float, max_coun
     return table * (1.0 - zero) if is_inflated(family) else table
 
 
-def quantile(family: str, uniforms: Array, means: Array, size: float, zero: float) -> NDArray[np.int64]:
+def quantile(family: str, uniforms: Array, means: Array, size: float | Array, zero: float | Array) -> NDArray[np.int64]:
     """The smallest count c with P(C <= c) >= u, for each person's uniform and mean, however long the tail."""
     inside = uniforms
     if is_inflated(family):  # what lies above `zero`, stretched to (0, 1)

@@ -104,16 +104,21 @@ class RateEnsemble:
 
     def means(self, rows: NDArray[np.float32] | Array) -> Array:
         """Mean capacities, [people]."""
+        average: Array = self.member_means(rows).mean(axis=0) + SMALLEST
+        return average
+
+    def member_means(self, rows: NDArray[np.float32] | Array) -> Array:
+        """What each member makes of each person, [members, people]."""
         hidden: Array = np.asarray(rows, dtype=np.float64)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weight + bias, 0.0)
         score = (hidden @ self.weights[-1] + self.biases[-1])[..., 0]
-        if self.shape.link == "exp":
-            means = np.exp(np.minimum(score, 12.0))
-        else:
-            means = np.logaddexp(0.0, score) * np.exp(self.log_scale)
-        average: Array = means.mean(axis=0) + SMALLEST
-        return average
+        means: Array = (
+            np.exp(np.minimum(score, 12.0))
+            if self.shape.link == "exp"
+            else np.logaddexp(0.0, score) * np.exp(self.log_scale)
+        )
+        return means
 
     def stored(self) -> Stored:
         layers = {f"weights {n}": weight for n, weight in enumerate(self.weights)}

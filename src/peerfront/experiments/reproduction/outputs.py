@@ -9,7 +9,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from peerfront.experiments.comparison import Comparison
-from peerfront.experiments.figures import curves, rendered
+from peerfront.experiments.figures import curves
 from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS
 from peerfront.experiments.reproduction.published import EPISODES
 from peerfront.experiments.reproduction.run import Reproduction
@@ -23,6 +23,7 @@ from peerfront.experiments.reproduction.tables import (
 )
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import program
+from peerfront.figures import rendered
 from peerfront.files import write_bytes, write_text
 
 _SHOWN = (*PAPER_METHODS.values(), "gfp", "threshold")  # in the figures: the paper's five, ours, and the one to beat

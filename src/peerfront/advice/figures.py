@@ -1,0 +1,209 @@
+"""Pictures of a study and its outlook, for a coordinator and an ethics board: no ids, no names."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+from numpy.typing import NDArray
+
+from peerfront.data import Study
+from peerfront.data.trees import NOBODY
+from peerfront.figures import COLOURS, STYLES, new_figure
+
+if TYPE_CHECKING:
+    from peerfront.advice.forecast import Forecast
+
+_TREES_NAMED = 7
+_OTHERS = "#BBBBBB"
+_TREE_COLOURS = (*COLOURS[:_TREES_NAMED], _OTHERS)
+MOST_DRAWN = 2000
+"""People up to which each is drawn; above, a slice would be thinner than a line."""
+
+
+# Forecast ------------------------------------------------------------------------------------------------------------
+
+
+def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
+    """First: recruits so far, the plan's bands and everybody's mean. Second: the same by round."""
+    figure, panels = _two_panels(narrow)
+    wanted = forecast.still_wanted
+    if wanted is not None and 0 < wanted <= forecast.rules.budget:
+        label = f"target: {wanted:,} to come"
+        panels[0].axhline(wanted, color="black", linewidth=1.2, linestyle=(0, (1, 1)), label=label)
+    for axis, prefix, title in ((panels[0], "total", "Recruits so far"), (panels[1], "recruits", "Recruits by round")):
+        _draw_bands(axis, forecast, prefix)
+        for number, row in enumerate(forecast.summary.itertuples(index=False)):
+            own = forecast.rounds[forecast.rounds["policy"] == row.policy]
+            axis.plot(
+                *_from_start(own, prefix, prefix),
+                color=COLOURS[number % len(COLOURS)],
+                linestyle=STYLES[number % len(STYLES)],
+                linewidth=2.4 if number == 0 else 1.6,
+                marker="o" if number == 0 else None,
+                markersize=4,
+                label=str(row.described),
+            )
+        axis.set(xlabel="round from now on", title=title)
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
+    return figure
+
+
+def _two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
+    """Side by side for a page, one below the other for a telephone."""
+    figure = new_figure(5.4, 8.6) if narrow else new_figure(10.5, 4.8)
+    one, two = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
+    return figure, (one, two)
+
+
+def _draw_bands(axis: Axes, forecast: "Forecast", prefix: str) -> None:
+    own = forecast.rounds[forecast.rounds["policy"] == forecast.summary["policy"].iloc[0]]
+    stem = "" if prefix == "recruits" else "total_"
+    for low, high, alpha, label in (("p10", "p90", 0.18, "plan, 8 of 10"), ("p25", "p75", 0.28, "plan, half")):
+        rounds, lower = _from_start(own, prefix, f"{stem}{low}")
+        _, upper = _from_start(own, prefix, f"{stem}{high}")
+        axis.fill_between(rounds, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=label)
+    if forecast.with_model:
+        for end, label in (("p10", "plan, 8 of 10, model unsure too"), ("p90", "")):
+            line = _from_start(own, prefix, f"{stem}with_model_{end}")
+            axis.plot(*line, color=COLOURS[0], linewidth=1.0, linestyle=(0, (4, 2)), label=label or None)
+
+
+def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rounds and values; totals start from nothing in round 0."""
+    rounds, values = own["round"].to_numpy(dtype=np.float64), own[column].to_numpy(dtype=np.float64)
+    return (np.append(0.0, rounds), np.append(0.0, values)) if prefix == "total" else (rounds, values)
+
+
+# Recruitment trees ---------------------------------------------------------------------------------------------------
+
+
+def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
+    """Who recruited whom, as layers: each person's recruits stand to the right, beside them. And people by wave."""
+    largest, tree = _trees_by_size(study)
+    if len(study) <= MOST_DRAWN:
+        figure, (layers, counts) = _two_panels(narrow)
+        _draw_icicle(layers, study, tree)
+    else:
+        figure = new_figure(5.4 if narrow else 10.5, 4.8)
+        counts = figure.subplots()
+    waves = np.arange(int(study.trees.wave.max(initial=0)) + 1)
+    below = np.zeros(len(waves))
+    for number in range(min(len(largest), _TREES_NAMED + 1)):
+        mine = tree == number if number < _TREES_NAMED else tree >= _TREES_NAMED
+        people = np.bincount(study.trees.wave[mine], minlength=len(waves)).astype(np.float64)
+        rest, colour = len(largest) - _TREES_NAMED, _TREE_COLOURS[number]
+        label = f"{rest:,} more"
+        if number < _TREES_NAMED:
+            label = f"tree {number + 1}: {mine.sum():,} {'person' if mine.sum() == 1 else 'people'}"
+        counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
+        below += people
+    counts.set(xlabel="wave (seeds are wave 0)", ylabel="people", title="People by wave")
+    counts.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.legend(loc="outside lower center", ncols=2 if narrow else 4, frameon=False)
+    return figure
+
+
+def _trees_by_size(study: Study) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Roots, the largest tree first, and for each person the place of their tree among them, [people]."""
+    roots, inverse, sizes = np.unique(study.trees.root, return_inverse=True, return_counts=True)
+    order = np.argsort(-sizes, kind="stable")
+    place = np.empty(len(roots), dtype=np.int64)
+    place[order] = np.arange(len(roots))
+    return roots[order], place[inverse]
+
+
+def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64]) -> None:
+    """A person is a bar as high as the number of people at the ends of their chains."""
+    top, height = icicle(study.recruiter, study.trees.wave, tree)
+    wave = study.trees.wave.astype(np.float64)
+    corners = np.stack(
+        [
+            np.stack([wave, top], axis=1),
+            np.stack([wave + 1, top], axis=1),
+            np.stack([wave + 1, top + height], axis=1),
+            np.stack([wave, top + height], axis=1),
+        ],
+        axis=1,
+    )  # [people, corners, 2]
+    colours = [_TREE_COLOURS[min(number, _TREES_NAMED)] for number in tree.tolist()]
+    thin = 0.6 if len(study) <= 400 else 0.2
+    axis.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="white", linewidths=thin))
+    axis.set_xlim(0, wave.max(initial=0) + 1)
+    axis.set_ylim(float((top + height).max(initial=1.0)), 0)
+    ticks = np.arange(int(wave.max(initial=0)) + 1)
+    shown = ticks[:: max(1, len(ticks) // 12)]
+    axis.set_xticks(shown + 0.5, [str(t) for t in shown])
+    axis.set_yticks([])
+    axis.set(xlabel="wave", title="Who recruited whom")
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+
+
+def icicle(
+    recruiter: NDArray[np.int64], wave: NDArray[np.int64], tree: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where each person's bar begins and how high it is, [people] each: recruits lie within their recruiter's bar."""
+    people = len(recruiter)
+    height = np.zeros(people)
+    deepest_first = np.argsort(-wave, kind="stable")
+    for person in deepest_first.tolist():  # ends of chains count one; everybody else what their recruits count
+        height[person] = max(height[person], 1.0)
+        if recruiter[person] != NOBODY:
+            height[recruiter[person]] += height[person]
+    top = np.zeros(people)
+    used = np.zeros(people)  # of each person's bar, by recruits placed so far
+    at = 0.0
+    for person in np.lexsort((np.arange(people), -height, tree, wave)).tolist():
+        if recruiter[person] == NOBODY:
+            top[person], at = at, at + height[person]
+        else:
+            top[person] = top[recruiter[person]] + used[recruiter[person]]
+            used[recruiter[person]] += height[person]
+    return top, height
+
+
+# Homophily -----------------------------------------------------------------------------------------------------------
+
+
+def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> Figure:
+    """Each field: the share of recruits like their recruiter, and the range that chance gives."""
+    shown = table[table["pairs"] > 0].iloc[::-1]
+    figure = new_figure(5.4 if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
+    axis = figure.subplots()
+    places = np.arange(len(shown))
+    axis.barh(
+        places,
+        shown["chance_high"] - shown["chance_low"],
+        left=shown["chance_low"],
+        height=0.6,
+        color=_OTHERS,
+        label="if recruits were dealt at random, 95%",
+    )
+    reach = np.array([shown["same"] - shown["low"], shown["high"] - shown["same"]])
+    axis.errorbar(
+        shown["same"],
+        places,
+        xerr=reach,
+        fmt="o",
+        color=COLOURS[0],
+        capsize=3,
+        label="recruits like their recruiter, 95%",
+    )
+    axis.set_yticks(places, [_short(name) for name in shown["field"]])
+    axis.set_xlim(0, 1.02)
+    axis.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axis.grid(axis="x", alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
+    return figure
+
+
+def _short(name: str, most: int = 28) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

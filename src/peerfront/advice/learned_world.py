@@ -1,0 +1,111 @@
+"""The learned world as a study stands in it now: its own frontier, its fitted models, and how sure they are.
+
+**How sure.** The capacity model averages members, each fitted without one part of the data: a delete-a-group jackknife
+comes for free. With G members m_1 .. m_G of a person's mean capacity the standard error of log m is
+
+    se^2 = (G - 1) / G * sum_g d_g^2,     d_g = log m_g - mean of log m.
+
+`UncertainWorld` draws weights c_1 .. c_G for each episode and multiplies everybody's mean by exp(sum_g c_g d_g), and
+with the same weights the dispersion and the odds of bringing nobody. One set serves the whole episode, so that what is
+wrong together is wrong together. The weights are normal, with the spread of the formula, over the root of a chi-square:
+G groups say little about their own spread, so the tails are those of Student's t with G - 1 degrees of freedom. The
+family and the generator of recruits stay as fitted.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri, ndtri
+
+from peerfront.artifacts import Fit
+from peerfront.covariates import Codes, Schema
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.problem import BranchingWorld, CapacityModel, Crowd, Frontier, OffspringModel, Referrals
+from peerfront.randomness import Luck
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _ThesePeople:
+    """First frontiers that are always the same people, in their order."""
+
+    covariates: Codes  # [people, fields]
+
+    def sample(self, luck: Luck) -> Codes:
+        return self.covariates[np.arange(len(luck)) % len(self.covariates)]
+
+
+def learned_world(fit: Fit, frontier: Frontier) -> BranchingWorld:
+    """A world of the fitted models whose first frontier is this one, if the rules have as many people."""
+    return BranchingWorld("learned", fit.schema, fit.capacity, fit.offspring, _ThesePeople(frontier.covariates))
+
+
+@dataclass(frozen=True, eq=False)
+class _DrawnCapacity:
+    """The fitted capacities with parameters drawn for each person's episode."""
+
+    fitted: LearnedCapacity
+    weights: Array  # [people, members]
+
+    def survival(self, covariates: Codes, max_vouchers: int) -> Array:
+        return self.fitted.survival(covariates, max_vouchers)
+
+    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+        return self.fitted.sample_shifted(covariates, luck, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class UncertainWorld:
+    """A learned world whose capacities are as uncertain as the data leave them; planners know the fitted ones."""
+
+    learned: BranchingWorld
+    fitted: LearnedCapacity
+    weights: Array  # [episodes, members]
+
+    @classmethod
+    def of(cls, learned: BranchingWorld, fitted: LearnedCapacity, episodes: Luck) -> "UncertainWorld | None":
+        """None where nothing was held out, so that nothing is known about the uncertainty."""
+        members = len(fitted.rates.log_scale)
+        if members < 2:
+            return None
+        normal = ndtri(episodes.uniforms("model", members)) * np.sqrt((members - 1) / members)
+        spread = np.sqrt((members - 1) / chdtri(members - 1, episodes.uniform("model spread")))
+        return cls(learned, fitted, normal * spread[:, None])
+
+    @property
+    def name(self) -> str:
+        return f"{self.learned.name}, uncertain"
+
+    @property
+    def schema(self) -> Schema:
+        return self.learned.schema
+
+    @property
+    def capacity(self) -> CapacityModel:
+        return self.fitted
+
+    @property
+    def offspring(self) -> OffspringModel:
+        return self.learned.offspring
+
+    def population(self, luck: Luck) -> Codes:
+        return self.learned.population(luck)
+
+    def seeds(self, episodes: Luck, people: int) -> Crowd:
+        return self.learned.seeds(episodes, people)
+
+    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
+        drawn = _DrawnCapacity(self.fitted, self.weights[crowd.episode])
+        return replace(self.learned, capacity=drawn).refer(crowd, vouchers)
+
+
+def log_rate_errors(fitted: LearnedCapacity, covariates: Codes) -> Array:
+    """The jackknife standard error of each person's log mean capacity, [people]; NaN where nothing was held out."""
+    members = len(fitted.rates.log_scale)
+    if members < 2:
+        return np.full(len(covariates), np.nan)
+    logs = np.log(np.maximum(fitted.member_means(covariates), 1e-9))
+    errors: Array = np.sqrt((members - 1) * logs.var(axis=0))
+    return errors

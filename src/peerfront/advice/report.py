@@ -1,0 +1,282 @@
+"""The report: one page, complete in itself, that a coordinator can print and an ethics board can read.
+
+It holds no id of any participant, unless the coupon sheet is asked for by name; groups of fewer than five people are
+counted and not described. The same model, file and settings give the same page, byte for byte.
+"""
+
+import base64
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from matplotlib.figure import Figure
+
+import peerfront
+from peerfront.advice.disclosure import GUIDELINE, disclosures
+from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
+from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules, percent
+from peerfront.advice.homophily import homophily_table
+from peerfront.artifacts import Fit, fingerprint
+from peerfront.covariates import UNKNOWN
+from peerfront.data import FORMATS, Study, StudySchema, encode_study, frontier_of, history_of, summarise
+from peerfront.data.problems import KINDS
+from peerfront.errors import DataFileError
+from peerfront.figures import rendered
+from peerfront.problem import Frontier, History, Rules
+
+if TYPE_CHECKING:
+    from peerfront.advice.sheet import CouponSheet, PlanOrder
+
+FEWEST_SHOWN = 5
+"""Groups of fewer people are not described: somebody could recognise them."""
+_NOTHING = "\N{EN DASH}"
+_SHARP = 400  # people up to which trees are drawn as lines and not as dots; larger ones would make the page heavy
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What the page is to hold."""
+
+    target: int | None = None
+    """People wanted in all, those in the file included."""
+    episodes: int = 1000
+    """Simulated studies of the forecast."""
+    seed: int = 0
+    with_ids: bool = False
+    """Whether the coupon sheet is shown, ids included."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page and one for a telephone, as data addresses, and what they show, for who cannot see them."""
+
+    wide: str
+    narrow: str
+    shows: str
+
+
+def study_report(
+    fit: Fit,
+    study: Study,
+    schema: StudySchema,
+    order: "PlanOrder",
+    frontier: Frontier | None = None,
+    settings: ReportSettings | None = None,
+) -> str:
+    """The page. Without a frontier it is the people of the file whose coupons may still be used, if that is known."""
+    asked = settings or ReportSettings()
+    if schema.schema != fit.schema:
+        raise DataFileError(
+            f"{study.source} is described by another schema than the model was fitted with. Use the file of the same "
+            "study, or fit a model to this one."
+        )
+    schema.check_columns(study)
+    history, summary = history_of(study, schema), summarise(study)
+    natural = frontier is None
+    people = frontier_of(study, schema) if frontier is None else frontier
+    rules = forecast_rules(fit, people, order) if len(people) else fit.rules
+    sheet, outlook = None, None
+    if len(people):
+        from peerfront.advice.sheet import plan_coupons
+
+        sheet = plan_coupons(fit, people, [str(person) for person in people.ids], order)
+        outlook = forecast(fit, people, order, asked.target, asked.episodes, asked.seed, already=len(study))
+    homophily = homophily_table(study, schema, asked.seed)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            source=study.source,
+            format=FORMATS[study.format],
+            warnings=_warnings(fit, history),
+            summary=summary,
+            facts=[(what, f"{number:,}") for what, number in summary.facts],
+            counts=_counts(summary.recruits_per_person, summary.coupons_per_person),
+            problems=_problems(study),
+            fields=_fields(study, schema),
+            excluded=schema.exclude,
+            tree=_picture(tree_figure, study, "The recruitment trees by wave.", sharp=len(study) <= _SHARP),
+            tree_is_whole=len(study) <= MOST_DRAWN,
+            trees=len(summary.trees),
+            homophily=homophily.to_dict("records"),
+            homophily_picture=_picture(
+                homophily_figure, homophily, "Shares of recruits like their recruiter, by field."
+            )
+            if homophily["pairs"].any()
+            else None,
+            fit_lines=[str(line) for line in fit.scores.get("summary", ())] or [fit.capacity.reason],
+            **_diagnostics(fit, history, asked.seed),
+            natural=natural,
+            people=len(people),
+            plan=None if sheet is None else _plan(sheet, people, fit, asked.with_ids),
+            forecast=outlook,
+            forecast_rows=[] if outlook is None else _forecast_rows(outlook),
+            forecast_picture=None if outlook is None else _forecast_picture(outlook),
+            settings=_settings(fit, rules, order, asked, natural),
+            versions={**fit.versions, "this page made by": f"peerfront {peerfront.__version__}"},
+            disclosures=disclosures(fit, study, summary, schema, rules),
+            guideline=GUIDELINE,
+            fewest=FEWEST_SHOWN,
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("peerfront.advice", "."),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda share: _NOTHING if share != share else percent(share)
+    environment.filters["one"] = lambda number: _NOTHING if number != number else f"{number:,.1f}"
+    return environment
+
+
+def _warnings(fit: Fit, history: History) -> list[str]:
+    found = fingerprint(history)
+    if not fit.data_fingerprint:
+        return ["The model does not say which data it was fitted to, so this file cannot be compared with them."]
+    if found == fit.data_fingerprint:
+        return []
+    return [
+        "This file is not the one the model was fitted to (fingerprint "
+        f"{found[:16]}, the model's is {fit.data_fingerprint[:16]}). Data, trees and homophily below are this file's; "
+        "plan and forecast are the model's. If the study has moved on, fit the model again."
+    ]
+
+
+def _counts(recruits: dict[int, int], coupons: dict[int, int]) -> list[tuple[int, int, int]]:
+    """number, people who brought so many, people issued so many."""
+    return [(n, recruits.get(n, 0), coupons.get(n, 0)) for n in sorted({*recruits, *coupons})]
+
+
+def _problems(study: Study) -> list[dict[str, object]]:
+    """Kinds of faults and how many: their texts would name people and coupons."""
+    counts = Counter(problem.kind for problem in study.problems)
+    return [
+        {"count": count, "title": KINDS[kind].title, "remedy": KINDS[kind].remedy}
+        for kind, count in counts.most_common()
+    ]
+
+
+def _fields(study: Study, schema: StudySchema) -> list[dict[str, object]]:
+    codes = encode_study(study, schema)
+    return [
+        {
+            "name": rule.name,
+            "kind": f"{len(rule.cuts) + 1} bands" if rule.cuts else f"{len(rule.categories)} categories",
+            "missing": float((codes[:, number] == UNKNOWN).mean()) if len(study) else 0.0,
+        }
+        for number, rule in enumerate(schema.used)
+    ]
+
+
+def _picture(draw: Any, shown: object, shows: str, *, sharp: bool = True) -> Picture:
+    return Picture(_address(draw(shown), sharp), _address(draw(shown, narrow=True), sharp), shows)
+
+
+def _forecast_picture(outlook: Forecast) -> Picture:
+    return Picture(
+        _address(outlook.figure()),
+        _address(outlook.figure(narrow=True)),
+        "Recruits so far and by round, under the plan and its rivals.",
+    )
+
+
+def _address(figure: Figure, sharp: bool = True) -> str:
+    """The figure inside the page: lines stay sharp in print, dots stay small."""
+    kind, mime = ("svg", "svg+xml") if sharp else ("png", "png")
+    return f"data:image/{mime};base64,{base64.b64encode(rendered(figure, kind)).decode()}"
+
+
+def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
+    """How the models describe this file; nothing where the file shows nothing."""
+    from peerfront.models.diagnostics import capacity_report, offspring_report
+    from peerfront.models.figures import capacity_figure, offspring_figure
+    from peerfront.models.offspring.pairs import Pairs
+
+    found: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
+    if (history.vouchers > 0).any():
+        report = capacity_report(fit.capacity, history, parameters=0)
+        found["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
+    if len(history.parents):
+        kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
+        pairs = Pairs.of(history)
+        drawn = offspring_figure(
+            {kind: offspring_report(fit.offspring, pairs, samples=50, seed=seed)}, "Whom they bring"
+        )
+        found["offspring_picture"] = _address(drawn)
+    return found
+
+
+def _plan(sheet: "CouponSheet", frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
+    """The plan without persons: how many get how many, and by field what groups of some size get on average."""
+    table = sheet.table
+    given = table["coupons"].to_numpy(dtype=np.int64)
+    of_person = dict(zip(table["person"].astype(str), given.tolist(), strict=True))
+    coupons = np.array([of_person[str(person)] for person in frontier.ids])
+    return {
+        "spend": int(given.sum()),
+        "numbers": [(int(n), int(people)) for n, people in zip(*np.unique(given, return_counts=True), strict=True)],
+        "fields": _by_field(frontier, coupons, fit),
+        "lines": [str(line) for line in sheet.lines()] if with_ids else [],
+        "rows": table[["person", "coupons"]].to_dict("records") if with_ids else [],
+    }
+
+
+def _by_field(frontier: Frontier, coupons: np.ndarray, fit: Fit) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for number, field in enumerate(fit.schema.fields):
+        codes = frontier.covariates[:, number]
+        for code, category in [*enumerate(field.categories), (UNKNOWN, "not known")]:
+            there = codes == code
+            people = int(there.sum())
+            if not people:
+                continue
+            few = people < FEWEST_SHOWN
+            rows.append(
+                {
+                    "field": field.name,
+                    "category": category,
+                    "people": f"under {FEWEST_SHOWN}" if few else f"{people:,}",
+                    "mean": _NOTHING if few else f"{coupons[there].mean():.2f}",
+                    "none": _NOTHING if few else f"{(coupons[there] == 0).mean():.0%}",
+                }
+            )
+    return rows
+
+
+def _forecast_rows(outlook: Forecast) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = outlook.summary.to_dict("records")  # type: ignore[assignment] # column names are text
+    return records
+
+
+def _settings(fit: Fit, rules: Rules, order: Order, asked: ReportSettings, natural: bool) -> list[tuple[str, str]]:
+    def cap(value: int | None) -> str:
+        return "no limit" if value is None else f"{value:,}"
+
+    return [
+        (
+            "coupons to plan with",
+            f"{rules.budget:,}" + (f" (and {order.reserve:,} in reserve)" if order.reserve else ""),
+        ),
+        ("most coupons for one person", cap(rules.max_per_person)),
+        ("fewest coupons for one person", f"{order.min_per_person:,}"),
+        ("most coupons in one round", cap(rules.max_per_round)),
+        ("rounds left, this one included", f"{rules.rounds:,}"),
+        ("worth of a recruit one round later", f"{fit.discount:g}"),
+        (
+            "people the plan is for",
+            "those in the file whose coupons may still be used" if natural else "a file of their own",
+        ),
+        ("simulated studies", f"{asked.episodes:,}"),
+        ("seed of the simulation", str(asked.seed)),
+        ("seed of the fit", str(fit.settings.get("seed", "not known"))),
+        ("capacity model", f"{fit.capacity.family}: {fit.capacity.reason}"),
+        ("generator of recruits", str(fit.scores.get("offspring", {}).get("reason", type(fit.offspring).__name__))),
+        ("fingerprint of the data", fit.data_fingerprint or "not known"),
+    ]

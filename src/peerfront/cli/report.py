@@ -1,0 +1,84 @@
+"""`peerfront report`: one page about the study, the model, the plan and what to expect."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.options import SEED
+from peerfront.cli.order_options import (
+    EPISODES,
+    MAX_PER_PERSON,
+    MIN_PER_PERSON,
+    RESERVE,
+    ROUND_CAP,
+    ROUNDS_LEFT,
+    TARGET,
+    order_of,
+)
+from peerfront.cli.study_options import FILE, OVERWRITE
+
+
+def report_command(
+    model: Annotated[Path, typer.Argument(help="The folder of a fit.")],
+    file: FILE,
+    out: Annotated[Path, typer.Option(help="The page to write, such as report.html.", show_default=False)],
+    frontier: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV with the people who may refer next; otherwise those of the study's file whose coupons are open.",
+            show_default=False,
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Coupons that are left; otherwise the model's budget.", show_default=False),
+    ] = None,
+    target: TARGET = None,
+    rounds_left: ROUNDS_LEFT = None,
+    max_per_person: MAX_PER_PERSON = None,
+    min_per_person: MIN_PER_PERSON = 0,
+    round_cap: ROUND_CAP = None,
+    reserve: RESERVE = 0,
+    episodes: EPISODES = 1000,
+    seed: SEED = 0,
+    with_ids: Annotated[
+        bool, typer.Option("--with-ids", help="Show the coupon sheet, participants' ids included.")
+    ] = False,
+    overwrite: OVERWRITE = False,
+) -> None:
+    """Write a page that can be printed and sent: data, trees, homophily, fit, plan, forecast, what to disclose.
+
+    Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids.
+    """
+    from peerfront.advice.fitting import study_schema_of
+    from peerfront.advice.report import ReportSettings, study_report
+    from peerfront.artifacts import load
+    from peerfront.data import read_frontier, read_study
+    from peerfront.errors import DataFileError, OutputExists
+    from peerfront.files import write_text
+    from peerfront.problem import whole_number
+
+    if out.is_dir():
+        raise OutputExists(f"{out} is a folder. Name a file for the page, such as {out / 'report.html'}.")
+    if out.exists() and not overwrite:
+        raise OutputExists(f"{out} exists already. Use --overwrite to replace it, or choose another name.")
+    if not out.parent.is_dir():
+        raise DataFileError(f"There is no folder {out.parent}. Make it first, or choose another place.")
+    settings = ReportSettings(
+        None if target is None else whole_number("target", target, 1),
+        whole_number("episodes", episodes, 2),
+        seed,
+        with_ids,
+    )
+    if budget is not None:
+        whole_number("budget", budget, 1)
+    fit = load(model)
+    order = order_of(
+        fit.rules.budget if budget is None else budget, max_per_person, min_per_person, round_cap, rounds_left, reserve
+    )
+    schema = study_schema_of(fit)
+    people = None if frontier is None else read_frontier(frontier, schema)
+    study = read_study(file, schema.reading)
+    write_text(out, study_report(fit, study, schema, order, people, settings))
+    typer.echo(f"Written: {out}.")

@@ -1,0 +1,26 @@
+"""What all pictures share: colours, line styles, and files that are the same for the same results."""
+
+import io
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart by colour-blind readers; line styles tell them apart in print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+STYLES = ("-", "--", "-.", ":")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches that belongs to no window."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def rendered(figure: Figure, kind: str) -> bytes:
+    """The figure as `png` or `svg`: no date and no random names inside, so that the same results give the same file."""
+    buffer = io.BytesIO()
+    with rc_context({"svg.hashsalt": "peerfront"}):
+        figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    return buffer.getvalue()

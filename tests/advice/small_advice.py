@@ -1,0 +1,84 @@
+"""A small study, a model of it and an order; made once."""
+
+import dataclasses
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+import numpy as np
+
+from peerfront.artifacts import Fit, fingerprint
+from peerfront.data import ReadSettings, Study, StudySchema, guess_schema, history_of, read_study, schema_text
+from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
+from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.planning.laplace import LaplaceNetwork
+from peerfront.planning.networks import PersonInputs, frozen, perceptron
+from peerfront.planning.planner import Planner
+from peerfront.planning.surrogate import Surrogate, SurrogateSettings
+from peerfront.problem import Frontier, Rules
+from peerfront.randomness import named_generator
+
+RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
+QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5)
+
+
+def order(budget: int = 12, **changed: object) -> SimpleNamespace:
+    """What a forecast asks of an order, whoever makes it."""
+    usual = {"max_per_person": None, "min_per_person": 0, "round_cap": None, "rounds_left": 4, "reserve": 0}
+    return SimpleNamespace(budget=budget, **{**usual, **changed})
+
+
+def study_csv(people: int = 90, seed: int = 1) -> str:
+    """A coupon file in which women recruit more, and their like."""
+    rng = named_generator("a small study", seed)
+    rows, waiting, count = [], [("", "f"), ("", "m"), ("", "f")], 0
+    while waiting and count < people:
+        coupon, sex = waiting.pop(0)
+        town = "north" if rng.random() < 0.4 else "south"
+        day = f"2024-0{1 + count * 8 // people}-{1 + count % 28:02d}"
+        rows.append(f"person-{count:04d},{coupon},SECRET{count}a,SECRET{count}b,SECRET{count}c,{sex},{town},{day}")
+        brings = min(rng.poisson(1.9 if sex == "f" else 1.1), 3)
+        waiting += [
+            (f"SECRET{count}{'abc'[n]}", sex if rng.random() < 0.7 else "fm"[rng.integers(2)]) for n in range(brings)
+        ]
+        count += 1
+        if not waiting and count < people:
+            waiting.append(("", "f"))
+    return "id,own.coupon,coupon.1,coupon.2,coupon.3,sex,town,date\n" + "\n".join(rows) + "\n"
+
+
+@cache
+def a_study(people: int = 90, still_open: str = "40") -> tuple[Study, StudySchema]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "study.csv"
+        path.write_text(study_csv(people))
+        study = read_study(path, ReadSettings(still_open=still_open))
+    return study, dataclasses.replace(guess_schema(study).schema, reading=study.settings)
+
+
+@cache
+def a_fit(folds: int = 5) -> Fit:
+    study, schema = a_study()
+    history = history_of(study, schema)
+    capacity = fit_capacity(history, dataclasses.replace(QUICK, folds=folds))
+    inputs = PersonInputs(schema.schema, capacity)
+    surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=True), 1, RULES.rounds)
+    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
+    return Fit(
+        schema.schema,
+        capacity,
+        fit_inheritance(Pairs.of(history)),
+        Planner(capacity, surrogate.freeze(), laplace, 0.95),
+        RULES,
+        study_schema=schema_text(schema),
+        data_fingerprint=fingerprint(history),
+        settings={"seed": 3},
+    )
+
+
+def a_frontier(people: int = 6) -> Frontier:
+    sizes = a_fit().schema.sizes
+    codes = (named_generator("a frontier", people).random((people, len(sizes))) * sizes).astype(np.int16)
+    return Frontier(np.array([f"waiting-{n}" for n in range(people)], dtype=object), codes)

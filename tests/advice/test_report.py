@@ -1,0 +1,230 @@
+"""The page: complete in itself, about nobody in particular, and readable in a real browser at every width."""
+
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from peerfront.advice.sheet import PlanOrder
+
+from advice.small_advice import a_fit, a_frontier, a_study, study_csv
+from peerfront.advice.disclosure import disclosures
+from peerfront.advice.figures import MOST_DRAWN, icicle, tree_figure
+from peerfront.advice.homophily import homophily_table
+from peerfront.advice.report import ReportSettings, _environment, study_report
+from peerfront.data import FieldRule, ReadSettings, StudySchema, read_study, summarise
+from peerfront.data.trees import NOBODY, trees_of
+from peerfront.errors import DataFileError
+from peerfront.figures import rendered
+from peerfront.randomness import named_generator
+
+HEADINGS = (
+    "The data and its problems",
+    "The recruitment trees",
+    "Do people recruit their like?",
+    "How well the model fits",
+    "The plan",
+    "The forecast",
+    "Settings",
+    "What a paper has to disclose",
+)
+QUICK = ReportSettings(target=100, episodes=40)
+ORDER = PlanOrder(12, rounds_left=3)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return study_report(a_fit(), *a_study(), ORDER, settings=QUICK)
+
+
+class _Balance(HTMLParser):
+    """Whether every tag that is opened is closed, in order, and what is asked for from elsewhere."""
+
+    ALONE = ("meta", "img", "source", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self.addresses += [value for name, value in attributes if name in ("src", "srcset", "href")]
+        if tag not in self.ALONE:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_asks_for_nothing(page: str) -> None:
+    parser = _Balance()
+    parser.feed(page)
+    assert parser.open == []
+    assert page.lstrip().startswith("<!doctype html>")
+    assert all(address.startswith(("data:image/", "#")) for address in parser.addresses)
+    assert "<script" not in page
+    assert [heading for heading in HEADINGS if f"<h2>{heading}</h2>" not in page] == []
+    for word in (
+        "STROBE-RDS (White et al., 2015)",
+        "decided by peerfront",
+        "chance of 100 people in all",
+        "None were found",
+    ):
+        assert word in page
+    assert "Warning." not in page
+    assert study_report(a_fit(), *a_study(), ORDER, settings=QUICK) == page  # byte for byte
+
+
+def text_of(page: str) -> str:
+    return re.sub(r"data:image/[^\"]+", "", page)
+
+
+def test_nobody_s_id_or_coupon_is_on_the_page_unless_asked_for(page: str) -> None:
+    assert not re.search(r"person-\d|SECRET", page)
+    asked = dataclasses.replace(QUICK, with_ids=True)
+    named = text_of(study_report(a_fit(), *a_study(), ORDER, a_frontier(6), asked))
+    assert set(re.findall(r"waiting-\d", named)) == set(a_frontier(6).ids)
+    assert not re.search(r"person-\d|SECRET", named)
+    plan = named[named.index('id="plan"') : named.index('id="forecast"')]
+    assert "Coupon sheet" in plan
+    assert "under 5" in plan  # groups too small to be described
+    assert "on the list that" in plan
+
+
+def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
+    lines = study_csv().splitlines()
+    lines[5] = lines[5].replace(lines[5].split(",")[1], "SECRET-nobody")
+    (tmp_path / "study.csv").write_text("\n".join(lines))
+    _, schema = a_study()
+    study = read_study(tmp_path / "study.csv", dataclasses.replace(schema.reading, still_open="none"))
+    page = study_report(a_fit(), study, schema, ORDER, settings=QUICK)
+    assert "redeemed coupon nobody was issued" in page
+    assert not re.search(r"person-\d|SECRET", page)
+    assert "This file is not the one the model was fitted to" in page  # a warning, and the page all the same
+    assert "There is no plan on this page" in page  # nobody's coupons are open
+    assert "nothing to forecast" in page
+
+
+def test_another_schema_is_an_error() -> None:
+    study, schema = a_study()
+    other = StudySchema((FieldRule("town", ("north", "south")),), reading=schema.reading)
+    with pytest.raises(DataFileError, match="another schema"):
+        study_report(a_fit(), study, other, ORDER, settings=QUICK)
+
+
+def test_names_of_columns_cannot_break_the_page() -> None:
+    shown = _environment().from_string("{{ name }} {{ share|percent }}")
+    assert shown.render(name="<b>&sex", share=0.999) == "&lt;b&gt;&amp;sex over 99%"
+
+
+# Parts ---------------------------------------------------------------------------------------------------------------
+
+
+def test_homophily_of_people_who_recruit_only_their_like_and_of_those_who_do_not_care(tmp_path: Path) -> None:
+    rng = named_generator("homophily")
+    rows = [(f"s{n}", "", "ab"[n % 2], "xy"[n % 2]) for n in range(40)]
+    rows += [(f"r{n}", f"s{n // 3}", "ab"[n // 3 % 2], "xy"[rng.integers(2)]) for n in range(120)]
+    body = "\n".join(f"{person},{recruiter},3,{like},{any_}" for person, recruiter, like, any_ in rows)
+    (tmp_path / "s.csv").write_text("id,recruiter,coupons_issued,alike,mixed\n" + body + "\n")
+    study = read_study(tmp_path / "s.csv", ReadSettings(columns={"coupons_issued": ("coupons_issued",)}))
+    schema = StudySchema((FieldRule("alike", ("a", "b")), FieldRule("mixed", ("x", "y"))))
+    alike, mixed = homophily_table(study, schema).to_dict("records")
+    assert (alike["same"], alike["index"], alike["pairs"]) == (1.0, 1.0, 120)
+    assert alike["chance"] == pytest.approx(0.5, abs=0.01)
+    assert alike["low"] > alike["chance_high"]
+    assert 0.85 < alike["low"] < 1.0  # forty recruiters, not a hundred and twenty pairs
+    assert mixed["low"] < mixed["chance"] < mixed["high"]
+    assert abs(mixed["index"]) < 0.25
+
+
+def test_everybody_lies_within_their_recruiter() -> None:
+    rng = named_generator("icicle")
+    recruiter = np.array([NOBODY if n < 4 else rng.integers(n) for n in range(300)])
+    trees = trees_of(recruiter)
+    top, height = icicle(recruiter, trees.wave, trees.root)
+    child = np.flatnonzero(recruiter != NOBODY)
+    parent = recruiter[child]
+    assert (top[child] >= top[parent]).all()
+    assert (top[child] + height[child] <= top[parent] + height[parent]).all()
+    leaves = ~np.isin(np.arange(300), recruiter)
+    assert height[recruiter == NOBODY].sum() == leaves.sum()
+    for wave in range(trees.wave.max() + 1):  # nobody lies on anybody
+        mine = np.flatnonzero(trees.wave == wave)
+        order = mine[np.argsort(top[mine])]
+        assert (top[order][1:] >= (top + height)[order][:-1]).all()
+
+
+def test_a_large_study_is_drawn_by_wave() -> None:
+    study, _ = a_study()
+    copies = MOST_DRAWN // len(study) + 1
+    offsets = np.repeat(np.arange(copies) * len(study), len(study))
+    recruiter = np.tile(study.recruiter, copies)
+    many = dataclasses.replace(
+        study,
+        ids=np.tile(study.ids, copies),
+        recruiter=np.where(recruiter == NOBODY, NOBODY, recruiter + offsets),
+        seed=np.tile(study.seed, copies),
+    )
+    assert len(tree_figure(many).axes) == 1
+    assert len(tree_figure(study).axes) == 2
+    for narrow in (False, True):
+        assert rendered(tree_figure(many, narrow=narrow), "png").startswith(b"\x89PNG")
+
+
+def test_what_to_disclose_says_who_decides() -> None:
+    fit, (study, schema) = a_fit(), a_study()
+    points = disclosures(fit, study, summarise(study), schema, fit.rules)
+    by_tool = [point.topic for point in points if point.decided_by == "peerfront"]
+    assert by_tool == ["Changes of coupon numbers during the study", "How recruitment was adapted"]
+    adapted = next(point for point in points if point.topic == "How recruitment was adapted")
+    for fact in ("sex, town", fit.data_fingerprint[:16], "15 coupons", "4 rounds", "0.95 times as much"):
+        assert fact in adapted.text
+    assert all("[" in point.text for point in points)
+
+
+# In a browser --------------------------------------------------------------------------------------------------------
+
+_FRAME = """<!doctype html><html><body style="margin:0">
+<iframe id="page" src="page.html" style="width:{width}px;height:900px;border:0"></iframe>
+<pre id="found">nothing</pre><script>
+document.getElementById("page").onload = () => {{
+  const inside = document.getElementById("page").contentDocument;
+  const images = [...inside.images];
+  document.getElementById("found").textContent = JSON.stringify({{
+    overflow: inside.documentElement.scrollWidth - {width},
+    broken: images.filter(image => !image.complete || image.naturalWidth === 0).length,
+    images: images.length,
+    smallest: Math.min(...images.map(image => image.getBoundingClientRect().width)),
+    headings: [...inside.querySelectorAll("h2")].map(heading => heading.textContent),
+  }});
+}};
+</script></body></html>"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium is installed here")
+    (tmp_path / "page.html").write_text(page)
+    (tmp_path / "frame.html").write_text(_FRAME.format(width=width))
+    quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    ran = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *quiet,
+         "--allow-file-access-from-files", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
+         "--window-size=1400,1000", "--virtual-time-budget=8000", "--dump-dom", (tmp_path / "frame.html").as_uri()],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    told = re.search(r'<pre id="found">(\{.*?\})</pre>', ran.stdout, re.DOTALL)
+    assert told, ran.stderr[-2000:]
+    found = json.loads(told[1].replace("&amp;", "&"))
+    assert found["headings"] == list(HEADINGS)
+    assert found["overflow"] <= 0, "the page is wider than the window"
+    assert (found["broken"], found["images"]) == (0, 5)
+    assert found["smallest"] > 250
+    assert "CONSOLE" not in ran.stderr
