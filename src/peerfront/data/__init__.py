@@ -4,7 +4,7 @@ from peerfront.data.frontier_file import read_frontier
 from peerfront.data.problems import FaultyStudy, Problem
 from peerfront.data.read_settings import FORMATS, ReadSettings, parse_columns
 from peerfront.data.reading import detect, read_study
-from peerfront.data.schema_file import read_schema, schema_text
+from peerfront.data.schema_file import parse_schema, read_schema, schema_text
 from peerfront.data.schema_guess import Guess, GuessSettings, guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema, encode_study, frontier_of, history_of
@@ -28,6 +28,7 @@ __all__ = [
     "guess_schema",
     "history_of",
     "parse_columns",
+    "parse_schema",
     "read_frontier",
     "read_schema",
     "read_study",
