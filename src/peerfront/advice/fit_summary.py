@@ -20,6 +20,7 @@ _CLEARLY, _LIKELY = 2.0, 1.0  # standard errors
 _FEW_PAIRS = 50
 _GROUP = 40  # people of a group that words speak of
 _SHOWN_FIELDS = 3
+_PROMISE = 0.1  # a promise that is off by more deserves a word
 _MATTERS = 0.03  # a difference in the chance of use below this is not worth a word
 _COUNTS = {
     "poisson": "as if every coupon were tried independently (Poisson)",
@@ -198,8 +199,8 @@ def _certainty(found: Findings) -> list[str]:
 def _value(found: Findings) -> list[str]:
     report, rules = found.report, found.rules
     off = abs(report.promised - report.simulated) / max(report.simulated, 1e-9)
-    known = "it keeps what it promises" if off < 0.1 else f"it promises {report.promised:.1f}, so take totals with care"
-    start = report.history[0][1]
+    care = "" if off < _PROMISE else f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
+    start, best = report.history[0][1], max(value for _, value in report.history[1:])
     capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} each"
     late = "late recruits count as much as early ones" if found.discount == 1.0 else (
         f"a recruit a round later counts {found.discount:g} times as much"
@@ -207,8 +208,8 @@ def _value(found: Findings) -> list[str]:
     return [
         f"Prepared to plan up to {counted(rules.budget, 'coupon', 'coupons')}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
         f"with about {rules.people} people waiting at first; {late}.",
-        f"In simulations with these models it earns {report.simulated:.1f} +- {2 * report.simulated_error:.1f} recruits; {known}. "
-        f"The best simple rule earned {start:.1f}.",
+        f"Played in simulations with these models, the plans bring {best:.1f} +- {2 * report.simulated_error:.1f} recruits; the "
+        f"best simple rule, tuned there, brings {start:.1f} in the same ones.{care}",
     ]
 
 

@@ -112,7 +112,7 @@ def fit_study(
     tell(0.0, "how many people bring")
     capacity = fit_capacity(history, capacity_settings(small, settings.seed))
     alike = fit_capacity(_everybody_alike(history), CapacitySettings(shapes=(LINEAR,), seed=settings.seed))
-    tell(0.15, "whom they bring")
+    tell(0.3, "whom they bring")
     rivals = ("inheritance",) if small else QUICK_RIVALS
     offspring = fit_offspring(history, seed=settings.seed, rivals=rivals)
     generator = offspring.model
@@ -129,7 +129,7 @@ def fit_study(
         settings.discount,
         simple_rules(capacity, rules),
         learning,
-        lambda share, what: tell(0.2 + 0.8 * share, what),
+        lambda share, what: tell(0.34 + 0.65 * share, what),
     )
     findings = Findings.of(study, schema, history, capacity, alike, offspring, learned.report, rules, small, settings.discount)
     fit = Fit(

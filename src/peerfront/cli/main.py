@@ -9,6 +9,9 @@ from peerfront import __version__
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
+from peerfront.cli.example import example_command
+from peerfront.cli.fit import fit_command
+from peerfront.cli.plan import plan_command
 from peerfront.cli.policies import policies_command
 from peerfront.cli.reproduce import reproduce_command
 from peerfront.cli.simulate import simulate_command
@@ -33,6 +36,9 @@ app.command("compare")(compare_command)
 app.command("reproduce")(reproduce_command)
 app.command("check")(check_command)
 app.command("convert")(convert_command)
+app.command("fit")(fit_command)
+app.command("plan")(plan_command)
+app.command("example")(example_command)
 
 
 def _show_version(asked: bool) -> None:
