@@ -272,7 +272,9 @@ def check_target(folder: Path, overwrite: bool) -> None:
     if others:
         raise OutputExists(f"{folder} holds other things ({', '.join(others[:3])}). Choose another folder for the fit.")
     if any(folder.iterdir()) and not overwrite:
-        raise OutputExists(f"{folder} holds a fit already. Use --overwrite (overwrite=True) to replace it, or choose another folder.")
+        raise OutputExists(
+            f"{folder} holds a fit already. Use --overwrite (overwrite=True) to replace it, or choose another folder."
+        )
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:

@@ -4,12 +4,13 @@
 
     D(m) = m * r + sum_i J_T(x_i, m),    J_t(x, m) = sum_l max(0, p_x(l) * (1 + gamma * A_{t-1}(x, m)) - m),
 
-bounds every policy (a limit of this round adds a price of its own), where A_t(x, m) = E[J_t(recruit of x, m / gamma)] and A_0 = 0. With few rounds the recursion is
-short, so A_1 .. A_{T-2} are ridge regressions on what the planner's networks see of a person, one after another, each
-on sampled recruits of people met over the generations; A_{T-1} of the people on the frontier comes from fresh recruits.
-This knows the deadline, is tight at a discount of 1 where the index for any number of rounds is not, and takes a
-second. Regressions are not proofs: with more than two rounds left the bound is *estimated*. The clairvoyant bound and
-that of the budget stand beside it, and the smallest is taken. All of them are statements about the fitted models.
+bounds every policy, where A_t(x, m) = E[J_t(recruit of x, m / gamma)] and A_0 = 0; a limit of this round adds a price
+of its own. With few rounds the recursion is short, so A_1 .. A_{T-2} are ridge regressions on what the planner's
+networks see of a person, one after another, each on sampled recruits of people met over the generations; A_{T-1} of the
+people on the frontier comes from fresh recruits. This knows the deadline, is tight at a discount of 1 where the index
+for any number of rounds is not, and takes a second. Regressions are not proofs: with more than two rounds left the
+bound is *estimated*. The clairvoyant bound and that of the budget stand beside it, and the smallest is taken. All of
+them are statements about the fitted models.
 """
 
 import numpy as np
@@ -88,10 +89,11 @@ def _duals(chances: Chances, worth: Array, budget: int, cap: int | None) -> Arra
     Where this round has a limit, its coupons may cost more than m: q - m for each of them, paid back for `cap` coupons.
     """
     if cap is None or cap >= budget:
-        return (budget * _PRICES + chances.surplus(worth, _PRICES).sum(axis=0))[None]
+        alone: Array = budget * _PRICES + chances.surplus(worth, _PRICES).sum(axis=0)
+        return alone[None]
     found = np.full((len(_PRICES), len(_PRICES)), np.inf)
     for row, now in enumerate(_PRICES):
-        later = _PRICES <= now
+        later = now >= _PRICES
         paid_back = budget * _PRICES[later] + cap * (now - _PRICES[later])
         each = np.ascontiguousarray(worth[:, later])
         found[row, later] = paid_back + chances.surplus(each, np.full(later.sum(), now)).sum(axis=0)

@@ -82,7 +82,7 @@ def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
         if waits:
             break
         found = world.refer(wave, np.full(len(wave), _COUPONS))
-        kept = np.sort(rng.permutation(len(found.parent))[: _WAVE_OF])
+        kept = np.sort(rng.permutation(len(found.parent))[:_WAVE_OF])
         # A recruit came with one of the recruiter's coupons: the first, the second, ... as they come.
         place = np.arange(len(found.parent)) - np.searchsorted(found.parent, found.parent)
         came_with = [_code(ids[found.parent[i]], int(place[i])) for i in kept]
@@ -110,9 +110,7 @@ def _rows(
 ) -> pd.DataFrame:
     stated = np.where(rng.random(wave.covariates.shape) < _NOT_STATED, np.int16(-1), wave.covariates)
     days = pd.Timestamp(_FIRST_DAY) + pd.to_timedelta(7 * week + rng.integers(0, 7, size=len(ids)), unit="D")
-    coupons = {
-        f"coupon.{n + 1}": ["" if waits else _code(person, n) for person in ids] for n in range(_COUPONS)
-    }
+    coupons = {f"coupon.{n + 1}": ["" if waits else _code(person, n) for person in ids] for n in range(_COUPONS)}
     tree = pd.DataFrame({"id": ids, "own.coupon": came_with, **coupons, "date": days.strftime("%Y-%m-%d")})
     return pd.concat([tree, pd.DataFrame(schema.decode(stated))], axis=1)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.advice.words import counted, ordinal, percent
+from peerfront.advice.words import counted, n_coupons, n_people, ordinal, percent
 from peerfront.covariates import Codes
 from peerfront.data import Study, StudySchema, encode_study
 from peerfront.models.capacity import LearnedCapacity
@@ -29,7 +29,7 @@ _COUNTS = {
     "zinb": "with some who bring nobody and a few who bring many (zero-inflated negative binomial)",
 }
 _GENERATORS = {
-    "inheritance": "a table: in each column a recruit is like the recruiter with a certain chance, otherwise like anybody",
+    "inheritance": "a table: in each column recruits are like their recruiter with some chance, otherwise like anybody",
     "softmax": "a regression for each column on the recruiter's answers",
     "masked": "a network that fills in a recruit's answers one after another",
 }
@@ -132,7 +132,9 @@ def summary_of(found: Findings) -> list[str]:
 
 
 def _basis(found: Findings) -> list[str]:
-    waiting = f" {counted(found.open, 'person has', 'people have')} coupons that may still be used." if found.open else ""
+    waiting = (
+        f" {counted(found.open, 'person has', 'people have')} coupons that may still be used." if found.open else ""
+    )
     return [
         f"Fitted to {found.source}: {found.people:,} people, of whom {found.triples:,} show how many one brings, and "
         f"{counted(found.pairs, 'pair', 'pairs')} of recruiter and recruit.{waiting}"
@@ -153,17 +155,23 @@ def _use(found: Findings) -> list[str]:
 
 
 def _choice(found: Findings) -> list[str]:
-    counts = f"How many people bring is modelled {_COUNTS[found.family]}, because that predicts people who were left out best"
-    counts += ", or as well and more simply." if not found.small else ". The study is small, so only a simple model was tried."
+    counts = f"How many people bring is modelled {_COUNTS[found.family]}: that predicts people who were left out best"
+    counts += (
+        ", or as well and more simply."
+        if not found.small
+        else ". The study is small, so only a simple model was tried."
+    )
     words = [counts, _knowing_people(found)]
     for effect in found.effects[:_SHOWN_FIELDS]:
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]
         words.append(
-            f"  {effect['field']}: a first coupon is used by {percent(high)} where it is {best!r}, and by {percent(low)} "
-            f"where it is {worst!r}, other things equal (by the model)."
+            f"  {effect['field']}: a first coupon is used by {percent(high)} where it is {best!r}, and by "
+            f"{percent(low)} where it is {worst!r}, other things equal (by the model)."
         )
-    chosen = "the simplest, as the study is small" if found.rivals < 2 else f"the best of {found.rivals} on pairs left out"
+    chosen = (
+        "the simplest, as the study is small" if found.rivals < 2 else f"the best of {found.rivals} on pairs left out"
+    )
     return [*words, f"Whom people bring is modelled by {_GENERATORS[found.kind]} ({chosen})."]
 
 
@@ -187,11 +195,11 @@ def _certainty(found: Findings) -> list[str]:
     def reach(people: int) -> float:
         return float(1.96 * np.sqrt(share * (1 - share) / people))
 
-    words = f"How sure is that? With {counted(n, 'person', 'people')}, an average over everybody is known to about +- {percent(reach(n))}"
+    words = f"How sure is that? With {n_people(n)}, an average over everybody is known to about +- {percent(reach(n))}"
     if n > 2 * _GROUP:
         words += (
-            f"; for a group of {_GROUP} of them to about +- {percent(reach(_GROUP))}. Two groups of {_GROUP} have to differ by "
-            f"{percent(np.sqrt(2) * reach(_GROUP))} or more before chance is ruled out"
+            f"; for a group of {_GROUP} of them to about +- {percent(reach(_GROUP))}. Two groups of {_GROUP} have to "
+            f"differ by {percent(np.sqrt(2) * reach(_GROUP))} or more before chance is ruled out"
         )
     return [f"{words}. What one person will do cannot be told: chances are all there is."]
 
@@ -202,14 +210,16 @@ def _value(found: Findings) -> list[str]:
     care = "" if off < _PROMISE else f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
     start, best = report.history[0][1], max(value for _, value in report.history[1:])
     capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} each"
-    late = "late recruits count as much as early ones" if found.discount == 1.0 else (
-        f"a recruit a round later counts {found.discount:g} times as much"
+    late = (
+        "late recruits count as much as early ones"
+        if found.discount == 1.0
+        else (f"a recruit a round later counts {found.discount:g} times as much")
     )
     return [
-        f"Prepared to plan up to {counted(rules.budget, 'coupon', 'coupons')}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
+        f"Prepared to plan up to {n_coupons(rules.budget)}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
         f"with about {rules.people} people waiting at first; {late}.",
-        f"Played in simulations with these models, the plans bring {best:.1f} +- {2 * report.simulated_error:.1f} recruits; the "
-        f"best simple rule, tuned there, brings {start:.1f} in the same ones.{care}",
+        f"Played in simulations with these models, the plans bring {best:.1f} +- {2 * report.simulated_error:.1f} "
+        f"recruits; the best simple rule, tuned there, brings {start:.1f} in the same ones.{care}",
     ]
 
 
@@ -218,19 +228,21 @@ def warnings_of(found: Findings) -> list[str]:
     told = []
     if found.small:
         told.append(
-            f"Warning: {found.triples} people are very few. Everybody looks almost alike to the model; use the sheet to share "
-            "coupons sensibly over the rounds, not to tell people apart."
+            f"Warning: {found.triples} people are very few. Everybody looks almost alike to the model; use the sheet to "
+            "share coupons sensibly over the rounds, not to tell people apart."
         )
     if found.pairs < _FEW_PAIRS:
         told.append(f"Warning: with {counted(found.pairs, 'pair', 'pairs')}, whom people bring is mostly a guess.")
     most = found.rules.max_per_person
     if most is None or most > found.most_issued:
         told.append(
-            f"Warning: nobody in the study had more than {counted(found.most_issued, 'coupon', 'coupons')}; what a "
+            f"Warning: nobody in the study had more than {n_coupons(found.most_issued)}; what a "
             f"{ordinal(found.most_issued + 1)} one does is extrapolated."
         )
     if found.all_used:
-        told.append("Warning: every coupon was used, so nobody's limit was ever seen: how many more people bring is a guess.")
+        told.append(
+            "Warning: every coupon was used, so nobody's limit was ever seen: how many more people bring is a guess."
+        )
     if not found.open:
         told.append(
             "Note: all coupons count as finished. If people can still use theirs, set still_open in the schema file, "
@@ -243,11 +255,11 @@ def what_can_be_said(study: Study, triples: int, pairs: int, fewest: int) -> str
     """Why a study is refused, and what it shows all the same."""
     issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
     fault = (
-        f"only {counted(triples, 'person', 'people')} had coupons that are finished; at least {fewest} are needed"
+        f"only {n_people(triples)} had coupons that are finished; at least {fewest} are needed"
         if triples < fewest
         else "nobody's recruiter is known, so it does not show whom people bring"
     )
-    words = f"{study.source} is too small to fit: {fault}. What can be said: {counted(len(study), 'person', 'people')}"
+    words = f"{study.source} is too small to fit: {fault}. What can be said: {n_people(len(study))}"
     if issued:
         words += f"; {used} of {issued:,} coupons were used ({percent(used / issued)})"
     else:
@@ -275,4 +287,3 @@ def chance_if(capacity: LearnedCapacity, people: Codes, field: int, code: int) -
     changed[:, field] = code
     chances: NDArray[np.float64] = capacity.survival(changed, 1)[:, 0]
     return chances
-

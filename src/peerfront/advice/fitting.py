@@ -11,11 +11,12 @@ is linear and strongly drawn to "everybody is alike", and the generator is the i
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import product
+from typing import cast
 
 import numpy as np
 
 from peerfront.advice.fit_summary import Findings, summary_of, what_can_be_said
-from peerfront.artifacts import GENERATORS, Fit, fingerprint
+from peerfront.artifacts import Fit, Generator, fingerprint
 from peerfront.baselines import Threshold
 from peerfront.baselines.deadline import AllAtLast, Evenly
 from peerfront.covariates import Codes, Field, Schema
@@ -115,8 +116,7 @@ def fit_study(
     tell(0.3, "whom they bring")
     rivals = ("inheritance",) if small else QUICK_RIVALS
     offspring = fit_offspring(history, seed=settings.seed, rivals=rivals)
-    generator = offspring.model
-    assert isinstance(generator, tuple(GENERATORS.values())), "quick rivals can all be saved"
+    generator = cast(Generator, offspring.model)  # the quick rivals can all be saved
     people = settings.people or int(study.still_open.sum()) or _USUAL_PEOPLE
     rules = settings.rules_for(people)
     world = BranchingWorld(
@@ -131,7 +131,9 @@ def fit_study(
         learning,
         lambda share, what: tell(0.34 + 0.65 * share, what),
     )
-    findings = Findings.of(study, schema, history, capacity, alike, offspring, learned.report, rules, small, settings.discount)
+    findings = Findings.of(
+        study, schema, history, capacity, alike, offspring, learned.report, rules, small, settings.discount
+    )
     fit = Fit(
         schema=schema.schema,
         capacity=capacity,
@@ -195,4 +197,3 @@ def _plain(settings: object) -> object:
     if isinstance(settings, dict):
         return {str(key): _plain(value) for key, value in settings.items()}
     return [_plain(each) for each in settings] if isinstance(settings, list | tuple) else settings
-

@@ -1,9 +1,9 @@
-"""What a coordinator orders: coupons that are left, limits, a reserve; checked against the model before any planning."""
+"""What a coordinator orders: coupons that are left, limits, a reserve; checked against the model before planning."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from peerfront.advice.words import counted
+from peerfront.advice.words import n_coupons, n_people
 from peerfront.artifacts import Fit
 from peerfront.errors import SettingError
 from peerfront.problem import Frontier, Rules, State, whole_number
@@ -36,8 +36,7 @@ class PlanOrder:
                 object.__setattr__(self, name, whole_number(name.replace("_", " "), value, smallest))
         if self.reserve > self.budget:
             raise SettingError(
-                f"A reserve of {self.reserve} is more than the {counted(self.budget, 'coupon', 'coupons')} there are. "
-                "Lower the reserve."
+                f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
             )
 
     @property
@@ -72,15 +71,15 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     learned = fit.planner.surrogate
     if order.available > learned.budget:
         raise SettingError(
-            f"The model was fitted for at most {counted(learned.budget, 'coupon', 'coupons')}; found {order.available:,} to "
-            f"plan with. Fit it again with --budget {order.available}, or keep {order.available - learned.budget:,} more in "
-            "reserve."
+            f"The model was fitted for at most {n_coupons(learned.budget)}; found {order.available:,} to "
+            f"plan with. Fit it again with --budget {order.available}, or keep {order.available - learned.budget:,} "
+            "more in reserve."
         )
     most = fitted.max_per_person if order.max_per_person is None else order.max_per_person
     cap = fitted.max_per_round if order.round_cap is None else order.round_cap
     if most is not None and order.min_per_person > most:
         raise SettingError(
-            f"At least {order.min_per_person} and at most {counted(most, 'coupon', 'coupons')} per person contradict each "
+            f"At least {order.min_per_person} and at most {n_coupons(most)} per person contradict each "
             "other. Lower the minimum, or raise the maximum."
         )
     left = fitted.rounds if order.rounds_left is None else order.rounds_left
@@ -92,8 +91,8 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
         notes.append(f"The model was fitted for at most {limit} per person: later rounds are judged by that limit.")
     if len(frontier) > 3 * fitted.people:
         notes.append(
-            f"The model was fitted for about {fitted.people} people at a time, here are {len(frontier):,}: what is expected "
-            f"later is less sure. Fitting again with --people {len(frontier)} repairs that."
+            f"The model was fitted for about {fitted.people} people at a time, here are {len(frontier):,}: what is "
+            f"expected later is less sure. Fitting again with --people {len(frontier)} repairs that."
         )
     gain = fit.scores.get("gain_of_knowing_people", {})
     if gain and gain["log_likelihood"] <= gain["standard_error"]:
@@ -103,7 +102,7 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     needed = order.min_per_person * len(frontier)
     if needed > task.spendable:
         raise SettingError(
-            f"At least {order.min_per_person} each for {counted(len(frontier), 'person', 'people')} needs {needed:,} "
+            f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} "
             f"coupons; {task.spendable:,} can be given out this round. Lower the minimum, or raise the limits."
         )
     return task

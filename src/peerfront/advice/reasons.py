@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from peerfront.advice.fit_summary import chance_if
 from peerfront.advice.orders import Task
-from peerfront.advice.words import counted, ordinal, percent
+from peerfront.advice.words import n_coupons, ordinal, percent
 from peerfront.artifacts import Fit
 from peerfront.planning.backup import Array, coverage_gains
 from peerfront.planning.planner import Plan
@@ -96,7 +96,7 @@ def _why_not_more(facts: Facts, person: int) -> str:
     if coupons == facts.most:
         return f"Gets {'the one coupon' if coupons == 1 else f'all {coupons}'} a person may have."
     least = coupons > 0 and coupons == facts.least and bool(facts.next_gain[person] < facts.weakest)
-    given = f"Gets the {counted(coupons, 'coupon', 'coupons')} that everybody gets. " if least else ""
+    given = f"Gets the {n_coupons(coupons)} that everybody gets. " if least else ""
     one_more = (
         f"A {ordinal(coupons + 1)} coupon would bring {facts.next_gain[person]:.2f} recruits in all "
         f"({percent(float(facts.next_chance[person]))} chance of use)"
@@ -108,7 +108,9 @@ def _why_not_more(facts: Facts, person: int) -> str:
         end = "kept for a later round it brings more"
     else:
         end = "the round's limit is reached" if facts.at_round_cap and facts.kept else "no coupons are left"
-        end += "" if twin or not facts.coupons.any() else f", and those given out bring {facts.weakest:.2f} or more each"
+        end += (
+            "" if twin or not facts.coupons.any() else f", and those given out bring {facts.weakest:.2f} or more each"
+        )
     return f"{given}{one_more}; {end}." + (_TWIN if twin else "")
 
 

@@ -184,7 +184,7 @@ class _NoSeeds:
 
 
 def _simulated(fit: Fit, task: Task, sheet: Allocation) -> tuple[float, float] | None:
-    """Mean and standard error of the recruits in all, played to the end with the models; None if that takes too long."""
+    """Mean and standard error of all recruits, played to the end with the models; None if that takes too long."""
     state = task.state
     if state.remaining_budget > _SIMULATED_BUDGET or len(state.frontier) > _SIMULATED_BUDGET:
         return None

@@ -1,10 +1,9 @@
 """A coupon sheet in sentences: how many now, what else could be done, how good it is."""
 
+import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from peerfront.advice.words import counted, percent
+from peerfront.advice.words import counted, n_coupons, n_people, percent
 
 if TYPE_CHECKING:
     from peerfront.advice.sheet import CouponSheet
@@ -22,20 +21,29 @@ def sheet_lines(sheet: "CouponSheet") -> list[str]:
 
 def _total(sheet: "CouponSheet") -> list[str]:
     order, getting = sheet.order, int((sheet.table["coupons"] > 0).sum())
-    now, kept = float(sheet.table["expected_now"].sum()), order.available - sheet.spend
+    given = f"Give out {n_coupons(sheet.spend)} to {getting} of {n_people(len(sheet.table))}"
     reserve = f", and {order.reserve} stay in reserve" if order.reserve else ""
-    rest = "this is the last round" if sheet.rounds_left == 1 else f"{counted(kept, 'is', 'are')} kept for later rounds"
-    if sheet.rounds_left == 1 and kept:
-        rest += f", and {counted(kept, 'coupon has', 'coupons have')} nobody to use them"
-    error = "" if sheet.expected_error is None else f" +- {2 * sheet.expected_error:.1f} for the error of simulation"
-    counts = "" if sheet.discount == 1.0 else f" (each round later counts {sheet.discount:g} times as much)"
-    later = "" if sheet.rounds_left == 1 else (
-        f" With the {counted(sheet.rounds_left - 1, 'round', 'rounds')} after it, {sheet.expected:.1f} in all{error}{counts}."
-    )
+    now = float(sheet.table["expected_now"].sum())
     return [
-        f"Give out {counted(sheet.spend, 'coupon', 'coupons')} to {getting} of {counted(len(sheet.table), 'person', 'people')}; {rest}{reserve}.",
-        f"Expected from this round: {now:.1f} recruits.{later} By the model: it is as good as what the study taught it.",
+        f"{given}; {_rest(sheet)}{reserve}.",
+        f"Expected from this round: {now:.1f} recruits.{_in_all(sheet)} By the model: as good as what the study taught it.",
     ]
+
+
+def _rest(sheet: "CouponSheet") -> str:
+    kept = sheet.order.available - sheet.spend
+    if sheet.rounds_left == 1:
+        return "this is the last round" + (f", and {n_coupons(kept)} cannot be used within the limits" if kept else "")
+    return f"{counted(kept, 'is', 'are')} kept for later rounds" if kept else "none is kept for later rounds"
+
+
+def _in_all(sheet: "CouponSheet") -> str:
+    if sheet.rounds_left == 1:
+        return ""
+    error = "" if sheet.expected_error is None else f" (+- {2 * sheet.expected_error:.1f} for chance in the simulation)"
+    counts = "" if sheet.discount == 1.0 else f", where a recruit a round later counts {sheet.discount:g} times as much"
+    after = counted(sheet.rounds_left - 1, "round", "rounds")
+    return f" With the {after} after it, {sheet.expected:.1f} in all{error}{counts}."
 
 
 def _alternatives(sheet: "CouponSheet") -> list[str]:
@@ -62,7 +70,8 @@ def _alternatives(sheet: "CouponSheet") -> list[str]:
     near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * best]
     flat = (
         f"Anything from {int(near.min())} to {int(near.max())} loses less than {percent(_FLAT)}."
-        if len(near) > 1 else "Every other number loses more than 1%."
+        if len(near) > 1
+        else "Every other number loses more than 1%."
     )
     return ["Other numbers of coupons this round:", *lines, f"  {flat}"]
 
@@ -76,12 +85,12 @@ def _how_good(sheet: "CouponSheet") -> list[str]:
         "statistical": "proved for these models, up to chance in the sampling",
         "estimated": "an estimate, not a proof",
     }[certificate.proof]
-    bound = certificate.high
     close = (
-        "No plan can do better" if short < _SAME
-        else f"So this plan is within {percent(float(np.ceil(100 * short) / 100))} of the best possible, perhaps much closer"
+        "No plan can do better"
+        if short < _SAME
+        else f"So this plan is within {math.ceil(100 * short)}% of the best possible, perhaps much closer"
     )
     return [
-        f"By the model, no plan whatever can expect more than {bound:.1f} recruits ({certificate.explanation}; {surety}). {close}. "
-        "This says nothing about errors of the model itself."
+        f"By the model, no plan whatever can expect more than {certificate.high:.1f} recruits "
+        f"({certificate.explanation}; {surety}). {close}. This says nothing about errors of the model itself."
     ]

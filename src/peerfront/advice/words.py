@@ -19,3 +19,11 @@ def ordinal(number: int) -> str:
 def counted(number: int, one: str, many: str) -> str:
     """1 coupon, 1,200 coupons."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def n_coupons(number: int) -> str:
+    return counted(number, "coupon", "coupons")
+
+
+def n_people(number: int) -> str:
+    return counted(number, "person", "people")

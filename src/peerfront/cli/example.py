@@ -29,11 +29,12 @@ def example_command(
         raise OutputExists(
             f"{out} holds {', '.join(there)} already. Use --overwrite to replace them, or choose another folder."
         )
-    made = demo_study(people, seed)
+    made = demo_study(people, seed)  # type: ignore[arg-type] # checked there
     out.mkdir(parents=True, exist_ok=True)
     for path, table in ((out / "study.csv", made.study), (out / "frontier.csv", made.frontier)):
         write_bytes(path, csv_bytes(table.to_csv(index=False, lineterminator="\n")))
     typer.echo(
-        f"{len(made.study):,} people written to {out / 'study.csv'}, and {len(made.frontier):,} who wait for coupons to "
-        f"{out / 'frontier.csv'}. Nobody in them exists.\nNext: peerfront check {out / 'study.csv'} --out {out / 'checked'}"
+        f"{len(made.study):,} people written to {out / 'study.csv'}, and the {len(made.frontier):,} of them who wait "
+        f"for coupons to {out / 'frontier.csv'}. Nobody in them exists.\n"
+        f"Next: peerfront check {out / 'study.csv'} --out {out / 'checked'}"
     )

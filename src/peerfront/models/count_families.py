@@ -100,10 +100,7 @@ def _log_series(ratio: Callable[[int], Array]) -> Array:
 
 def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:
     """P(C >= l) for l = 1 .. max_count, [people, max_count], nonincreasing along each row."""
-    if is_dispersed(family):
-        table = _nb_survival(means, size, max_count)
-    else:
-        table = poisson_survival(means, max_count)
+    table = _nb_survival(means, size, max_count) if is_dispersed(family) else poisson_survival(means, max_count)
     return table * (1.0 - zero) if is_inflated(family) else table
 
 
