@@ -228,8 +228,8 @@ def warnings_of(found: Findings) -> list[str]:
     told = []
     if found.small:
         told.append(
-            f"Warning: {found.triples} people are very few. Everybody looks almost alike to the model; use the sheet to "
-            "share coupons sensibly over the rounds, not to tell people apart."
+            f"Warning: {found.triples} people are very few. Everybody looks almost alike to the model; use the sheet "
+            "to share coupons sensibly over the rounds, not to tell people apart."
         )
     if found.pairs < _FEW_PAIRS:
         told.append(f"Warning: with {counted(found.pairs, 'pair', 'pairs')}, whom people bring is mostly a guess.")

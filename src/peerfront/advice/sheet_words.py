@@ -26,7 +26,7 @@ def _total(sheet: "CouponSheet") -> list[str]:
     now = float(sheet.table["expected_now"].sum())
     return [
         f"{given}; {_rest(sheet)}{reserve}.",
-        f"Expected from this round: {now:.1f} recruits.{_in_all(sheet)} By the model: as good as what the study taught it.",
+        f"Expected from this round: {now:.1f} recruits.{_in_all(sheet)} All of this is by the model.",
     ]
 
 

@@ -3,7 +3,7 @@
 from peerfront.data.frontier_file import read_frontier
 from peerfront.data.problems import FaultyStudy, Problem
 from peerfront.data.read_settings import FORMATS, ReadSettings, parse_columns
-from peerfront.data.reading import detect, read_study
+from peerfront.data.reading import detect, read_study, study_from_table
 from peerfront.data.schema_file import parse_schema, read_schema, schema_text
 from peerfront.data.schema_guess import Guess, GuessSettings, guess_schema
 from peerfront.data.study import Study
@@ -33,6 +33,7 @@ __all__ = [
     "read_schema",
     "read_study",
     "schema_text",
+    "study_from_table",
     "study_text",
     "summarise",
     "write_study",
