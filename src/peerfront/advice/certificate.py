@@ -26,7 +26,7 @@ from peerfront.problem import State
 from peerfront.randomness import Luck, named_luck
 
 Array = NDArray[np.float64]
-_PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 31)])
+_PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
 _LEARNED_FROM = 1500
 _CHILDREN, _FRESH_CHILDREN = 12, 64
 _FRESH_PEOPLE = 1000  # larger frontiers are judged by regression alone

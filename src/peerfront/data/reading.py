@@ -1,7 +1,6 @@
 """From a file to a checked study: detect the layout, list, link, validate."""
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +32,9 @@ def read_study(path: Path | str, settings: ReadSettings | None = None) -> Study:
 
 
 def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:
-    """A study from a pandas table, read as its CSV file would be: rows are counted from 2, `name` stands in messages."""
+    """A study from a pandas table, read as its CSV file would be; messages count rows from 2 and call it `name`."""
     asked = settings or ReadSettings()
-    return _checked(_list_text(Path(name), table.to_csv(index=False), asked, []), asked)
+    return _checked(_list_text(Path(name), table.to_csv(index=False), asked, ()), asked)
 
 
 def _checked(listing: Listing, asked: ReadSettings) -> Study:
@@ -84,7 +83,7 @@ def list_file(path: Path, settings: ReadSettings) -> Listing:
     return _list_text(path, text, settings, problems)
 
 
-def _list_text(path: Path, text: str, settings: ReadSettings, problems: Sequence[Problem]) -> Listing:
+def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     format = settings.format if settings.format != AUTO else _by_first_signs(text)
     if format == RDSAT:
         return list_rdsat(path, text, settings, problems)
