@@ -247,7 +247,7 @@ def test_a_large_round_has_a_coarser_curve(monkeypatch) -> None:
 
 @pytest.mark.parametrize("left", [1, 2, 4])
 def test_the_bound_agrees_with_the_table_of_the_price_index(left) -> None:
-    """The covariate space here is small enough for the table of J, round by round: the regressions must find the same."""
+    """The covariate space here is small enough for the table of J: the regressions must find the same."""
     fit = small_fit().fit
     frontier, ids = some_people(12)
     everything_known = Frontier(frontier.ids, np.maximum(frontier.covariates, 0))

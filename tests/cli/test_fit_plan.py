@@ -1,4 +1,4 @@
-"""`peerfront example`, `fit` and `plan` as a coordinator uses them; bad input is one message, exit code 2, nothing written."""
+"""`peerfront example`, `fit` and `plan` as a coordinator uses them; bad input is exit code 2, nothing written."""
 
 import json
 import sys

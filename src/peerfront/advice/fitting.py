@@ -34,6 +34,7 @@ FEWEST = 10
 FEW = 50
 """Below this many people a study is small: simple models, and a warning."""
 _USUAL_PEOPLE = 20
+_USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
 _CUTOFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _SHARES = (0.04, 0.12, 0.3)
 _PACES = (0.5, 0.75, 1.0, 1.5, 2.0)
@@ -61,13 +62,17 @@ class FitSettings:
     """About how many people wait for coupons at once; None: those whose coupons are open in the study, or 20."""
     seed: int = 0
     """Names the luck of simulations and splits: the same seed gives the same fit."""
+    effort: float = 1.0
+    """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
     learning: PolicyIterationSettings | None = None
-    """How the value is learned; None chooses by the size of the study."""
+    """How the value is learned; None chooses by the size of the study and the effort."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", whole_number("budget", self.budget, 1))
         object.__setattr__(self, "discount", checked_discount(self.discount))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        if not 0.0 < self.effort <= 10.0:
+            raise SettingError(f"The effort must be above 0 and at most 10 (1 is usual); found {self.effort}.")
         if self.people is not None:
             object.__setattr__(self, "people", whole_number("people", self.people, 1))
         _ = self.rules_for(1)  # its checks
@@ -81,12 +86,13 @@ class FitSettings:
             if not self.learning.surrogate.deadline:
                 raise SettingError("A study ends: learn a value that knows it (PolicyIterationSettings.with_deadline).")
             return self.learning
-        share = min(1.0, 250.0 / (people + self.budget))
+        share = self.effort * min(1.0, _USUAL_SIZE / (people + self.budget))
         return PolicyIterationSettings(
-            episodes=max(30, round(150 * share)),
-            states=max(200, round(600 * share)),
-            steps=500,
-            judged_episodes=max(30, round(200 * share)),
+            rounds=2 if self.effort > 0.5 else 1,
+            episodes=max(20, round(150 * share)),
+            states=max(100, round(600 * share)),
+            steps=500 if self.effort > 0.5 else 200,
+            judged_episodes=max(20, round(200 * share)),
             surrogate=SurrogateSettings(deadline=True),
             seed=self.seed,
         )
@@ -112,7 +118,8 @@ def fit_study(
     small = len(study) < FEW or triples < FEW
     tell(0.0, "how many people bring")
     capacity = fit_capacity(history, capacity_settings(small, settings.seed))
-    alike = fit_capacity(_everybody_alike(history), CapacitySettings(shapes=(LINEAR,), seed=settings.seed))
+    plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
+    alike = fit_capacity(_everybody_alike(history), plain)
     tell(0.3, "whom they bring")
     rivals = ("inheritance",) if small else QUICK_RIVALS
     offspring = fit_offspring(history, seed=settings.seed, rivals=rivals)

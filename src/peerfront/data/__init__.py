@@ -1,6 +1,6 @@
 """Readers, writers and validators of the field's file formats."""
 
-from peerfront.data.frontier_file import read_frontier
+from peerfront.data.frontier_file import frontier_from_table, read_frontier
 from peerfront.data.problems import FaultyStudy, Problem
 from peerfront.data.read_settings import FORMATS, ReadSettings, parse_columns
 from peerfront.data.reading import detect, read_study, study_from_table
@@ -24,6 +24,7 @@ __all__ = [
     "Summary",
     "detect",
     "encode_study",
+    "frontier_from_table",
     "frontier_of",
     "guess_schema",
     "history_of",
