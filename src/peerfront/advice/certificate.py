@@ -30,7 +30,7 @@ _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspac
 _LEARNED_FROM = 1500
 _CHILDREN, _FRESH_CHILDREN = 12, 64
 _FRESH_PEOPLE = 1000  # larger frontiers are judged by regression alone
-_TREES, _TREE_PEOPLE = 400, 200_000
+_TREES, _FEWEST_TREES, _TREE_PEOPLE = 400, 20, 200_000
 _RIDGE = 1e-3
 _NAME = "certificate of a sheet"
 
@@ -43,12 +43,15 @@ def certify_sheet(fit: Fit, state: State) -> Certificate | None:
     rounds, budget = state.rounds_left, state.remaining_budget
     alone = Situations(np.array([budget]), np.array([0, len(codes)]), codes)
     most = float(budget_bounds(alone, fit.discount, rounds, caps)[0])
-    trees = int(np.clip(_TREE_PEOPLE // (len(codes) + budget), 20, _TREES))
-    luck = named_luck((_NAME, "trees"), 1)
-    seen = clairvoyant_bound(fit.capacity, fit.offspring, codes, budget, fit.discount, rounds, luck, trees, caps)
     priced, price = price_bound(fit, state)
-    found = [(most, "budget", Estimate(most, 0.0)), (seen.mean, "clairvoyant", seen), (priced.mean, "price", priced)]
-    _, which, best = min(found, key=lambda each: each[0])
+    found = {"budget": Estimate(most, 0.0), "price": priced}
+    trees = min(_TREE_PEOPLE // (len(codes) + budget), _TREES)
+    if trees >= _FEWEST_TREES:  # larger states would take long, and the price is tighter there anyway
+        luck = named_luck((_NAME, "trees"), 1)
+        found["clairvoyant"] = clairvoyant_bound(
+            fit.capacity, fit.offspring, codes, budget, fit.discount, rounds, luck, trees, caps
+        )
+    which, best = min(found.items(), key=lambda each: each[1].mean)
     proof = {"budget": "exact", "clairvoyant": "statistical", "price": _proof(rounds)}[which]
     return Certificate(best.mean, which, price, best.standard_error, proof, most, _WORDS[which])
 

@@ -44,7 +44,7 @@ class CouponSheet:
     expected: float
     """Recruits expected in all, discounted, if later rounds are planned too: simulated, or `promised` if too large."""
     expected_error: float | None
-    """Its standard error; None if it was not simulated."""
+    """Its standard error (0 in the last round, which needs no simulation); None if `promised` stands in."""
     promised: float
     """The same by the plan's own value."""
     discount: float
@@ -74,7 +74,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, ids: Sequence[str], order: PlanOr
     facts = Facts.of(fit, task, plan, survival, uncovered)
     table = _table(ids, plan.allocation.vouchers, survival, facts.later, reasons_of(facts))
     curve = _curve(plan.values) if whole else _some_of_the_curve(planner, task, plan, survival, uncovered)
-    simulated = _simulated(fit, task, plan.allocation)
+    simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, task, plan.allocation)
     return CouponSheet(
         table=table,
         spend=plan.spend,

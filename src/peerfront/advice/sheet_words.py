@@ -85,8 +85,11 @@ def _how_good(sheet: "CouponSheet") -> list[str]:
         "statistical": "proved for these models, up to chance in the sampling",
         "estimated": "an estimate, not a proof",
     }[certificate.proof]
+    too_high = sheet.expected_error is None and sheet.expected > certificate.high
     close = (
-        "No plan can do better"
+        "The plan's own total lies above that, so it is too high"
+        if too_high
+        else "No plan can do better"
         if short < _SAME
         else f"So this plan is within {math.ceil(100 * short)}% of the best possible, perhaps much closer"
     )
