@@ -162,12 +162,13 @@ def _choice(found: Findings) -> list[str]:
         else ". The study is small, so only a simple model was tried."
     )
     words = [counts, _knowing_people(found)]
+    sure = "by the model" if found.gain > _LIKELY * found.gain_error else "by the model; may well be chance"
     for effect in found.effects[:_SHOWN_FIELDS]:
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]
         words.append(
             f"  {effect['field']}: a first coupon is used by {percent(high)} where it is {best!r}, and by "
-            f"{percent(low)} where it is {worst!r}, other things equal (by the model)."
+            f"{percent(low)} where it is {worst!r}, other things equal ({sure})."
         )
     chosen = (
         "the simplest, as the study is small" if found.rivals < 2 else f"the best of {found.rivals} on pairs left out"
