@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 .PHONY: demo test bench reproduce results clean help
 
 help:
-	@echo "make demo       install, compare the plain policies in the paper's world, draw the curves (a minute)"
+	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
 	@echo "make test       install the development tools, run every check and test"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
@@ -26,15 +26,24 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@$(INSTALL) -e '.[dev]'
 	@touch $@
 
+DEMO := results/demo
 demo: $(VENV)/installed
-	@$(BIN)/peerfront simulate --policy threshold:cutoff=0.9,at_least=12
-	@$(BIN)/peerfront compare --episodes 200 --out results/demo --overwrite
+	@rm -rf $(DEMO)
+	@$(BIN)/peerfront example --out $(DEMO)
+	@$(BIN)/peerfront check $(DEMO)/study.csv --out $(DEMO)/checked
+	@$(BIN)/peerfront fit $(DEMO)/study.csv --schema $(DEMO)/checked/schema.toml --out $(DEMO)/model --budget 60 --people 40
+	@$(BIN)/peerfront plan $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/sheet.csv
+	@$(BIN)/peerfront forecast $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --target 200 --out $(DEMO)/forecast
+	@$(BIN)/peerfront report $(DEMO)/model $(DEMO)/study.csv --frontier $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/report.html
 	@echo
-	@echo "Made in results/demo:"
-	@echo "  curves-icpsr22140.png   recruits and discounted reward by round, like the paper's figure (also .svg)"
-	@echo "  table.md                the tables above"
-	@echo "  episodes.csv, rounds.csv.gz, summary.csv, differences.csv   the data behind them"
-	@echo "Next: $(BIN)/peerfront worlds, $(BIN)/peerfront policies, $(BIN)/peerfront compare --help"
+	@echo "Made in $(DEMO):"
+	@echo "  report.html                 everything on one page"
+	@echo "  sheet.csv, sheet-curve.csv  who gets how many coupons now, and what other numbers would lose"
+	@echo "  forecast/                   what to expect in the rounds to come"
+	@echo "  model/                      the fitted model; it holds nobody's row"
+	@echo "  checked/schema.toml         how the file was read; edit it to leave columns out"
+	@echo "  study.csv, frontier.csv     the made-up study it all comes from"
+	@echo "Next: the same commands with your own file (docs/coordinators.md); $(BIN)/peerfront --help"
 
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -83,7 +83,7 @@ class Fit:
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the fit; an existing one is replaced only if asked, and anything else never."""
         files = self.files()
-        _check_target(folder, overwrite)
+        check_target(folder, overwrite)
         temporary, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("tmp", "old"))
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,8 @@ def _refuse(folder: Path, fault: str) -> NoReturn:
     raise DataFileError(f"The fit in {folder} cannot be used: {fault}. Copy it again from where it was made, or refit.")
 
 
-def _check_target(folder: Path, overwrite: bool) -> None:
+def check_target(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder that a fit cannot be saved in; touches nothing."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -271,7 +272,9 @@ def _check_target(folder: Path, overwrite: bool) -> None:
     if others:
         raise OutputExists(f"{folder} holds other things ({', '.join(others[:3])}). Choose another folder for the fit.")
     if any(folder.iterdir()) and not overwrite:
-        raise OutputExists(f"{folder} holds a fit already. Ask for it to be replaced, or choose another folder.")
+        raise OutputExists(
+            f"{folder} holds a fit already. Use --overwrite (overwrite=True) to replace it, or choose another folder."
+        )
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from peerfront.advice.sheet import PlanOrder
 
 from advice.small_advice import a_fit, a_frontier, a_study, study_csv
 from peerfront.advice.disclosure import disclosures
 from peerfront.advice.figures import MOST_DRAWN, icicle, tree_figure
 from peerfront.advice.homophily import homophily_table
 from peerfront.advice.report import ReportSettings, _environment, study_report
+from peerfront.advice.sheet import PlanOrder
 from peerfront.data import FieldRule, ReadSettings, StudySchema, read_study, summarise
 from peerfront.data.trees import NOBODY, trees_of
 from peerfront.errors import DataFileError

@@ -66,6 +66,13 @@ def test_survival_tables_are_survival_tables(family) -> None:
     assert table[2, 0] == pytest.approx(ceiling, abs=0.2)
 
 
+def test_the_added_up_table_is_the_incomplete_beta_function() -> None:
+    means, counts = np.array(MEANS), np.arange(1.0, 61.0)
+    for size in SIZES:
+        entries = np.exp(nb_log_survival(counts[None, :], means[:, None], np.array(size)))
+        assert np.allclose(survival_table("nb", means, size, 0.0, 60), entries, rtol=1e-8, atol=1e-300)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_quantiles_invert_the_survival_table(family) -> None:
     uniforms = np.array([1e-12, 0.1, 0.29, 0.31, 0.5, 0.9, 0.999, 1.0 - 2.0**-53])

@@ -9,7 +9,10 @@ from peerfront import __version__
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
+from peerfront.cli.example import example_command
+from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast import forecast_command
+from peerfront.cli.plan import plan_command
 from peerfront.cli.policies import policies_command
 from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
@@ -37,6 +40,9 @@ app.command("check")(check_command)
 app.command("convert")(convert_command)
 app.command("forecast")(forecast_command)
 app.command("report")(report_command)
+app.command("fit")(fit_command)
+app.command("plan")(plan_command)
+app.command("example")(example_command)
 
 
 def _show_version(asked: bool) -> None:

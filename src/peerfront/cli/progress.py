@@ -2,34 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 
 @contextmanager
 def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
     """A function to be told (done, in all, what was done last)."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.table import Column
+    from rich.progress import MofNCompleteColumn
 
-    columns = (
-        BarColumn(bar_width=16),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("elapsed,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        TextColumn("[dim]{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
-    )
-    with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
-        task: TaskID | None = None
+    with _bar(MofNCompleteColumn()) as bar:
+        task = None
 
         def tell(done: int, total: int, last: str) -> None:
             nonlocal task
@@ -38,3 +23,31 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
             bar.update(task, completed=done, description=last)
 
         yield tell
+
+
+@contextmanager
+def shown_share() -> Iterator[Callable[[float, str], None]]:
+    """A function to be told (the share that is done, what is being done)."""
+    from rich.progress import TaskProgressColumn
+
+    with _bar(TaskProgressColumn()) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share, what: bar.update(task, completed=share, description=what)
+        bar.update(task, completed=1.0, description="done")
+
+
+def _bar(how_much: "ProgressColumn") -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    columns = (
+        BarColumn(bar_width=16),
+        how_much,
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        TextColumn("[dim]{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+    )
+    return Progress(*columns, console=Console(stderr=True), expand=True)

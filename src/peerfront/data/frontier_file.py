@@ -8,7 +8,7 @@ import pandas as pd
 from peerfront.data.columns import guess_columns
 from peerfront.data.listing import texts, without_missing
 from peerfront.data.study_schema import StudySchema
-from peerfront.data.text_tables import decoded, file_bytes, read_table
+from peerfront.data.text_tables import TextTable, decoded, file_bytes, read_table
 from peerfront.errors import DataFileError, UnknownName
 from peerfront.problem import Frontier
 
@@ -20,7 +20,17 @@ def read_frontier(path: Path | str, schema: StudySchema, id_column: str | None =
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) == 1:
         raise DataFileError(f"{path}: there is a header and nobody below it: nobody is on the frontier. Add people.")
-    table = read_table(path, text)
+    return _frontier(path, read_table(path, text), schema, id_column)
+
+
+def frontier_from_table(
+    table: pd.DataFrame, schema: StudySchema, id_column: str | None = None, name: str = "the table"
+) -> Frontier:
+    """The same from a pandas table, read as its CSV file would be; messages count rows from 2 and call it `name`."""
+    return _frontier(Path(name), read_table(Path(name), table.to_csv(index=False)), schema, id_column)
+
+
+def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> Frontier:
     frame = without_missing(table.frame, schema.reading.missing)
     ids = texts(frame, _id_column(path, list(frame.columns), schema, id_column))
     faults = [f"row {row:,}: the id is empty." for row in table.rows[ids == ""]]

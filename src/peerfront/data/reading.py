@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.columns import guess_columns, layout_of, need_columns
@@ -27,7 +28,16 @@ _SHOWN_OF_CIRCLE = 8
 def read_study(path: Path | str, settings: ReadSettings | None = None) -> Study:
     """Read and check a study's file. Errors stop with all of them; warnings are kept in `problems`."""
     asked = settings or ReadSettings()
-    listing = list_file(Path(path), asked)
+    return _checked(list_file(Path(path), asked), asked)
+
+
+def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:
+    """A study from a pandas table, read as its CSV file would be; messages count rows from 2 and call it `name`."""
+    asked = settings or ReadSettings()
+    return _checked(_list_text(Path(name), table.to_csv(index=False), asked, ()), asked)
+
+
+def _checked(listing: Listing, asked: ReadSettings) -> Study:
     links = link_recruiters(listing) if listing.format in (RECRUITER, APP) else link_coupons(listing)
     trees = trees_of(links.recruiter)
     days, date_faults = _dates(listing, links.recruiter)
@@ -70,6 +80,10 @@ def detect(path: Path | str) -> str:
 def list_file(path: Path, settings: ReadSettings) -> Listing:
     """The listing of a file in whatever format it is."""
     text, problems = decoded(path, file_bytes(path))
+    return _list_text(path, text, settings, problems)
+
+
+def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     format = settings.format if settings.format != AUTO else _by_first_signs(text)
     if format == RDSAT:
         return list_rdsat(path, text, settings, problems)

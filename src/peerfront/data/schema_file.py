@@ -91,8 +91,13 @@ def _number(value: float) -> str:
 def read_schema(path: Path | str) -> StudySchema:
     """The schema of a file that a person may have edited; faults come with their line."""
     path = Path(path)
+    return parse_schema(file_bytes(path), path)
+
+
+def parse_schema(written: bytes, path: Path | str) -> StudySchema:
+    """The schema of a file's contents; `path` is what messages call it."""
     try:
-        text = file_bytes(path).decode("utf-8-sig")
+        text = written.decode("utf-8-sig")
         content = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise DataFileError(
@@ -121,7 +126,7 @@ def read_schema(path: Path | str) -> StudySchema:
         raise DataFileError(f"{path}: {problem}") from None
 
 
-def _reading(path: Path, content: Mapping[str, Any]) -> ReadSettings:
+def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
     told, columns = content.get("file", {}), content.get("columns", {})
     for name, part in (("file", told), ("columns", columns)):
         if not isinstance(part, dict):

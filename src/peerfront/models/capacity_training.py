@@ -75,6 +75,9 @@ class Fit:
     penalty: float | None = None  # of a linear shape
 
 
+_ANCHOR = 1e-3  # rows' worth; nothing wherever the data say anything
+
+
 class Trainer:
     """All members of one shape and family, with what they are trained and judged on."""
 
@@ -203,6 +206,8 @@ def _train_linear(trainer: Trainer) -> Fit:
     """Penalised maximum likelihood (L-BFGS to convergence); the penalty is chosen on the held-out folds."""
     best: tuple[Array, float, list[torch.Tensor]] | None = None
     sizes = torch.as_tensor([len(chosen) for chosen in trainer.training])
+    biases = trainer.networks.biases
+    start = [bias.detach().clone() for bias in biases]
     for penalty in trainer.settings.penalties if trainer.members > 1 else trainer.settings.penalties[-1:]:
         optimiser = torch.optim.LBFGS(
             [*trainer.networks.trainable, *trainer.extra], max_iter=100, history_size=20, line_search_fn="strong_wolfe"
@@ -213,7 +218,10 @@ def _train_linear(trainer: Trainer) -> Fit:
             each = trainer.likelihood(trainer.everybody)
             fit = torch.where(trainer.held_out, 0.0, each).sum(dim=1) / sizes
             ridge = sum((weight**2).sum(dim=(1, 2)) for weight in trainer.networks.weights) / sizes
-            total = (-fit + penalty * ridge).sum()
+            # Where every voucher was used, no rate is too large for the data: stay within reach of the rough mean.
+            reach = sum(((bias - rough) ** 2).sum(dim=(1, 2)) for bias, rough in zip(biases, start, strict=True))
+            reach = (reach + (trainer.networks.log_scale**2).sum(dim=1)) / sizes
+            total = (-fit + penalty * ridge + _ANCHOR * reach).sum()
             total.backward()
             return float(total.detach())
 

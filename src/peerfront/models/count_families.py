@@ -100,13 +100,35 @@ def _log_series(ratio: Callable[[int], Array]) -> Array:
 
 def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:
     """P(C >= l) for l = 1 .. max_count, [people, max_count], nonincreasing along each row."""
-    if is_dispersed(family):
-        counts = np.arange(1, max_count + 1, dtype=float)
-        table = np.exp(nb_log_survival(counts[None, :], means[:, None], np.array(size)))
-        table = np.minimum.accumulate(table, axis=1)
-    else:
-        table = poisson_survival(means, max_count)
+    table = _nb_survival(means, size, max_count) if is_dispersed(family) else poisson_survival(means, max_count)
     return table * (1.0 - zero) if is_inflated(family) else table
+
+
+def _nb_survival(means: Array, size: float, max_count: int) -> Array:
+    """P(C >= l) of negative binomials, [people, max_count]: one incomplete beta function a person, not one an entry.
+
+    P(C >= l) = P(C >= l + 1) + P(C = l), added up from the far end: nothing cancels. Where P(C = 0) underflows, the
+    recursion of the P(C = l) has no start, and every entry is computed on its own.
+    """
+    table = np.zeros((len(means), max_count))
+    if not max_count:
+        return table
+    start = -size * np.log1p(means / size)  # log P(C = 0)
+    usual = start > np.log(_UNDERFLOW)
+    mu = means[usual]
+    share = mu / (mu + size)
+    exactly = np.empty((len(mu), max_count))  # P(C = l), l = 0 .. max_count - 1
+    exactly[:, 0] = np.exp(start[usual])
+    for count in range(1, max_count):
+        exactly[:, count] = exactly[:, count - 1] * share * ((count - 1 + size) / count)
+    last = np.exp(nb_log_survival(np.array(float(max_count)), mu, np.array(size)))
+    added = np.concatenate([last[:, None], exactly[:, :0:-1]], axis=1).cumsum(axis=1)[:, ::-1]
+    table[usual] = np.minimum(added, 1.0)
+    if not usual.all():
+        counts = np.arange(1, max_count + 1, dtype=float)
+        logs = nb_log_survival(counts[None, :], means[~usual, None], np.array(size))
+        table[~usual] = np.minimum.accumulate(np.exp(logs), axis=1)
+    return table
 
 
 def quantile(family: str, uniforms: Array, means: Array, size: float | Array, zero: float | Array) -> NDArray[np.int64]:

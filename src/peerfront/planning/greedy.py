@@ -82,7 +82,13 @@ def greedy(
 
 
 def greedy_at(
-    survival: Array, uncovered: Array, weights: Array, discount: float, spend: int, most_per_person: int
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    spend: int,
+    most_per_person: int,
+    least_per_person: int = 0,
 ) -> NDArray[np.int64]:
     """The greedy allocation of one given spend, [people] (the inner loop of Algorithm 1)."""
     people, latent = uncovered.shape
@@ -90,7 +96,7 @@ def greedy_at(
     space = (np.empty(latent), np.empty(people), np.empty(people, np.int64), np.empty(people, np.int64))
     worth = discount * weights[len(weights) - 1 - spend]
     covers = coverage_gains(survival, uncovered)
-    _run(survival, covers, worth, spend, most_per_person, 0, -np.inf, True, vouchers, *space)
+    _run(survival, covers, worth, spend, most_per_person, least_per_person, -np.inf, True, vouchers, *space)
     return vouchers
 
 

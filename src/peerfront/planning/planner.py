@@ -1,5 +1,6 @@
 """Generative Frontier Planning: the policy, and the plan it can explain (Section 3.3, Algorithm 1)."""
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -152,14 +153,21 @@ def _reasons(
     person, now, later = np.zeros(total, dtype=np.int64), np.zeros(total), np.zeros(total)
     padded = np.concatenate([survival, np.zeros((people, 1))], axis=1)
     more = np.concatenate([covers, np.zeros((people, 1, len(worth)))], axis=1)
-    everybody = np.arange(people)
+    first = padded[:, 0] + more[:, 0] @ worth
+    # Gains only fall as vouchers are given, so whoever is still on top with a gain made anew is the best of all.
+    heap = [(-float(first[i]), i) for i in np.flatnonzero(vouchers).tolist()]
+    heapq.heapify(heap)
     for v in range(total):
-        level = np.minimum(given, columns)
-        immediate = padded[everybody, level]
-        future = more[everybody, level] @ (worth * left)
-        gain = np.where(given < vouchers, immediate + future, -np.inf)
-        who = int(gain.argmax())
-        person[v], now[v], later[v] = who, immediate[who], future[who]
-        left = left * (1.0 - more[who, level[who]])
+        while True:
+            who = heap[0][1]
+            level = min(int(given[who]), columns)
+            immediate, future = float(padded[who, level]), float(more[who, level] @ (worth * left))
+            heapq.heapreplace(heap, (-(immediate + future), who))
+            if heap[0][1] == who:
+                break
+        person[v], now[v], later[v] = who, immediate, future
+        left = left * (1.0 - more[who, level])
         given[who] += 1
+        if given[who] == vouchers[who]:
+            heapq.heappop(heap)
     return person, now, later

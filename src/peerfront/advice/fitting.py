@@ -1,0 +1,206 @@
+"""Fit: from a checked study to models, a planner and a summary in words.
+
+Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
+deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
+study's own people; their rows are used while learning and are not part of what is saved.
+
+A small study says little, and more flexible models would only repeat it by heart: with few people the capacity model
+is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import cast
+
+import numpy as np
+
+from peerfront.advice.fit_summary import Findings, summary_of, what_can_be_said
+from peerfront.artifacts import Fit, Generator, fingerprint
+from peerfront.baselines import Threshold
+from peerfront.baselines.deadline import AllAtLast, Evenly
+from peerfront.covariates import Codes, Field, Schema
+from peerfront.data import Study, StudySchema, encode_study, history_of, parse_schema, schema_text
+from peerfront.errors import DataFileError, SettingError
+from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
+from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
+from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.planning.surrogate import SurrogateSettings
+from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules, checked_discount, whole_number
+from peerfront.randomness import Luck
+
+FEWEST = 10
+"""Finished coupon holders below which nothing is fitted."""
+FEW = 50
+"""Below this many people a study is small: simple models, and a warning."""
+_USUAL_PEOPLE = 20
+_USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
+_CUTOFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
+_SHARES = (0.04, 0.12, 0.3)
+_PACES = (0.5, 0.75, 1.0, 1.5, 2.0)
+_STRONG_PENALTIES = (100.0, 10.0, 1.0)
+
+Progress = Callable[[float, str], None]
+"""Told the share that is done, and what is being done."""
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What the planner is prepared for, and how it is learned."""
+
+    budget: int
+    """Most coupons that are left to give out."""
+    discount: float = 1.0
+    """What a recruit of the next round is worth beside one of this round; 1 for the same."""
+    rounds: int = 5
+    """Most rounds that are left, this one included."""
+    max_per_person: int | None = 3
+    """Most coupons for one person; None for no limit."""
+    max_per_round: int | None = None
+    """Most coupons in one round; None for no limit."""
+    people: int | None = None
+    """About how many people wait for coupons at once; None: those whose coupons are open in the study, or 20."""
+    seed: int = 0
+    """Names the luck of simulations and splits: the same seed gives the same fit."""
+    effort: float = 1.0
+    """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
+    learning: PolicyIterationSettings | None = None
+    """How the value is learned; None chooses by the size of the study and the effort."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", whole_number("budget", self.budget, 1))
+        object.__setattr__(self, "discount", checked_discount(self.discount))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        if not 0.0 < self.effort <= 10.0:
+            raise SettingError(f"The effort must be above 0 and at most 10 (1 is usual); found {self.effort}.")
+        if self.people is not None:
+            object.__setattr__(self, "people", whole_number("people", self.people, 1))
+        _ = self.rules_for(1)  # its checks
+
+    def rules_for(self, people: int) -> Rules:
+        return Rules.checked(self.budget, people, self.rounds, self.max_per_person, self.max_per_round)
+
+    def learning_for(self, people: int) -> PolicyIterationSettings:
+        """Enough for a study of some hundred coupons; fewer episodes where each is larger."""
+        if self.learning is not None:
+            if not self.learning.surrogate.deadline:
+                raise SettingError("A study ends: learn a value that knows it (PolicyIterationSettings.with_deadline).")
+            return self.learning
+        share = self.effort * min(1.0, _USUAL_SIZE / (people + self.budget))
+        return PolicyIterationSettings(
+            rounds=2 if self.effort > 0.5 else 1,
+            episodes=max(20, round(150 * share)),
+            states=max(100, round(600 * share)),
+            steps=500 if self.effort > 0.5 else 200,
+            judged_episodes=max(20, round(200 * share)),
+            surrogate=SurrogateSettings(deadline=True),
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStudy:
+    """A fit, ready to save and to plan with, and what there is to say about it."""
+
+    fit: Fit
+    summary: list[str]
+
+
+def fit_study(
+    study: Study, schema: StudySchema, settings: FitSettings, progress: Progress | None = None
+) -> FittedStudy:
+    """Fit models and planner to the study. One that is too small is refused, with what can still be said of it."""
+    tell = progress or (lambda share, what: None)
+    history = history_of(study, schema)
+    triples, pairs = int((history.vouchers > 0).sum()), len(history.parents)
+    if triples < FEWEST or not pairs:
+        raise DataFileError(what_can_be_said(study, triples, pairs, FEWEST))
+    small = len(study) < FEW or triples < FEW
+    tell(0.0, "how many people bring")
+    capacity = fit_capacity(history, capacity_settings(small, settings.seed))
+    plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
+    alike = fit_capacity(_everybody_alike(history), plain)
+    tell(0.3, "whom they bring")
+    rivals = ("inheritance",) if small else QUICK_RIVALS
+    offspring = fit_offspring(history, seed=settings.seed, rivals=rivals)
+    generator = cast(Generator, offspring.model)  # the quick rivals can all be saved
+    people = settings.people or int(study.still_open.sum()) or _USUAL_PEOPLE
+    rules = settings.rules_for(people)
+    world = BranchingWorld(
+        f"as in {study.source}", schema.schema, capacity, generator, _StudyPeople(encode_study(study, schema))
+    )
+    learning = settings.learning_for(people)
+    learned = learn_by_policy_iteration(
+        world,
+        rules,
+        settings.discount,
+        simple_rules(capacity, rules),
+        learning,
+        lambda share, what: tell(0.34 + 0.65 * share, what),
+    )
+    findings = Findings.of(
+        study, schema, history, capacity, alike, offspring, learned.report, rules, small, settings.discount
+    )
+    fit = Fit(
+        schema=schema.schema,
+        capacity=capacity,
+        offspring=generator,
+        planner=learned.planner,
+        rules=rules,
+        study_schema=schema_text(schema),
+        data_fingerprint=fingerprint(history),
+        settings={"discount": settings.discount, "seed": settings.seed, "learning": _plain(asdict(learning))},
+        scores=findings.scores(capacity, offspring),
+    )
+    return FittedStudy(fit, summary_of(findings))
+
+
+def study_schema_of(fit: Fit) -> StudySchema:
+    """The description of the columns a fit was made with: what a frontier's file is read by."""
+    if not fit.study_schema:
+        raise DataFileError(
+            "This fit does not say which columns of a file it knows. Make it with `peerfront fit`, which keeps them."
+        )
+    schema = parse_schema(fit.study_schema.encode(), "the schema in the model")
+    if schema.schema != fit.schema:
+        raise DataFileError("The schema in the model is not the one its parts were fitted with. Fit it again.")
+    return schema
+
+
+def capacity_settings(small: bool, seed: int) -> CapacitySettings:
+    """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike"."""
+    if small:
+        return CapacitySettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES, seed=seed)
+    return CapacitySettings(penalties=(*_STRONG_PENALTIES[:2], *CapacitySettings().penalties), seed=seed)
+
+
+def simple_rules(capacity: CapacityModel, rules: Rules) -> list[Policy]:
+    """Where learning starts, and what it wanders with: rules that spend everything by the last round."""
+    least = sorted({max(1, round(share * rules.budget)) for share in _SHARES})
+    thresholds = [AllAtLast(capacity, Threshold(capacity, c, m)) for c, m in product(_CUTOFFS, least)]
+    return [*thresholds, *(Evenly(capacity, pace) for pace in _PACES)]
+
+
+@dataclass(frozen=True, eq=False)
+class _StudyPeople:
+    """First recruits like the people of the study: its rows, drawn with replacement."""
+
+    rows: Codes  # [people, fields]
+
+    def sample(self, luck: Luck) -> Codes:
+        drawn: Codes = self.rows[(luck.uniform("person of the study") * len(self.rows)).astype(np.int64)]
+        return drawn
+
+
+def _everybody_alike(history: History) -> History:
+    """The same history without covariates: what knowing people has to beat."""
+    nobody_special = Schema((Field("everybody", ("person",)),))
+    rows, pairs = (np.zeros((count, 1), dtype=np.int16) for count in (len(history.vouchers), len(history.parents)))
+    return History(nobody_special, rows, history.vouchers, history.recruits, pairs, pairs)
+
+
+def _plain(settings: object) -> object:
+    """Settings as lists and tables, which is what JSON can hold and give back unchanged."""
+    if isinstance(settings, dict):
+        return {str(key): _plain(value) for key, value in settings.items()}
+    return [_plain(each) for each in settings] if isinstance(settings, list | tuple) else settings

@@ -1,0 +1,150 @@
+"""Why somebody gets that many coupons: facts of the plan, one sentence or two for each person."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.advice.fit_summary import chance_if
+from peerfront.advice.orders import Task
+from peerfront.advice.words import n_coupons, ordinal, percent
+from peerfront.artifacts import Fit
+from peerfront.planning.backup import Array, coverage_gains
+from peerfront.planning.planner import Plan
+
+_SPEAKS = 0.03  # a field that moves the chance of use by less is not worth a word
+_NEARLY_ALL, _NOTHING = 1.0 - 1e-12, 1e-300
+_NEAR = 0.05  # relative: chances this close to the middle are "about as likely"
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the sentences are made of."""
+
+    coupons: NDArray[np.int64]  # [people]
+    chance: Array  # [people], that a first coupon is used
+    later: Array  # [people], expected recruits of later rounds from these coupons
+    next_chance: Array  # [people], that one more coupon would be used
+    next_gain: Array  # [people], recruits in all that one more coupon would bring
+    twin_has_more: NDArray[np.bool_]  # [people], somebody with the same answers got more
+    speaks: list[str]  # [people], the answer that moves the chance most; "" if none does by much
+    weakest: float
+    """What the weakest coupon on the sheet brings in all."""
+    most: int
+    least: int
+    kept: int
+    """Coupons to plan with that stay unspent this round."""
+    at_round_cap: bool
+    last_round: bool
+
+    @classmethod
+    def of(cls, fit: Fit, task: Task, plan: Plan, survival: Array, uncovered: Array) -> "Facts":
+        state, coupons = task.state, plan.allocation.vouchers
+        people, levels = survival.shape
+        everybody = np.arange(people)
+        weights = fit.planner.surrogate.weights_with(state.rounds_left - 1)
+        worth = fit.discount * weights[state.remaining_budget - plan.spend]
+        covers = coverage_gains(survival, uncovered)
+        given = np.arange(levels) < coupons[:, None]
+        shares = -np.where(given[:, :, None], np.log1p(-np.minimum(covers, _NEARLY_ALL)), 0.0).sum(axis=1)
+        left = np.exp(-shares.sum(axis=0))  # [latent]
+        # What is covered together is shared by how much each covers alone: people alike are worth alike.
+        later = (shares / np.maximum(shares.sum(axis=0), _NOTHING)) @ (worth * (1.0 - left))
+        level = np.minimum(coupons, levels - 1)
+        more = coupons < levels
+        next_chance = np.where(more, survival[everybody, level], 0.0)
+        next_later = np.where(more, covers[everybody, level] @ (worth * left), 0.0)
+        return cls(
+            coupons=coupons,
+            chance=survival[:, 0],
+            later=later,
+            next_chance=next_chance,
+            next_gain=next_chance + next_later,
+            twin_has_more=_twins(state.frontier.covariates, coupons),
+            speaks=_what_speaks(fit, state.frontier.covariates, survival[:, 0]),
+            weakest=float((plan.now + plan.later).min(initial=np.inf)),
+            most=state.most_per_person,
+            least=task.order.min_per_person,
+            kept=state.remaining_budget - plan.spend,
+            at_round_cap=state.rules.max_per_round is not None and plan.spend == state.rules.max_per_round,
+            last_round=state.rounds_left == 1,
+        )
+
+
+def reasons_of(facts: Facts) -> list[str]:
+    """A reason for each person, also for those who get nothing."""
+    middle = float(np.median(facts.chance))
+    return [_reason(facts, person, middle) for person in range(len(facts.coupons))]
+
+
+def _reason(facts: Facts, person: int, middle: float) -> str:
+    return f"{_who(facts, person, middle)} {_why_not_more(facts, person)}"
+
+
+def _who(facts: Facts, person: int, middle: float) -> str:
+    chance = float(facts.chance[person])
+    if abs(chance - middle) <= _NEAR * middle:
+        return f"About as likely as others here to bring somebody ({percent(chance)} with one coupon)."
+    answer = facts.speaks[person]
+    because = f", above all because {answer}" if answer else ""
+    side = "More" if chance > middle else "Less"
+    return f"{side} likely than most here to bring somebody ({percent(chance)} with one coupon){because}."
+
+
+def _why_not_more(facts: Facts, person: int) -> str:
+    coupons = int(facts.coupons[person])
+    if coupons == facts.most:
+        return f"Gets {'the one coupon' if coupons == 1 else f'all {coupons}'} a person may have."
+    least = coupons > 0 and coupons == facts.least and bool(facts.next_gain[person] < facts.weakest)
+    given = f"Gets the {n_coupons(coupons)} that everybody gets. " if least else ""
+    one_more = (
+        f"A {ordinal(coupons + 1)} coupon would bring {facts.next_gain[person]:.2f} recruits in all "
+        f"({percent(float(facts.next_chance[person]))} chance of use)"
+    )
+    twin = facts.twin_has_more[person]
+    if facts.kept and not facts.at_round_cap:
+        if facts.last_round:
+            return f"{given}{one_more}."
+        end = "kept for a later round it brings more"
+    else:
+        end = "the round's limit is reached" if facts.at_round_cap and facts.kept else "no coupons are left"
+        end += (
+            "" if twin or not facts.coupons.any() else f", and those given out bring {facts.weakest:.2f} or more each"
+        )
+    return f"{given}{one_more}; {end}." + (_TWIN if twin else "")
+
+
+_TWIN = " Somebody with the same answers gets more: there, whoever stands higher in the file comes first."
+
+
+def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether somebody with the same answers got more, [people]."""
+    kinds, kind = np.unique(covariates, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    most = np.zeros(len(kinds), dtype=np.int64)
+    np.maximum.at(most, kind, coupons)
+    more: NDArray[np.bool_] = coupons < most[kind]
+    return more
+
+
+def _what_speaks(fit: Fit, covariates: NDArray[np.int16], chance: Array) -> list[str]:
+    """For each person the answer that sets them apart most, in the direction they are apart from the others here."""
+    people, fields = covariates.shape
+    moved = np.zeros((people, fields))
+    for number in range(fields):
+        codes, counts = np.unique(covariates[covariates[:, number] >= 0, number], return_counts=True)
+        if len(codes) < 2:
+            continue
+        average = sum(
+            share * chance_if(fit.capacity, covariates, number, int(code))
+            for code, share in zip(codes, counts / counts.sum(), strict=True)
+        )
+        moved[:, number] = np.where(covariates[:, number] >= 0, chance - average, 0.0)
+    apart = moved * np.where(chance > np.median(chance), 1.0, -1.0)[:, None]
+    strongest = apart.argmax(axis=1)
+    told = []
+    for person, number in enumerate(strongest.tolist()):
+        field = fit.schema.fields[number]
+        large = apart[person, number] >= _SPEAKS
+        told.append(f"{field.name} is {field.categories[covariates[person, number]]!r}" if large else "")
+    return told

@@ -1,0 +1,200 @@
+"""The coupon sheet: who gets how many, why, what else could be done, and how much better anything could be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.advice.certificate import certify_sheet
+from peerfront.advice.orders import PlanOrder, Task, task_of
+from peerfront.advice.reasons import Facts, reasons_of
+from peerfront.advice.sheet_words import sheet_lines
+from peerfront.artifacts import Fit
+from peerfront.errors import SettingError
+from peerfront.planning.backup import Array, expected_future_value, expected_recruits
+from peerfront.planning.bound import Certificate
+from peerfront.planning.greedy import greedy_at
+from peerfront.planning.planner import Plan, Planner
+from peerfront.problem import Allocation, BranchingWorld, Crowd, Frontier, State, rollout
+from peerfront.randomness import Luck, fold, named_luck
+
+__all__ = ["CouponSheet", "PlanOrder", "plan_coupons"]
+
+COLUMNS = ("person", "coupons", "chance_used", "expected_now", "expected_later", "reason")
+_WHOLE_CURVE = 400  # spends up to which every one is evaluated
+_CURVE_POINTS = 60
+_EPISODES, _SIMULATED_PEOPLE = 400, 100_000
+_SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
+
+
+@dataclass(frozen=True, eq=False)
+class CouponSheet:
+    """A plan for this round, ready to print."""
+
+    table: pd.DataFrame
+    """person, coupons, chance_used (of each coupon), expected_now, expected_later, reason; in the frontier's order."""
+    spend: int
+    order: PlanOrder
+    curve: pd.DataFrame
+    """spend, value: recruits expected in all, by the plan's own value, for every spend that was evaluated."""
+    certificate: Certificate | None
+    """What no plan can expect to exceed, by the model; None where there is nothing to decide."""
+    expected: float
+    """Recruits expected in all, discounted, if later rounds are planned too: simulated, or `promised` if too large."""
+    expected_error: float | None
+    """Its standard error (0 in the last round, which needs no simulation); None if `promised` stands in."""
+    promised: float
+    """The same by the plan's own value."""
+    discount: float
+    rounds_left: int
+    notes: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """The sheet in words, without the table."""
+        return sheet_lines(self)
+
+    def csv(self) -> str:
+        return self.table.to_csv(index=False, lineterminator="\n", float_format="%.3f")
+
+
+def plan_coupons(fit: Fit, frontier: Frontier, ids: Sequence[str], order: PlanOrder) -> CouponSheet:
+    """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
+    if len(ids) != len(frontier):
+        raise SettingError(f"There are {len(ids)} ids and {len(frontier)} people; give one id each.")
+    fit.schema.check(frontier.covariates)
+    task = task_of(fit, frontier, order)
+    if task.over:
+        return _nothing(fit, task, ids)
+    planner = replace(fit.planner, least_per_person=order.min_per_person)
+    whole = task.spendable <= _WHOLE_CURVE
+    plan = planner.plan(task.state, every_spend=whole)
+    survival, uncovered = planner.tables(frontier.covariates, task.state.most_per_person)
+    facts = Facts.of(fit, task, plan, survival, uncovered)
+    table = _table(ids, plan.allocation.vouchers, survival, facts.later, reasons_of(facts))
+    curve = _curve(plan.values) if whole else _some_of_the_curve(planner, task, plan, survival, uncovered)
+    simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, task, plan.allocation)
+    return CouponSheet(
+        table=table,
+        spend=plan.spend,
+        order=order,
+        curve=curve,
+        certificate=certify_sheet(fit, task.state),
+        expected=plan.value if simulated is None else simulated[0],
+        expected_error=None if simulated is None else simulated[1],
+        promised=plan.value,
+        discount=fit.discount,
+        rounds_left=task.state.rounds_left,
+        notes=task.notes,
+    )
+
+
+def _nothing(fit: Fit, task: Task, ids: Sequence[str]) -> CouponSheet:
+    """Nobody gets anything, and the sheet says why."""
+    order, people = task.order, len(ids)
+    why = (
+        "no round is left" if order.rounds_left == 0
+        else "the round's limit is 0" if order.round_cap == 0
+        else "no coupons are left" if not order.reserve
+        else "all coupons are kept in reserve"
+    )  # fmt: skip
+    nothing = np.zeros(people, dtype=np.int64)
+    table = _table(ids, nothing, np.zeros((people, 1)), np.zeros(people), [f"No coupon: {why}."] * people)
+    told = f"Nothing to give out: {why if people else 'nobody is waiting for coupons'}."
+    left = fit.rules.rounds if order.rounds_left is None else order.rounds_left
+    curve = pd.DataFrame({"spend": [0], "value": [0.0]})
+    return CouponSheet(table, 0, order, curve, None, 0.0, None, 0.0, fit.discount, left, (told, *task.notes))
+
+
+def _table(
+    ids: Sequence[str], coupons: NDArray[np.int64], survival: Array, later: Array, reasons: Sequence[str]
+) -> pd.DataFrame:
+    levels = np.arange(survival.shape[1])
+    used = np.where(levels < coupons[:, None], survival, 0.0)
+    chances = [
+        " ".join(f"{chance:.0%}" for chance in _padded(row, count))
+        for row, count in zip(survival, coupons.tolist(), strict=True)
+    ]
+    table = pd.DataFrame(
+        {
+            "person": pd.Series(list(ids), dtype=object),
+            "coupons": coupons,
+            "chance_used": pd.Series(chances, dtype=object),
+            "expected_now": used.sum(axis=1).round(3),
+            "expected_later": later.round(3),
+            "reason": pd.Series(list(reasons), dtype=object),
+        }
+    )
+    return table[list(COLUMNS)]
+
+
+def _padded(row: Array, count: int) -> list[float]:
+    """Chances of `count` coupons; those beyond the table are never used."""
+    return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
+
+
+def _curve(values: Array) -> pd.DataFrame:
+    known = np.flatnonzero(~np.isnan(values))
+    return pd.DataFrame({"spend": known, "value": values[known]})
+
+
+def _some_of_the_curve(planner: Planner, task: Task, plan: Plan, survival: Array, uncovered: Array) -> pd.DataFrame:
+    """A large round: some spends from the least to all, the chosen one and the usual alternatives among them."""
+    least = task.order.min_per_person * len(survival)
+    usual = [plan.spend // 2, round(0.75 * plan.spend), round(1.25 * plan.spend), plan.spend]
+    spread = np.linspace(least, task.spendable, _CURVE_POINTS).astype(np.int64)
+    spends = np.unique(np.clip([*usual, *spread.tolist()], least, task.spendable))
+    budget, most = task.state.remaining_budget, task.state.most_per_person
+    weights = planner.surrogate.weights_with(task.state.rounds_left - 1)[: budget + 1]
+    values = []
+    for spend in spends.tolist():
+        given = greedy_at(
+            survival, uncovered, weights, planner.discount, spend, most, least_per_person=task.order.min_per_person
+        )
+        later = expected_future_value(survival, uncovered, weights[budget - spend], given)
+        values.append(expected_recruits(survival, given) + planner.discount * later)
+    values[int(np.searchsorted(spends, plan.spend))] = plan.value
+    return pd.DataFrame({"spend": spends, "value": values})
+
+
+@dataclass(frozen=True, eq=False)
+class _SheetFirst:
+    """This round as on the sheet, the later ones as planned then."""
+
+    sheet: Allocation
+    planner: Planner
+    name: str = "the sheet"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        if states[0].round == 0:
+            return [self.sheet] * len(states)
+        return self.planner.allocate_many(states, lucks)
+
+
+@dataclass(frozen=True, eq=False)
+class _NoSeeds:
+    """The simulated study starts from the frontier; nobody else walks in."""
+
+    def sample(self, luck: Luck) -> NDArray[np.int16]:
+        raise AssertionError("a sheet's simulation has its own first people")
+
+
+def _simulated(fit: Fit, task: Task, sheet: Allocation) -> tuple[float, float] | None:
+    """Mean and standard error of all recruits, played to the end with the models; None if that takes too long."""
+    state = task.state
+    if state.remaining_budget > _SIMULATED_BUDGET or len(state.frontier) > _SIMULATED_BUDGET:
+        return None
+    people = len(state.frontier)
+    episodes = int(np.clip(_SIMULATED_PEOPLE // (people + state.remaining_budget), 40, _EPISODES))
+    luck = named_luck(("sheet",), episodes)
+    owner = np.repeat(np.arange(episodes), people)
+    keys = fold(luck.keys[owner], np.tile(np.arange(people), episodes))
+    start = Crowd(owner, keys, np.tile(state.frontier.covariates, (episodes, 1)))
+    world = BranchingWorld("as fitted", fit.schema, fit.capacity, fit.offspring, _NoSeeds())
+    played = rollout(world, _SheetFirst(sheet, fit.planner), state.rules, luck, start=start)
+    rewards = played.discounted_rewards(fit.discount)
+    return float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(episodes))

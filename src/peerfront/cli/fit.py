@@ -1,0 +1,73 @@
+"""`peerfront fit`: learn from a study's file how people refer, and prepare a planner for its coupons."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.options import SEED
+from peerfront.cli.study_options import (
+    COUPONS_EACH,
+    FILE,
+    FORMAT,
+    MAP,
+    MISSING,
+    OVERWRITE,
+    SCHEMA,
+    STILL_OPEN,
+    STRICT,
+    read_settings,
+)
+
+
+def fit_command(
+    file: FILE,
+    out: Annotated[Path, typer.Option(help="Folder for the model; it holds nobody's row and no ids.")],
+    budget: Annotated[float, typer.Option(metavar="N", help="Most coupons that are left to give out.")],
+    discount: Annotated[float, typer.Option(help="Worth of a recruit a round later; 1 for the same.")] = 1.0,
+    rounds: Annotated[float, typer.Option(metavar="N", help="Most rounds that are left, this one included.")] = 5,
+    max_per_person: Annotated[float, typer.Option(metavar="N", help="Most coupons for one person.")] = 3,
+    round_cap: Annotated[
+        float | None, typer.Option(metavar="N", help="Most coupons in one round.", show_default=False)
+    ] = None,
+    people: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="About how many people wait for coupons at once; otherwise those with open coupons, or 20.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: SEED = 0,
+    schema: SCHEMA = None,
+    format: FORMAT = None,
+    map: MAP = None,
+    missing: MISSING = None,
+    coupons_each: COUPONS_EACH = None,
+    still_open: STILL_OPEN = None,
+    strict: STRICT = False,
+    overwrite: OVERWRITE = False,
+) -> None:
+    """Learn from a study's file how many people bring and whom, and prepare plans for the coupons that are left.
+
+    Without --schema the columns are guessed, as `peerfront check` shows.
+    """
+    from peerfront.artifacts import check_target
+    from peerfront.cli.progress import shown_share
+
+    check_target(out, overwrite)
+    from peerfront.advice import FitSettings, fit_study
+    from peerfront.data import guess_schema, read_schema, read_study
+
+    settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
+    known = read_schema(schema) if schema is not None else None
+    study = read_study(file, read_settings(known, format, map, missing, coupons_each, still_open, strict))
+    if known is None:
+        known = guess_schema(study).schema
+    else:
+        known.check_columns(study)
+    with shown_share() as progress:
+        fitted = fit_study(study, known, settings, progress)
+    fitted.fit.save(out, overwrite=overwrite)
+    typer.echo("\n".join(fitted.summary))
+    typer.echo(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")

@@ -1,0 +1,84 @@
+"""`peerfront plan`: this round's coupon sheet."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerfront.cli.study_options import OVERWRITE
+
+if TYPE_CHECKING:
+    from peerfront.advice import CouponSheet
+
+_SHOWN = 40
+
+
+def plan_command(
+    model: Annotated[Path, typer.Argument(help="The folder that `peerfront fit` wrote.")],
+    frontier: Annotated[Path, typer.Argument(help="CSV of the people who may get coupons now: an id and the columns.")],
+    budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left for the rest of the study.")],
+    max_per_person: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Most coupons for one person; otherwise as fitted.", show_default=False),
+    ] = None,
+    min_per_person: Annotated[float, typer.Option(metavar="N", help="Coupons that everybody gets.")] = 0,
+    round_cap: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Most coupons in a round; otherwise as fitted.", show_default=False),
+    ] = None,
+    rounds_left: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Rounds left, this one included; otherwise as fitted.", show_default=False),
+    ] = None,
+    reserve: Annotated[float, typer.Option(metavar="N", help="Coupons of the budget to keep back for good.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file for the sheet; the curve of spends goes beside it.", show_default=False),
+    ] = None,
+    overwrite: OVERWRITE = False,
+) -> None:
+    """Make the coupon sheet: who gets how many coupons now, why, and what else could be done."""
+    from peerfront.errors import OutputExists, SettingError
+
+    if overwrite and out is None:
+        raise SettingError("--overwrite needs --out, the file it is about.")
+    curve = out.with_name(f"{out.stem}-curve.csv") if out is not None else None
+    for path in (out, curve):
+        if path is not None and path.exists() and not overwrite:
+            raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.")
+    from peerfront.advice import PlanOrder, plan_coupons, study_schema_of
+    from peerfront.artifacts import load
+    from peerfront.data import read_frontier
+    from peerfront.data.writers import csv_bytes
+    from peerfront.files import write_bytes
+
+    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
+    fit = load(model)
+    people = read_frontier(frontier, study_schema_of(fit))
+    sheet = plan_coupons(fit, people, people.ids.tolist(), order)
+    _print(sheet)
+    if out is not None and curve is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(out, csv_bytes(sheet.csv()))
+        write_bytes(curve, csv_bytes(sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f")))
+        typer.echo(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+
+
+def _print(sheet: "CouponSheet") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    numbers = ("coupons", "expected_now", "expected_later")
+    for name in sheet.table.columns:
+        table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
+    for row in sheet.table.head(_SHOWN).itertuples(index=False):
+        now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"
+        table.add_row(str(row.person), str(row.coupons), str(row.chance_used), now, later, str(row.reason))
+    console = Console(markup=False, highlight=False)
+    console.print(table)
+    if len(sheet.table) > _SHOWN:
+        console.print(f"... and {len(sheet.table) - _SHOWN:,} more people; --out FILE keeps them all.")
+    console.print()
+    for line in sheet.lines():
+        console.print(line)

@@ -1,0 +1,182 @@
+"""From a study to a fit: what is learned, what is said, what is refused, what is not kept."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_study import QUICK, small_fit, small_study
+
+from peerfront.advice import FitSettings, fit_study, study_schema_of
+from peerfront.advice.demo_study import demo_study, demo_world
+from peerfront.artifacts import Fit, load
+from peerfront.data import guess_schema, history_of, read_study, study_from_table
+from peerfront.errors import DataFileError, SettingError
+from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
+from peerfront.planning.policy_iteration import PolicyIterationSettings
+
+
+def test_the_demo_study_is_a_study_without_faults(tmp_path) -> None:
+    made = demo_study(120, seed=3)
+    path = tmp_path / "study.csv"
+    made.study.to_csv(path, index=False)
+    study = read_study(path)
+    assert not study.problems
+    assert study.seed.sum() >= 12
+    assert set(study.issued) == {0, 3}
+    waiting = study.ids[study.issued == 0]
+    assert list(waiting) == list(made.frontier["id"])
+    assert not study.recruits[study.issued == 0].any()
+    assert demo_study(120, seed=3).study.equals(made.study)
+    assert not demo_study(120, seed=4).study.equals(made.study)
+    with pytest.raises(SettingError, match="at least 24"):
+        demo_study(5)
+
+
+def test_a_table_is_read_as_its_file(tmp_path) -> None:
+    made = demo_study(60).study
+    path = tmp_path / "study.csv"
+    made.to_csv(path, index=False)
+    table, file = study_from_table(made), read_study(path)
+    assert np.array_equal(table.recruiter, file.recruiter)
+    assert table.people.equals(file.people)
+    assert np.array_equal(table.issued, file.issued)
+
+
+def test_a_large_study_teaches_the_truth() -> None:
+    study = study_from_table(demo_study(1200, seed=2).study)
+    schema = guess_schema(study).schema
+    history = history_of(study, schema)
+    model = fit_capacity(history, CapacitySettings(family="poisson", shapes=(LINEAR,)))
+    world = demo_world()
+    people = history.referrers[:300]
+    # The guessed schema orders categories by name, the world as it likes: translate by name.
+    known = (people >= 0).all(axis=1)
+    truth = world.schema.encode(schema.schema.decode(people[known]))
+    expected = np.minimum(world.capacity.survival(truth, 3), 1.0)[:, 0]
+    learned = model.survival(people[known], 1)[:, 0]
+    assert np.corrcoef(expected, learned)[0, 1] > 0.85
+
+
+def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
+    fitted = small_fit()
+    study, schema = small_study()
+    fitted.fit.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.rules.max_per_person == 3
+    assert loaded.planner.surrogate.rounds == 5
+    assert study_schema_of(loaded).schema == schema.schema
+    assert loaded.scores["summary"] == fitted.summary
+    text = " ".join(fitted.summary)
+    used = study.recruits[study.informative] >= 1
+    assert f"The first coupon is used by {used.mean():.0%} +-" in text
+    assert f"{len(study)} people, of whom {study.informative.sum()} show how many one brings" in text
+    assert "+- " in text
+    assert "Prepared to plan up to 40 coupons, at most 3 each, over 5 rounds" in text
+    assert "the best simple rule" in text
+
+
+def test_nobody_is_in_the_saved_fit() -> None:
+    study, _ = small_study()
+    files = small_fit().fit.files()
+    for content in files.values():
+        for person in study.ids:
+            assert person.encode() not in content
+    manifest = json.loads(files["manifest.json"])
+    assert len(study) not in [len(part) for part in manifest["scores"].values() if isinstance(part, list)]
+
+
+def test_the_same_seed_gives_the_same_fit() -> None:
+    made = demo_study(40, seed=5).study
+    study = study_from_table(made)
+    schema = guess_schema(study).schema
+    settings = FitSettings(budget=10, rounds=2, people=8, learning=QUICK)
+    one, two = (fit_study(study, schema, settings).fit.files() for _ in range(2))
+    assert one == two
+
+
+def tiny_table(people: int, brings: int = 2, coupons: int = 3) -> pd.DataFrame:
+    """A tree in which everybody brings `brings`, until there are enough people."""
+    codes = [f"c{i}-{n}" for i in range(people) for n in range(coupons)]
+    came = [f"c{(i - 1) // brings}-{(i - 1) % brings}" if i else "" for i in range(people)]
+    return pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(people)],
+            "own.coupon": came,
+            **{f"coupon.{n + 1}": codes[n::coupons] for n in range(coupons)},
+            "sex": ["f" if i % 3 else "m" for i in range(people)],
+        }
+    )
+
+
+def test_too_small_a_study_is_refused_with_what_can_be_said() -> None:
+    study = study_from_table(tiny_table(7))
+    with pytest.raises(
+        DataFileError, match=r"only 7 people had coupons.*at least 10.*6 of 21 coupons were used \(29%\)"
+    ):
+        fit_study(study, guess_schema(study).schema, FitSettings(budget=10))
+    lonely = tiny_table(20)
+    lonely["own.coupon"] = ""
+    study = study_from_table(lonely)
+    with pytest.raises(DataFileError, match="nobody's recruiter is known.*0 of 60 coupons were used"):
+        fit_study(study, guess_schema(study).schema, FitSettings(budget=10))
+
+
+@pytest.mark.parametrize(("people", "brings", "coupons"), [(10, 2, 3), (24, 1, 1)])
+def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
+    table = tiny_table(people, brings, coupons)
+    everything_used = brings == coupons
+    if everything_used:
+        table.loc[people - 1, "coupon.1"] = ""
+    study = study_from_table(table)
+    schema = guess_schema(study).schema
+    fitted = fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK))
+    text = " ".join(fitted.summary)
+    assert f"Warning: {people - everything_used} people are very few" in text
+    assert ("every coupon was used" in text) == everything_used
+    assert f"with {people - 1} pairs, whom people bring is mostly a guess" in text
+    assert ("extrapolated" in text) == (coupons < 3)
+    both = fitted.fit.capacity.survival(np.array([[0], [1]], dtype=np.int16), 1)[:, 0]
+    assert abs(both[0] - both[1]) < 0.15, "so few people cannot be told apart"
+
+
+def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
+    from peerfront.data import ReadSettings
+
+    study = study_from_table(demo_study(60).study, ReadSettings(still_open="8"))
+    assert study.still_open.any()
+    told: list[float] = []
+    settings = FitSettings(budget=8, rounds=2, learning=QUICK)
+    fitted = fit_study(study, guess_schema(study).schema, settings, lambda share, what: told.append(share))
+    assert fitted.fit.rules.people == study.still_open.sum()
+    assert not any("count as finished" in line for line in fitted.summary)
+    assert told == sorted(told)
+    assert 0.9 < told[-1] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"budget": 0}, "budget must be a whole number of at least 1"),
+        ({"budget": 2.5}, "budget must be a whole number"),
+        ({"budget": 5, "rounds": 0}, "rounds must be"),
+        ({"budget": 5, "discount": 1.5}, "discount must lie above 0"),
+        ({"budget": 5, "people": 0}, "people must be"),
+        ({"budget": 5, "max_per_person": 0}, "max per person must be"),
+    ],
+)
+def test_bad_settings(wrong, message) -> None:
+    with pytest.raises(SettingError, match=message):
+        FitSettings(**wrong)
+
+
+def test_a_value_without_a_deadline_is_refused() -> None:
+    with pytest.raises(SettingError, match="with_deadline"):
+        FitSettings(budget=5, learning=PolicyIterationSettings()).learning_for(5)
+
+
+def test_a_fit_without_columns_is_refused() -> None:
+    fit = small_fit().fit
+    bare = Fit(fit.schema, fit.capacity, fit.offspring, fit.planner, fit.rules)
+    with pytest.raises(DataFileError, match="peerfront fit"):
+        study_schema_of(bare)

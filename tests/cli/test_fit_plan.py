@@ -1,0 +1,170 @@
+"""`peerfront example`, `fit` and `plan` as a coordinator uses them; bad input is exit code 2, nothing written."""
+
+import json
+import sys
+
+import pandas as pd
+import pytest
+
+from peerfront.advice import FitSettings
+from peerfront.cli.main import main
+from peerfront.planning.laplace import LaplaceSettings
+from peerfront.planning.policy_iteration import PolicyIterationSettings
+from peerfront.planning.surrogate import SurrogateSettings
+
+QUICK = PolicyIterationSettings(
+    rounds=1, episodes=30, states=80, steps=100, judged_episodes=20,
+    surrogate=SurrogateSettings(latent=4, hidden=16, deadline=True),
+    laplace=LaplaceSettings(parents=60, children=8, steps=60),
+)  # fmt: skip
+
+
+def run_in(folder, monkeypatch, capsys, *arguments):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    monkeypatch.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capsys.readouterr()
+    code = int(ended.value.code or 0)
+    if code:
+        assert code == 2
+        assert "Traceback" not in err
+        after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert after == before, "a command that fails writes nothing"
+    return code, " ".join(out.split()), " ".join(err.split())
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(FitSettings, "learning_for", lambda settings, people: QUICK)  # the real thing, smaller
+    return lambda *arguments: run_in(tmp_path, monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One study, checked and fitted by the commands themselves."""
+    folder = tmp_path_factory.mktemp("study")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(FitSettings, "learning_for", lambda settings, people: QUICK)
+        for arguments in (
+            ["example", "--out", folder, "--people", "60"],
+            ["check", folder / "study.csv", "--out", folder / "checked"],
+            ["fit", folder / "study.csv", "--schema", folder / "checked" / "schema.toml", "--out", folder / "model",
+             "--budget", "30", "--rounds", "4"],
+        ):  # fmt: skip
+            patched.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                main()
+            assert not ended.value.code
+    return folder
+
+
+def test_from_the_file_to_the_sheet(made, run, tmp_path) -> None:
+    manifest = json.loads((made / "model" / "manifest.json").read_text())
+    assert manifest["rules"]["budget"] == 30
+    assert manifest["rules"]["rounds"] == 4
+    plan = ("plan", made / "model", made / "frontier.csv", "--budget", "30")
+    code, out, _ = run(*plan, "--out", tmp_path / "sheet.csv")
+    assert code == 0
+    for text in ("Give out", "kept for later rounds", "Other numbers of coupons", "no plan whatever can expect more"):
+        assert text in out
+    sheet, frontier = pd.read_csv(tmp_path / "sheet.csv"), pd.read_csv(made / "frontier.csv")
+    assert list(sheet["person"]) == list(frontier["id"])
+    assert list(sheet.columns) == ["person", "coupons", "chance_used", "expected_now", "expected_later", "reason"]
+    curve = pd.read_csv(tmp_path / "sheet-curve.csv")
+    assert sheet["coupons"].sum() == curve["spend"][curve["value"].idxmax()]
+    first = (tmp_path / "sheet.csv").read_bytes()
+    assert run(*plan, "--out", tmp_path / "sheet.csv", "--overwrite")[0] == 0
+    assert (tmp_path / "sheet.csv").read_bytes() == first
+    code, _, err = run(*plan, "--out", tmp_path / "sheet.csv")
+    assert code == 2
+    assert "--overwrite" in err
+
+
+def test_a_plan_without_a_file_writes_nothing(made, run, tmp_path) -> None:
+    code, out, _ = run("plan", made / "model", made / "frontier.csv", "--budget", "12", "--rounds-left", "1")
+    assert code == 0
+    assert "this is the last round" in out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--budget", "31"], "at most 30 coupons; found 31"),
+        (["--budget", "2.5"], "budget must be a whole number"),
+        (["--budget", "20", "--min-per-person", "5"], "contradict"),
+        (["--budget", "1", "--min-per-person", "1"], "Lower the minimum"),
+        (["--budget", "20", "--reserve", "21"], "reserve of 21"),
+        (["--budget", "20", "--rounds-left", "-1"], "rounds left must be"),
+        (["--budget", "20", "--overwrite"], "--overwrite needs --out"),
+    ],
+)
+def test_bad_orders(made, run, options, message) -> None:
+    code, _, err = run("plan", made / "model", made / "frontier.csv", *options)
+    assert code == 2
+    assert message in err
+
+
+def test_frontiers_and_models_that_do_not_fit(made, run, tmp_path) -> None:
+    people = pd.read_csv(made / "frontier.csv", dtype=str, keep_default_na=False)
+    path = tmp_path / "frontier.csv"
+
+    def told(model, budget="20"):
+        code, _, err = run("plan", model, path, "--budget", budget)
+        assert code == 2
+        return err
+
+    people.drop(columns="district").to_csv(path, index=False)
+    assert "'district' are missing; the schema in the model uses them" in told(made / "model")
+    people.assign(gender="x").to_csv(path, index=False)
+    assert "column 'gender': 'x' is not allowed" in told(made / "model")
+    people.head(0).to_csv(path, index=False)
+    assert "nobody is on the frontier" in told(made / "model")
+    people.to_csv(path, index=False)
+    assert "There is no fit at" in told(tmp_path / "nothing")
+    assert "has no manifest.json" in told(made)
+    assert run("plan", made / "model", tmp_path / "no.csv", "--budget", "5")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--budget", "0"], "budget must be a whole number of at least 1"),
+        (["--budget", "10", "--rounds", "0"], "rounds must be"),
+        (["--budget", "10", "--discount", "2"], "discount must lie above 0"),
+        (["--budget", "10", "--schema", "no.toml"], "no.toml"),
+    ],
+)
+def test_bad_fits(made, run, tmp_path, options, message) -> None:
+    code, _, err = run("fit", made / "study.csv", "--out", tmp_path / "m", *options)
+    assert code == 2
+    assert message in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_is_not_replaced_unasked(made, run, tmp_path) -> None:
+    code, _, err = run("fit", made / "study.csv", "--out", made / "model", "--budget", "10")
+    assert code == 2
+    assert "--overwrite" in err
+    code, _, err = run("fit", made / "study.csv", "--out", made, "--budget", "10", "--overwrite")
+    assert "holds other things" in err
+
+
+def test_too_small_a_study(run, tmp_path, made) -> None:
+    lines = (made / "study.csv").read_text().splitlines()
+    (tmp_path / "tiny.csv").write_text("\n".join(lines[:8]) + "\n")
+    code, _, err = run("fit", tmp_path / "tiny.csv", "--out", tmp_path / "m", "--budget", "10")
+    assert code == 2
+    assert "too small to fit" in err
+    assert "What can be said: 7 people" in err
+
+
+def test_example_refuses_what_is_there(made, run, tmp_path) -> None:
+    code, _, err = run("example", "--out", made)
+    assert code == 2
+    assert "frontier.csv, study.csv already" in err
+    assert run("example", "--out", tmp_path / "x", "--people", "3")[0] == 2
+    (tmp_path / "file").write_text("")
+    assert run("example", "--out", tmp_path / "file")[0] == 2
