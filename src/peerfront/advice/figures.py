@@ -105,7 +105,12 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
             label = f"tree {number + 1}: {mine.sum():,} {'person' if mine.sum() == 1 else 'people'}"
         counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
         below += people
-    counts.set(xlabel="wave (seeds are wave 0)", ylabel="people", title="People by wave")
+    counts.set(
+        xlabel="wave (seeds are wave 0)",
+        ylabel="people",
+        title="People by wave",
+        ylim=(0, 1.05 * below.max(initial=1.0)),
+    )
     counts.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.legend(loc="outside lower center", ncols=2 if narrow else 4, frameon=False)
     return figure
