@@ -18,5 +18,13 @@ def write_bytes(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def make_folder(path: Path) -> None:
+    """The folder, and those above it, if they are not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DataFileError(f"Cannot use {path} ({problem.strerror}). Choose another folder.") from None
+
+
 def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode())

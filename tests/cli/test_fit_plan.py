@@ -168,3 +168,6 @@ def test_example_refuses_what_is_there(made, run, tmp_path) -> None:
     assert run("example", "--out", tmp_path / "x", "--people", "3")[0] == 2
     (tmp_path / "file").write_text("")
     assert run("example", "--out", tmp_path / "file")[0] == 2
+    assert "Choose another folder" in run("example", "--out", tmp_path / "file" / "below")[2]
+    plan = ("plan", made / "model", made / "frontier.csv", "--budget", "5")
+    assert "Choose another folder" in run(*plan, "--out", tmp_path / "file" / "sheet.csv")[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 from peerfront.data import Study, StudySchema, Summary, schema_text
 from peerfront.data.problems import problem_table
 from peerfront.data.writers import csv_bytes, dot_text
-from peerfront.errors import DataFileError, OutputExists
-from peerfront.files import write_bytes, write_text
+from peerfront.errors import OutputExists
+from peerfront.files import make_folder, write_bytes, write_text
 
 SCHEMA = "schema.toml"
 
@@ -29,10 +29,7 @@ class CheckFolder:
             )
 
     def write(self, study: Study, summary: Summary, schema: StudySchema, reasons: Mapping[str, str]) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise DataFileError(f"Cannot use {self.path} ({problem.strerror}). Choose another folder.") from None
+        make_folder(self.path)
         for name, table in (("problems.csv", problem_table(study.problems)), ("summary.csv", summary.table())):
             write_bytes(self.path / name, csv_bytes(table.to_csv(index=False, lineterminator="\n")))
         write_text(self.path / "summary.json", summary.as_json())

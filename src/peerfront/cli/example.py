@@ -19,7 +19,7 @@ def example_command(
     from peerfront.advice.demo_study import demo_study
     from peerfront.data.writers import csv_bytes
     from peerfront.errors import OutputExists
-    from peerfront.files import write_bytes
+    from peerfront.files import make_folder, write_bytes
 
     files = {out / "study.csv", out / "frontier.csv"}
     if out.exists() and not out.is_dir():
@@ -30,7 +30,7 @@ def example_command(
             f"{out} holds {', '.join(there)} already. Use --overwrite to replace them, or choose another folder."
         )
     made = demo_study(people, seed)  # type: ignore[arg-type] # checked there
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     for path, table in ((out / "study.csv", made.study), (out / "frontier.csv", made.frontier)):
         write_bytes(path, csv_bytes(table.to_csv(index=False, lineterminator="\n")))
     typer.echo(

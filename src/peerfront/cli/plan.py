@@ -50,7 +50,7 @@ def plan_command(
     from peerfront.artifacts import load
     from peerfront.data import read_frontier
     from peerfront.data.writers import csv_bytes
-    from peerfront.files import write_bytes
+    from peerfront.files import make_folder, write_bytes
 
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     fit = load(model)
@@ -58,7 +58,7 @@ def plan_command(
     sheet = plan_coupons(fit, people, people.ids.tolist(), order)
     _print(sheet)
     if out is not None and curve is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         write_bytes(out, csv_bytes(sheet.csv()))
         write_bytes(curve, csv_bytes(sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f")))
         typer.echo(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
