@@ -33,7 +33,7 @@ demo: $(VENV)/installed
 	@$(BIN)/peerfront check $(DEMO)/study.csv --out $(DEMO)/checked
 	@$(BIN)/peerfront fit $(DEMO)/study.csv --schema $(DEMO)/checked/schema.toml --out $(DEMO)/model --budget 60 --people 40
 	@$(BIN)/peerfront plan $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/sheet.csv
-	@$(BIN)/peerfront forecast $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --target 200 --out $(DEMO)/forecast
+	@$(BIN)/peerfront forecast $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --target 45 --out $(DEMO)/forecast
 	@$(BIN)/peerfront report $(DEMO)/model $(DEMO)/study.csv --frontier $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/report.html
 	@echo
 	@echo "Made in $(DEMO):"

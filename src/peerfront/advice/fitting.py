@@ -34,6 +34,7 @@ FEWEST = 10
 FEW = 50
 """Below this many people a study is small: simple models, and a warning."""
 _USUAL_PEOPLE = 20
+_FEW_WAITING = 10
 _USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
 _CUTOFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _SHARES = (0.04, 0.12, 0.3)
@@ -59,7 +60,8 @@ class FitSettings:
     max_per_round: int | None = None
     """Most coupons in one round; None for no limit."""
     people: int | None = None
-    """About how many people wait for coupons at once; None: those whose coupons are open in the study, or 20."""
+    """About how many people wait for coupons at once; None: those whose coupons are open in the study if they are 10
+    or more (a value learned with one or two would be used on many), else 20."""
     seed: int = 0
     """Names the luck of simulations and splits: the same seed gives the same fit."""
     effort: float = 1.0
@@ -124,7 +126,8 @@ def fit_study(
     rivals = ("inheritance",) if small else QUICK_RIVALS
     offspring = fit_offspring(history, seed=settings.seed, rivals=rivals)
     generator = cast(Generator, offspring.model)  # the quick rivals can all be saved
-    people = settings.people or int(study.still_open.sum()) or _USUAL_PEOPLE
+    waiting = int(study.still_open.sum())
+    people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
     rules = settings.rules_for(people)
     world = BranchingWorld(
         f"as in {study.source}", schema.schema, capacity, generator, _StudyPeople(encode_study(study, schema))

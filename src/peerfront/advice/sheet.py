@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.advice.certificate import certify_sheet
+from peerfront.advice.learned_world import learned_world
 from peerfront.advice.orders import PlanOrder, Task, task_of
 from peerfront.advice.reasons import Facts, reasons_of
 from peerfront.advice.sheet_words import sheet_lines
@@ -17,8 +18,8 @@ from peerfront.planning.backup import Array, expected_future_value, expected_rec
 from peerfront.planning.bound import Certificate
 from peerfront.planning.greedy import greedy_at
 from peerfront.planning.planner import Plan, Planner
-from peerfront.problem import Allocation, BranchingWorld, Crowd, Frontier, State, rollout
-from peerfront.randomness import Luck, fold, named_luck
+from peerfront.problem import Allocation, Frontier, State, rollout
+from peerfront.randomness import Luck, named_luck
 
 __all__ = ["CouponSheet", "PlanOrder", "plan_coupons"]
 
@@ -175,14 +176,6 @@ class _SheetFirst:
         return self.planner.allocate_many(states, lucks)
 
 
-@dataclass(frozen=True, eq=False)
-class _NoSeeds:
-    """The simulated study starts from the frontier; nobody else walks in."""
-
-    def sample(self, luck: Luck) -> NDArray[np.int16]:
-        raise AssertionError("a sheet's simulation has its own first people")
-
-
 def _simulated(fit: Fit, task: Task, sheet: Allocation) -> tuple[float, float] | None:
     """Mean and standard error of all recruits, played to the end with the models; None if that takes too long."""
     state = task.state
@@ -191,10 +184,7 @@ def _simulated(fit: Fit, task: Task, sheet: Allocation) -> tuple[float, float] |
     people = len(state.frontier)
     episodes = int(np.clip(_SIMULATED_PEOPLE // (people + state.remaining_budget), 40, _EPISODES))
     luck = named_luck(("sheet",), episodes)
-    owner = np.repeat(np.arange(episodes), people)
-    keys = fold(luck.keys[owner], np.tile(np.arange(people), episodes))
-    start = Crowd(owner, keys, np.tile(state.frontier.covariates, (episodes, 1)))
-    world = BranchingWorld("as fitted", fit.schema, fit.capacity, fit.offspring, _NoSeeds())
-    played = rollout(world, _SheetFirst(sheet, fit.planner), state.rules, luck, start=start)
+    world, rules = learned_world(fit, state.frontier), replace(state.rules, people=people)
+    played = rollout(world, _SheetFirst(sheet, fit.planner), rules, luck)
     rewards = played.discounted_rewards(fit.discount)
     return float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(episodes))

@@ -5,32 +5,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from peerfront.cli.order_options import MAX_PER_PERSON, MIN_PER_PERSON, RESERVE, ROUND_CAP, ROUNDS_LEFT
 from peerfront.cli.study_options import OVERWRITE
 
 if TYPE_CHECKING:
     from peerfront.advice import CouponSheet
 
 _SHOWN = 40
+_WIDE = 120  # characters of a window that has room for reasons
 
 
 def plan_command(
     model: Annotated[Path, typer.Argument(help="The folder that `peerfront fit` wrote.")],
     frontier: Annotated[Path, typer.Argument(help="CSV of the people who may get coupons now: an id and the columns.")],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left for the rest of the study.")],
-    max_per_person: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Most coupons for one person; otherwise as fitted.", show_default=False),
-    ] = None,
-    min_per_person: Annotated[float, typer.Option(metavar="N", help="Coupons that everybody gets.")] = 0,
-    round_cap: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Most coupons in a round; otherwise as fitted.", show_default=False),
-    ] = None,
-    rounds_left: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Rounds left, this one included; otherwise as fitted.", show_default=False),
-    ] = None,
-    reserve: Annotated[float, typer.Option(metavar="N", help="Coupons of the budget to keep back for good.")] = 0,
+    max_per_person: MAX_PER_PERSON = None,
+    min_per_person: MIN_PER_PERSON = 0,
+    round_cap: ROUND_CAP = None,
+    rounds_left: ROUNDS_LEFT = None,
+    reserve: RESERVE = 0,
     out: Annotated[
         Path | None,
         typer.Option(help="CSV file for the sheet; the curve of spends goes beside it.", show_default=False),
@@ -68,17 +61,22 @@ def _print(sheet: "CouponSheet") -> None:
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(markup=False, highlight=False)
+    explained = console.width >= _WIDE
     table = Table(box=None, pad_edge=False)
     numbers = ("coupons", "expected_now", "expected_later")
     for name in sheet.table.columns:
-        table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
+        if name != "reason" or explained:
+            table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
     for row in sheet.table.head(_SHOWN).itertuples(index=False):
         now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"
-        table.add_row(str(row.person), str(row.coupons), str(row.chance_used), now, later, str(row.reason))
-    console = Console(markup=False, highlight=False)
+        reason = [str(row.reason)] if explained else []
+        table.add_row(str(row.person), str(row.coupons), str(row.chance_used), now, later, *reason)
     console.print(table)
     if len(sheet.table) > _SHOWN:
         console.print(f"... and {len(sheet.table) - _SHOWN:,} more people; --out FILE keeps them all.")
+    if not explained and len(sheet.table):
+        console.print("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window.")
     console.print()
     for line in sheet.lines():
         console.print(line)
