@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test bench reproduce results clean help
+.PHONY: demo test bench reproduce results docs clean help
 
 help:
 	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
 	@echo "make results    every comparison of docs/results.md (hours; resumable)"
+	@echo "make docs       the reference of the library, from its docstrings, into build/api"
 	@echo "make clean      remove the environment, caches and results"
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -62,6 +63,10 @@ reproduce: $(VENV)/installed
 
 results: $(VENV)/installed
 	PEERFRONT=$(BIN)/peerfront bash benchmarks/results.sh
+
+docs: $(VENV)/installed-dev
+	$(BIN)/pdoc peerfront -o build/api
+	@echo "Open build/api/index.html"
 
 clean:
 	rm -rf $(VENV) results build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
