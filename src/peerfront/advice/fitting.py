@@ -27,12 +27,14 @@ from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.planning.surrogate import SurrogateSettings
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules, checked_discount, whole_number
-from peerfront.randomness import Luck
+from peerfront.randomness import Luck, named_generator
 
 FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""
 FEW = 50
 """Below this many people a study is small: simple models, and a warning."""
+LARGEST = 10_000
+"""People and pairs that models are fitted to; of a larger study as many are drawn at random."""
 _USUAL_PEOPLE = 20
 _FEW_WAITING = 10
 _USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
@@ -119,12 +121,13 @@ def fit_study(
         raise DataFileError(what_can_be_said(study, triples, pairs, FEWEST))
     small = len(study) < FEW or triples < FEW
     tell(0.0, "how many people bring")
-    capacity = fit_capacity(history, capacity_settings(small, settings.seed))
+    learned_from = _at_most(history, LARGEST, settings.seed)
+    capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed))
     plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
-    alike = fit_capacity(_everybody_alike(history), plain)
+    alike = fit_capacity(_everybody_alike(learned_from), plain)
     tell(0.3, "whom they bring")
     rivals = ("inheritance",) if small else QUICK_RIVALS
-    offspring = fit_offspring(history, seed=settings.seed, rivals=rivals)
+    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals)
     generator = cast(Generator, offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
@@ -155,7 +158,10 @@ def fit_study(
         settings={"discount": settings.discount, "seed": settings.seed, "learning": _plain(asdict(learning))},
         scores=findings.scores(capacity, offspring),
     )
-    return FittedStudy(fit, summary_of(findings))
+    told = summary_of(findings)
+    if learned_from is not history:
+        told.insert(1, f"A study this large is learned from {LARGEST:,} people and pairs, drawn at random.")
+    return FittedStudy(fit, told)
 
 
 def study_schema_of(fit: Fit) -> StudySchema:
@@ -200,6 +206,22 @@ def _everybody_alike(history: History) -> History:
     nobody_special = Schema((Field("everybody", ("person",)),))
     rows, pairs = (np.zeros((count, 1), dtype=np.int16) for count in (len(history.vouchers), len(history.parents)))
     return History(nobody_special, rows, history.vouchers, history.recruits, pairs, pairs)
+
+
+def _at_most(history: History, rows: int, seed: int) -> History:
+    """The history, or as many of its triples and pairs, drawn at random."""
+    if len(history.vouchers) <= rows and len(history.parents) <= rows:
+        return history
+    rng = named_generator("rows to learn from", seed)
+    triples, pairs = (np.sort(rng.permutation(count)[:rows]) for count in (len(history.vouchers), len(history.parents)))
+    return History(
+        history.schema,
+        history.referrers[triples],
+        history.vouchers[triples],
+        history.recruits[triples],
+        history.parents[pairs],
+        history.children[pairs],
+    )
 
 
 def _plain(settings: object) -> object:
