@@ -59,7 +59,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/planner.py
 
 reproduce: $(VENV)/installed
-	OMP_NUM_THREADS=1 $(BIN)/peerfront reproduce $(SCALE)
+	$(BIN)/peerfront reproduce $(SCALE)
 
 results: $(VENV)/installed
 	PEERFRONT=$(BIN)/peerfront bash benchmarks/results.sh

@@ -1,5 +1,6 @@
 """`peerfront`: the commands, and the one place where errors become messages and exit codes."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -62,6 +63,8 @@ def _options(
 
 def main() -> None:
     """What the user can repair is one line and exit code 2; Ctrl-C is exit code 130; anything else is a defect."""
+    # The networks are small: several threads for one only get in each other's way. Commands share work among processes.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         app()
     except PeerfrontError as problem:
