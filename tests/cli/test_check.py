@@ -1,14 +1,13 @@
 """`peerfront check` and `peerfront convert` as a coordinator uses them."""
 
 import json
-import sys
 import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from peerfront.cli.main import main
+from cli.commands import run_command
 
 STUDY = "id,degree,own.coupon,coupon.1,coupon.2,date,sex,âge\n" + "".join(
     f"{i},{i % 7},{f'c{(i - 1) // 2}{i % 2}' if i else ''},c{i}0,c{i}1,2024-01-{1 + i:02d},{'fm'[i % 2]},{20 + i}\n"
@@ -25,22 +24,7 @@ def study(tmp_path):
 
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
-    def go(*arguments):
-        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        monkeypatch.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        code = int(ended.value.code or 0)
-        if code:
-            assert code == 2
-            assert "Traceback" not in err
-            after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-            assert after == before, "a command that fails writes nothing"
-        return code, out, err
-
-    return go
+    return lambda *arguments: run_command(tmp_path, monkeypatch, capsys, *arguments, columns=120)
 
 
 def test_check_says_what_is_in_the_file_and_writes_nothing(run, study, tmp_path) -> None:

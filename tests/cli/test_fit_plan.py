@@ -6,6 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
+from cli.commands import run_command
 from peerfront.advice import FitSettings
 from peerfront.cli.main import main
 from peerfront.planning.laplace import LaplaceSettings
@@ -20,18 +21,7 @@ QUICK = PolicyIterationSettings(
 
 
 def run_in(folder, monkeypatch, capsys, *arguments):
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    monkeypatch.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "200")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    out, err = capsys.readouterr()
-    code = int(ended.value.code or 0)
-    if code:
-        assert code == 2
-        assert "Traceback" not in err
-        after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        assert after == before, "a command that fails writes nothing"
+    code, out, err = run_command(folder, monkeypatch, capsys, *arguments, columns=200)
     return code, " ".join(out.split()), " ".join(err.split())
 
 

@@ -1,13 +1,12 @@
 """`peerfront forecast` and `peerfront report` as a coordinator uses them."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from advice.small_advice import a_fit, study_csv
-from peerfront.cli.main import main
+from cli.commands import run_command
 
 FRONTIER = "id,sex,town,date\nann,f,north,2024-08-01\nbob,m,south,2024-08-02\ncleo,f,south,2024-08-03\n"
 
@@ -23,22 +22,7 @@ def place(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run(monkeypatch, capsys, place):
-    def go(*arguments):
-        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-        monkeypatch.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "140")
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        code = int(ended.value.code or 0)
-        if code:
-            assert code == 2
-            assert "Traceback" not in err
-            after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-            assert after == before, "a command that fails writes nothing"
-        return code, out, err
-
-    return go
+    return lambda *arguments: run_command(place, monkeypatch, capsys, *arguments, columns=140)
 
 
 def test_a_forecast_is_printed_and_kept(run, place) -> None:
