@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from peerfront.covariates import Schema
 from peerfront.errors import SettingError, UnknownName
@@ -112,6 +113,23 @@ def test_masked_diffusion_sees_dependence_between_fields() -> None:
     assert reports["masked"].association_error < 0.15 < 0.5 < reports["inheritance"].association_error
     assert reports["masked"].detection <= 0.56
     assert sampled_log_scores(fit_inheritance(pairs), pairs).shape == (1500, 2)
+
+
+@pytest.mark.parametrize("hidden", [(), (16,), (24, 16)])
+@pytest.mark.parametrize("steps", [1, 3, 17, 40])
+def test_revealing_in_bulk_is_revealing_by_the_letter(hidden, steps) -> None:
+    pairs = pairs_of("icpsr22140", 600)
+    model = fit_masked(pairs, MaskedSettings(hidden=hidden, epochs=1, steps=steps))
+    for weights in model.network.deep.parameters():  # so few pairs teach it nothing beyond the tables
+        weights.data += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(1))
+    parents = np.tile(pairs.parents, (5, 1))
+    parents[named_generator("holes").random(parents.shape) < 0.1] = -1
+    luck = named_luck(("bulk",), len(parents))
+    quick, plain = model.sample(parents, luck), model.sample_plainly(parents, luck)
+    # The sums are added in another order: a uniform within rounding of a boundary may fall on its other side.
+    assert (quick != plain).any(axis=1).mean() < 2e-3
+    tables = fit_inheritance(pairs).sample(parents, luck)
+    assert (plain != tables).any(axis=1).mean() > 0.9
 
 
 def test_holding_out_keeps_recruiters_together() -> None:

@@ -214,3 +214,19 @@ def test_policies_side_by_side_play_as_they_would_alone() -> None:
         alone = rollout(world, policy, rules, luck)
         for field in dataclasses.fields(alone):
             assert np.array_equal(getattr(beside, field.name), getattr(alone, field.name))
+
+
+def test_policies_side_by_side_draw_each_person_once() -> None:
+    world, rules, luck = make_world("bridge"), Rules(budget=20, people=4, rounds=7), named_luck(("beside",), 40)
+    drawn: list[int] = []
+
+    class Counting:
+        def sample(self, parents, lucks):
+            drawn.append(len(parents))
+            return world.offspring.sample(parents, lucks)
+
+    counting = dataclasses.replace(world, offspring=Counting())
+    rollouts(counting, [Constant(2)], rules, luck)
+    alone = sum(drawn)
+    rollouts(counting, [Constant(2)] * 3, rules, luck)
+    assert sum(drawn) == 2 * alone

@@ -116,7 +116,7 @@ def learn_by_fitted_value_iteration(
     tell = progress or (lambda share, what: None)
     inputs = PersonInputs.seeing(chosen.sees, world.schema, world.capacity)
     surrogate = Surrogate(inputs, rules.budget, chosen.surrogate, chosen.seed)
-    optimiser = torch.optim.Adam(surrogate.parameters, lr=chosen.learning_rate)
+    optimiser = torch.optim.Adam(surrogate.parameters, lr=chosen.learning_rate, fused=True)
     tell(0.0, "collecting states")
     pool = _pool(world, Wandering(explorers[0], explorers, 1.0), rules, chosen, 0)
     parents = _parents(world, pool, chosen)

@@ -91,7 +91,7 @@ class LaplaceTrainer:
         self.parents = torch.as_tensor(inputs.rows(parents))
         self.children = inputs.rows(sampled_recruits(offspring, parents, settings.children, luck))
         self.network = perceptron([inputs.width, settings.hidden, settings.hidden, latent], seed)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, fused=True)
         self.rng = named_generator("laplace", seed)
 
     def follow(self, surrogate: FrozenSurrogate) -> LaplaceNetwork:

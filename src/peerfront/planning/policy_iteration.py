@@ -152,7 +152,7 @@ def _fitted(
     number: int,
 ) -> Planner:
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed, rules.rounds)
-    optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate)
+    optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
     fit_values(
         surrogate,
         states,

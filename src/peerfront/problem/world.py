@@ -107,5 +107,7 @@ class BranchingWorld:
         first_child = np.cumsum(recruits) - recruits
         ordinals = np.arange(len(parent)) - first_child[parent]
         keys = fold(crowd.keys[parent], ordinals)
-        children = self.offspring.sample(crowd.covariates[parent], Luck(keys))
+        # A key is a person: policies that are played side by side meet the same people, who need be drawn only once.
+        people, first, who = np.unique(keys, return_index=True, return_inverse=True)
+        children = self.offspring.sample(crowd.covariates[parent[first]], Luck(people))[who]
         return Referrals(recruits, Crowd(crowd.episode[parent], keys, children), parent)

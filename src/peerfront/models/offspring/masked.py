@@ -8,6 +8,7 @@ softmax the recruit's fields can then depend on each other.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -36,8 +37,11 @@ from peerfront.models.offspring.networks import (
     train,
 )
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.offspring.revealing import Revealer
 from peerfront.randomness import Luck, named_generator
 from peerfront.stored import Stored
+
+_AT_ONCE = 2048  # recruits whose sums stay in the processor's cache from step to step
 
 
 @dataclass(frozen=True)
@@ -121,24 +125,40 @@ class MaskedDiffusion:
     def sample(self, parents: Codes, luck: Luck) -> Codes:
         check_people(self.schema, parents)
         check_luck(parents, luck)
-        schema, fields = self.schema, len(self.schema.fields)
+        turns, uniforms, steps = self._chances(luck)
+        children = np.empty(parents.shape, dtype=np.int16)
+        for start in range(0, len(parents), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            children[part] = self._revealer.sample(self.schema, parents[part], turns[part], uniforms[part], steps)
+        return children
+
+    def sample_plainly(self, parents: Codes, luck: Luck) -> Codes:
+        """The same by the letter, the whole network for every step: the reference of `sample`."""
+        schema = self.schema
+        turns, uniforms, steps = self._chances(luck)
         children = np.full(parents.shape, -1, dtype=np.int16)
-        if not len(parents):
-            return children
-        uniforms = luck.uniforms("offspring", 2 * fields)
-        # Each child has its own order of revealing, and its own uniform for each field.
-        steps = min(self.steps, fields)
-        turn = np.argsort(np.argsort(uniforms[:, :fields], axis=1), axis=1) * steps // fields
         rows = one_hot(schema, parents)
         for step in range(steps):
-            revealed = turn == step
             with torch.inference_mode():
                 logits = self.network(rows, one_hot(schema, children), torch.as_tensor(children < 0)).double()
             for f, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
-                now = np.flatnonzero(revealed[:, f])
+                now = np.flatnonzero(turns[:, f] == step)
                 chances = torch.softmax(logits[now, start : start + size], dim=1).numpy()
-                children[now, f] = draw_categories(chances, uniforms[now, fields + f])
+                children[now, f] = draw_categories(chances, uniforms[now, f])
         return children
+
+    def _chances(self, luck: Luck) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+        """Each recruit's own order of revealing and its own uniform for each field, [recruits, fields]; the steps."""
+        fields = len(self.schema.fields)
+        steps = min(self.steps, fields)
+        uniforms = luck.uniforms("offspring", 2 * fields)
+        ranks = np.argsort(np.argsort(uniforms[:, :fields], axis=1), axis=1)
+        return ranks * steps // fields, uniforms[:, fields:], steps
+
+    @cached_property
+    def _revealer(self) -> Revealer:
+        network = self.network
+        return Revealer.of(self.schema, network.unknown.numpy(), network.known.numpy(), network.deep)
 
     def stored(self) -> Stored:
         tables = Stored({}, {"unknown": self.network.unknown.numpy(), "known": self.network.known.numpy()})
