@@ -12,6 +12,7 @@ from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusio
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.masked import MaskedSettings, fit_masked
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.offspring.remembered import RememberedOffspring
 from peerfront.models.offspring.score import sampled_log_scores
 from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
 from peerfront.problem import History
@@ -130,6 +131,29 @@ def test_revealing_in_bulk_is_revealing_by_the_letter(hidden, steps) -> None:
     assert (quick != plain).any(axis=1).mean() < 2e-3
     tables = fit_inheritance(pairs).sample(parents, luck)
     assert (plain != tables).any(axis=1).mean() > 0.9
+
+
+def test_a_remembered_recruit_is_the_same_and_drawn_once(monkeypatch) -> None:
+    pairs = pairs_of("icpsr22140", 200)
+    model = FITS["diffusion"](pairs)
+    asked: list[int] = []
+
+    class Counting:
+        def sample(self, parents, luck):
+            asked.append(len(parents))
+            return model.sample(parents, luck)
+
+    remembered, luck = RememberedOffspring(Counting()), named_luck(("again",), 90)
+    parents = pairs.parents[:90]
+    truth = model.sample(parents, luck)
+    order = named_generator("order").integers(0, 90, 300)
+    for chosen in (np.arange(30), order, np.zeros(0, dtype=int), np.arange(90)):
+        assert np.array_equal(remembered.sample(parents[chosen], Luck(luck.keys[chosen])), truth[chosen])
+    assert sum(asked) == 90
+    others = remembered.sample(parents[::-1].copy(), luck)  # the same keys with other recruiters are other people
+    assert np.array_equal(others, model.sample(parents[::-1].copy(), luck))
+    monkeypatch.setattr("peerfront.models.offspring.remembered._MOST", 100)
+    assert np.array_equal(remembered.sample(parents, luck), truth)  # too many: forgotten, and drawn again
 
 
 def test_holding_out_keeps_recruiters_together() -> None:

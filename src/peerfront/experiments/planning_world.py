@@ -62,7 +62,10 @@ class _FittedWhenNeeded:
 
     @cached_property
     def model(self) -> OffspringModel:
-        return self.shelf.find_or_make("offspring", self._fitted)
+        from peerfront.models.offspring.remembered import RememberedOffspring
+
+        model = self.shelf.find_or_make("offspring", self._fitted)
+        return RememberedOffspring(model) if self.kind.startswith("diffusion") else model
 
     def _fitted(self) -> OffspringModel:
         from peerfront.models.offspring.choice import fit_offspring

@@ -35,6 +35,7 @@ from peerfront.stored import Stored
 Clip = tuple[float, float] | None
 _TIME_WIDTH = 16
 _CHUNK = 4096  # children sampled at once: keeps the layers' activations in cache
+_LEAST = 16  # and at least: very small matrices are multiplied in another order, and a child must not see its company
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,12 @@ class DiffusionOffspring:
     def sample(self, parents: Codes, luck: Luck) -> Codes:
         check_people(self.schema, parents)
         check_luck(parents, luck)
-        parts = [
-            self._sample(parents[first : first + _CHUNK], Luck(luck.keys[first : first + _CHUNK]))
-            for first in range(0, len(parents), _CHUNK)
-        ]
-        return np.concatenate([np.zeros((0, parents.shape[1]), dtype=np.int16), *parts])
+        parts = [np.zeros((0, parents.shape[1]), dtype=np.int16)]
+        for first in range(0, len(parents), _CHUNK):
+            chosen = np.arange(first, min(first + _CHUNK, len(parents)))
+            padded = np.resize(chosen, max(len(chosen), _LEAST))
+            parts.append(self._sample(parents[padded], Luck(luck.keys[padded]))[: len(chosen)])
+        return np.concatenate(parts)
 
     def _sample(self, parents: Codes, luck: Luck) -> Codes:
         rows = one_hot(self.schema, parents)
