@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pandas as pd
 import pytest
 
 from experiments.small import SMALL
@@ -26,6 +27,11 @@ def test_they_are_trained_and_played(tmp_path) -> None:
     assert "budget_dqn (30 episodes at discount 0.9, the last fifth of which earned" in prepared
     assert "budget_dqn (30 episodes at discount 1, " in prepared
     assert "factorized_rl (30 episodes at discount 0.99, " in prepared
+    learning = pd.read_csv(tmp_path / "trained" / "learning.csv")
+    assert learning.groupby(["policy", "discount"])["episode"].max().tolist() == [29, 29, 29, 29]
+    assert learning["discounted_reward"].between(0, ASKED.rules.budget).all()
+    again = compare(ASKED, tmp_path / "trained", resume=True)  # read from the folder
+    assert again.learning()["discounted_reward"].to_numpy() == pytest.approx(learning["discounted_reward"].to_numpy())
 
 
 def test_a_training_discount_of_its_own_makes_one_policy_for_all_discounts() -> None:

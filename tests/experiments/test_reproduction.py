@@ -45,6 +45,7 @@ def _results(folder: Path) -> dict[str, bytes]:
 def test_the_folder_holds_everything_that_is_promised(found, folder) -> None:
     names = {file.name for file in folder.iterdir()}
     figures = {f"figure-{name}.{kind}" for name in ("published", "described") for kind in ("png", "svg")}
+    figures |= {name.replace("figure", "learning") for name in figures} | {"learning.csv.gz"}
     data = {"episodes.csv.gz", "trajectories.csv.gz", "differences.csv", "prepared.csv", "timings.csv", "settings.json"}
     assert {"table.md", "table.csv", "table.tex", "report.html"} | figures | data <= names
     assert not [name for name in names if name.endswith(".tmp")]
@@ -75,7 +76,7 @@ def test_the_report_stands_alone_and_tells_the_numbers(found, folder) -> None:
     text = (folder / "report.html").read_text()
     assert 'src="http' not in text
     assert "<link" not in text
-    assert text.count("data:image/png;base64,") == 2
+    assert text.count("data:image/png;base64,") == 4
     assert "{{" not in text
     table = pd.read_csv(folder / "table.csv")
     cell = table[(table["world"] == "described") & (table["policy"] == "gfp") & (table["metric"] == "recruits")].iloc[0]

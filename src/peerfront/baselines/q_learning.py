@@ -161,6 +161,7 @@ class QPolicy:
     rules: Rules
     """What it was trained for; smaller budgets and other caps are fine."""
     name: str
+    learning_returns: Array | None = None  # [episodes], what it earned while it learned
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
@@ -213,7 +214,7 @@ def train(
         losses[group] = np.mean(made) if made else np.nan
     tell(1.0, "done")
     curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
-    return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name), curve)
+    return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name, returns), curve)
 
 
 def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array) -> list[float]:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from peerfront.experiments.comparison import Comparison, Task, TaskResult, planned_in, run_task, tasks
 from peerfront.experiments.figures import save_curves
-from peerfront.experiments.folder import BOUNDS, REPORT, TABLES, ResultFolder
+from peerfront.experiments.folder import BOUNDS, LEARNING, REPORT, TABLES, ResultFolder
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import NOWHERE, Store
 from peerfront.experiments.tables import markdown_report
@@ -96,5 +96,7 @@ def write_outputs(results: Results, folder: Path, against: str | None = None) ->
         write_bytes(folder / name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
     if results.bounds is not None:
         write_text(folder / BOUNDS, results.bounds.to_csv(index=False))
+    if len(learning := results.learning()):
+        write_text(folder / LEARNING, learning.to_csv(index=False))
     write_text(folder / REPORT, markdown_report(results, against))
     save_curves(results, folder)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerfront.errors import SettingError
 from peerfront.experiments.planning_world import check_models, planning_world
 from peerfront.experiments.policies import policy_entry, prepare_policy
-from peerfront.experiments.preparation import Discounts, Preparation
+from peerfront.experiments.preparation import Discounts, LearnedByPlaying, Preparation
 from peerfront.experiments.store import NOWHERE, Identity, Shelf, Store, digest, program
 from peerfront.problem import (
     BranchingWorld,
@@ -120,6 +120,8 @@ class TaskResult:
     prepared: tuple[str, ...]
     trajectories: tuple[Trajectories, ...]
     bounds: tuple[NDArray[np.float64], ...] = ()  # [episodes] each
+    learning: tuple[NDArray[np.float64] | None, ...] = ()
+    """What policies that learn by playing earned meanwhile, [training episodes] each; None for the others."""
 
 
 def tasks(comparison: Comparison) -> list[Task]:
@@ -185,12 +187,13 @@ def run_task(comparison: Comparison, task: Task, store: Store = NOWHERE) -> Task
         return _bounds(comparison, task)
     spec = Spec.parse(task.policy)
     ignored = policy_entry(spec).discounts(spec) is Discounts.IGNORED
-    prepared, played = [], []
+    prepared, played, learning = [], [], []
     for discount in task.discounts[:1] if ignored else task.discounts:
         world, policy = prepared_policy(comparison, task, discount, store)
         prepared.append(policy.name)
+        learning.append(policy.learning_returns if isinstance(policy, LearnedByPlaying) else None)
         played.append(_trimmed(rollout(world, policy, comparison.rules, episode_luck(comparison, task))))
-    return TaskResult(task, tuple(prepared), tuple(played))
+    return TaskResult(task, tuple(prepared), tuple(played), learning=tuple(learning))
 
 
 def _bounds(comparison: Comparison, task: Task) -> TaskResult:

@@ -25,7 +25,7 @@ from peerfront.files import write_bytes, write_text
 from peerfront.problem import Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
-BOUNDS = "bounds.csv"
+BOUNDS, LEARNING = "bounds.csv", "learning.csv"
 REPORT = "table.md"
 FIGURES = "curves-*"
 
@@ -98,7 +98,7 @@ class ResultFolder:
         if self.parts.exists():
             shutil.rmtree(self.parts)
         for file in [
-            *(self.path / name for name in (*TABLES, BOUNDS, REPORT)),
+            *(self.path / name for name in (*TABLES, BOUNDS, LEARNING, REPORT)),
             *self.path.glob(FIGURES),
             self.settings_file,
         ]:
@@ -112,6 +112,7 @@ class ResultFolder:
             for name, array in dataclasses.asdict(played).items()
         }
         arrays |= {f"bound_{number}": bounds for number, bounds in enumerate(result.bounds)}
+        arrays |= {f"learning_{n}": returns for n, returns in enumerate(result.learning) if returns is not None}
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, prepared=np.array(result.prepared), **arrays)
         write_bytes(self._part(result.task), buffer.getvalue())
@@ -124,9 +125,11 @@ class ResultFolder:
                     return TaskResult(task, prepared, (), tuple(saved[f"bound_{n}"] for n in range(len(prepared))))
                 names = [field.name for field in dataclasses.fields(Trajectories)]
                 arrays = [{name: saved[f"{name}_{n}"] for name in names} for n in range(len(prepared))]
+                learning = [f"learning_{n}" for n in range(len(prepared))]
+                returns = tuple(saved.get(name) for name in learning)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
             return None
-        return TaskResult(task, prepared, tuple(Trajectories(**each) for each in arrays))
+        return TaskResult(task, prepared, tuple(Trajectories(**each) for each in arrays), learning=returns)
 
     def _part(self, task: Task) -> Path:
         # The settings are part of the name, so a part of another comparison can never be taken for one of this.

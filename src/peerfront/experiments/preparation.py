@@ -3,6 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from peerfront.problem import Policy, Rules, World
 from peerfront.specs import Option, Spec
@@ -19,6 +23,14 @@ class Preparation:
     discount: float
     discounts: tuple[float, ...]  # all that are compared, for preparations that serve them together
     seed: int
+
+
+@runtime_checkable
+class LearnedByPlaying(Protocol):
+    """A policy that remembers what it earned while it learned, episode by episode."""
+
+    @property
+    def learning_returns(self) -> NDArray[np.float64] | None: ...
 
 
 class Discounts(Enum):

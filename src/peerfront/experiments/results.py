@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
 from peerfront.experiments.statistics import differences, summary
@@ -24,6 +25,7 @@ class Run:
     discount: float
     prepared: str
     trajectories: Trajectories
+    learning: NDArray[np.float64] | None = None  # [training episodes], what it earned while it learned by playing
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Results:
                         discount=discount,
                         prepared=result.prepared[place],
                         trajectories=result.trajectories[place],
+                        learning=result.learning[place],
                     )
                 )
         return cls(comparison, tuple(runs), pd.concat(bounds, ignore_index=True) if bounds else None)
@@ -107,6 +110,16 @@ class Results:
     def prepared(self) -> pd.DataFrame:
         """What each policy was after its preparation (a tuned threshold's values, for example)."""
         return pd.DataFrame([{**_columns(run), "prepared": run.prepared} for run in self.runs])
+
+    def learning(self) -> pd.DataFrame:
+        """What policies that learn by playing earned meanwhile, one row per run and training episode."""
+        rows = [
+            pd.DataFrame({**_columns(run), "episode": np.arange(len(run.learning)), "discounted_reward": run.learning})
+            for run in self.runs
+            if run.learning is not None
+        ]
+        columns = ["world", "draw", "policy", "discount", "episode", "discounted_reward"]
+        return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
 
 
 def _label(spec: str) -> str:

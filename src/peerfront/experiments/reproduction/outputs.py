@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from matplotlib.figure import Figure
 
 from peerfront.experiments.comparison import Comparison
-from peerfront.experiments.figures import curves
+from peerfront.experiments.figures import curves, learning_curves
 from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS
 from peerfront.experiments.reproduction.published import EPISODES
 from peerfront.experiments.reproduction.run import Reproduction
@@ -44,13 +45,20 @@ def write_reproduction(found: Reproduction, folder: Path) -> list[Finding]:
     figures = []
     for name, part in results.items():
         figure = curves(part, part.worlds[0], _SHOWN)
-        images = {kind: rendered(figure, kind) for kind in ("png", "svg")}
-        for kind, content in images.items():
-            write_bytes(folder / f"figure-{name}.{kind}", content)
-        title = f"The paper's figure, {name} world"
-        figures.append({"title": title, "content": base64.b64encode(images["png"]).decode()})
+        figures.append(_drawn(figure, f"The paper's figure, {name} world", folder / f"figure-{name}"))
+    for name, part in results.items():
+        figure = learning_curves(part.learning(), f"{name} world")
+        figures.append(_drawn(figure, f"Learning by playing, {name} world", folder / f"learning-{name}"))
     write_text(folder / "report.html", _report(found, table, told, figures))
     return told
+
+
+def _drawn(figure: Figure, title: str, file: Path) -> dict[str, str]:
+    """Written as PNG and SVG, and for the report."""
+    images = {kind: rendered(figure, kind) for kind in ("png", "svg")}
+    for kind, content in images.items():
+        write_bytes(file.with_name(f"{file.name}.{kind}"), content)
+    return {"title": title, "content": base64.b64encode(images["png"]).decode()}
 
 
 def _write_data(folder: Path, results: dict[str, Results]) -> None:
@@ -64,6 +72,7 @@ def _write_data(folder: Path, results: dict[str, Results]) -> None:
     write_bytes(folder / "trajectories.csv.gz", gzip.compress(together(part.rounds() for part in parts), mtime=0))
     write_bytes(folder / "differences.csv", together(part.differences for part in parts))
     write_bytes(folder / "prepared.csv", together(part.prepared() for part in parts))
+    write_bytes(folder / "learning.csv.gz", gzip.compress(together(part.learning() for part in parts), mtime=0))
 
 
 def _markdown(found: Reproduction, table: pd.DataFrame, told: list[Finding]) -> str:
