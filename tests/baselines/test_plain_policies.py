@@ -185,3 +185,22 @@ def test_evenly_is_feasible_and_goes_where_vouchers_are_used(state, pace, number
     assert allocation.spend >= 1
     if later.rounds_left == 1:
         assert allocation.spend == min(later.spendable, 14 * len(later.frontier))
+
+
+def test_rules_with_a_deadline_answer_in_bulk_as_one_by_one() -> None:
+    world, luck = make_world("bridge"), named_luck(("bulk rules",), 30)
+    rules = Rules(budget=30, people=5, rounds=4, max_per_person=3)
+    asked = [
+        State(int(1 + 29 * u), Frontier.of(world.population(luck.members(np.full(30, i)))[: 1 + i % 5]), i % 4, rules)
+        for i, u in enumerate(luck.uniform("budget"))
+    ]
+    lucks = [luck.row(i) for i in range(30)]
+    for policy in (
+        Evenly(world.capacity, 1.5),
+        AllAtLast(world.capacity, RandomSplit()),
+        AllAtLast(world.capacity, Threshold(world.capacity, 0.6, 4)),
+    ):
+        together = policy.allocate_many(asked, lucks)
+        for state, one, found in zip(asked, lucks, together, strict=True):
+            assert np.array_equal(found.vouchers, policy.allocate(state, one).vouchers)
+        assert policy.allocate_many([], []) == []

@@ -40,8 +40,9 @@ def instances(draw: st.DrawFn, max_people: int = 6, max_budget: int = 14) -> Ins
         extreme = np.array([1.0, 1e-12, 1e-300, 1.0 - 1e-12])
         chosen = rng.random((people, latent)) < 0.5
         uncovered = np.where(chosen, extreme[rng.integers(4, size=(people, latent))], uncovered)
-    if draw(st.booleans()):  # people who are the same in everything
-        survival[-1], uncovered[-1] = survival[0], uncovered[0]
+    # People who are the same in everything: nobody, or several kinds of several people.
+    kind = rng.integers(0, draw(st.integers(1, people)), people) if draw(st.booleans()) else np.arange(people)
+    survival, uncovered = survival[kind], uncovered[kind]
     shares = np.round(rng.dirichlet(np.ones(latent), size=budget + 1), digits)
     weights = np.arange(budget + 1)[:, None] * shares
     most = draw(st.integers(1, max(budget, 1)))

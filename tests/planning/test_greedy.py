@@ -15,6 +15,14 @@ from peerfront.planning.greedy_reference import greedy_reference
 from planning.instances import Instance, instances
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _few():
+    """People who are alike are looked for among two already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "_FEW", 1)
+        yield
+
+
 def solve(problem: Instance, **more: bool) -> kernels.GreedyPlan:
     return greedy(
         problem.survival,
@@ -65,9 +73,12 @@ def test_lazy_is_plain(problem: Instance) -> None:
         problem.least_per_person,
         True,
     )
-    lazy, plain = kernels._plan(*arguments, True), kernels._plan(*arguments, False)
-    for one, other in zip(lazy, plain, strict=True):
-        np.testing.assert_array_equal(one, other)
+    lines = kernels.alike(problem.survival, problem.uncovered)
+    nobody = np.full(len(problem.survival), -1)
+    plain = kernels._plan(*arguments, False, nobody, nobody)
+    for lazy in (kernels._plan(*arguments, True, nobody, nobody), kernels._plan(*arguments, True, *lines)):
+        for one, other in zip(lazy, plain, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @given(instances())
@@ -78,6 +89,30 @@ def test_values_are_those_of_the_backup(problem: Instance) -> None:
     now = expected_recruits(problem.survival, plan.vouchers)
     later = expected_future_value(problem.survival, problem.uncovered, weights, plan.vouchers)
     assert plan.value == pytest.approx(now + later, abs=1e-9)
+
+
+def test_who_is_alike() -> None:
+    survival = np.array([[0.5], [0.2], [0.5], [0.5], [0.2], [0.9]])
+    before, after = kernels.alike(survival, np.ones((6, 2)))
+    assert before.tolist() == [-1, -1, 0, 2, 1, -1]
+    assert after.tolist() == [2, 4, 3, -1, -1, -1]
+
+
+def test_a_crowd_of_a_few_kinds_is_planned_as_people_one_by_one() -> None:
+    rng = np.random.default_rng(11)
+    kind = rng.integers(0, 9, 200)
+    survival = np.sort(rng.random((9, 5)), axis=1)[:, ::-1].copy()[kind]
+    uncovered = rng.uniform(0.6, 1.0, (9, 4))[kind]
+    weights = np.arange(301)[:, None] * rng.dirichlet(np.ones(4))[None, :]
+    nobody = np.full(200, -1)
+    for most, least in ((3, 0), (5, 1), (7, 0)):
+        found = greedy(survival, uncovered, weights, 0.95, most_per_person=most, least_per_person=least)
+        vouchers, spend, values = kernels._plan(
+            survival, uncovered, weights, 0.95, 300, most, least, False, True, nobody, nobody
+        )
+        np.testing.assert_array_equal(found.vouchers, vouchers)
+        np.testing.assert_array_equal(found.values, values)
+        assert found.spend == spend > 0
 
 
 def test_larger_problems_are_pruned_and_unchanged() -> None:

@@ -95,6 +95,7 @@ class FitSettings:
             rounds=2 if self.effort > 0.5 else 1,
             episodes=max(20, round(150 * share)),
             states=max(100, round(600 * share)),
+            returns=max(1, round(4 * min(1.0, share / self.effort))),  # large returns are nearly certain
             steps=500 if self.effort > 0.5 else 200,
             judged_episodes=max(20, round(200 * share)),
             surrogate=SurrogateSettings(deadline=True),

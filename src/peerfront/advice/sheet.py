@@ -14,7 +14,7 @@ from peerfront.advice.reasons import Facts, reasons_of
 from peerfront.advice.sheet_words import sheet_lines
 from peerfront.artifacts import Fit
 from peerfront.errors import SettingError
-from peerfront.planning.backup import Array, expected_future_value, expected_recruits
+from peerfront.planning.backup import Array
 from peerfront.planning.bound import Certificate
 from peerfront.planning.greedy import greedy_at
 from peerfront.planning.planner import Plan, Planner
@@ -148,14 +148,9 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan, survival: Array
     spends = np.unique(np.clip([*usual, *spread.tolist()], least, task.spendable))
     budget, most = task.state.remaining_budget, task.state.most_per_person
     weights = planner.surrogate.weights_with(task.state.rounds_left - 1)[: budget + 1]
-    values = []
-    for spend in spends.tolist():
-        given = greedy_at(
-            survival, uncovered, weights, planner.discount, spend, most, least_per_person=task.order.min_per_person
-        )
-        later = expected_future_value(survival, uncovered, weights[budget - spend], given)
-        values.append(expected_recruits(survival, given) + planner.discount * later)
-    values[int(np.searchsorted(spends, plan.spend))] = plan.value
+    _, values = greedy_at(
+        survival, uncovered, weights, planner.discount, spends.tolist(), most, task.order.min_per_person
+    )
     return pd.DataFrame({"spend": spends, "value": values})
 
 

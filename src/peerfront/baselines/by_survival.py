@@ -1,7 +1,22 @@
 """Vouchers in the order of their chance to be used: the greedy allocation by immediate reward."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+from peerfront.problem import CapacityModel, State
+
+
+def survival_tables(capacity: CapacityModel, states: Sequence[State]) -> list[NDArray[np.float64]]:
+    """P(C >= l) of everybody on each frontier, [people, most per person]; the model is asked once for all of them."""
+    if not states:
+        return []
+    most = max(state.most_per_person for state in states)
+    chances = capacity.survival(np.concatenate([state.frontier.covariates for state in states]), most)
+    ends = np.cumsum([len(state.frontier) for state in states])
+    tables = np.split(chances, ends[:-1])
+    return [table[:, : state.most_per_person] for table, state in zip(tables, states, strict=True)]
 
 
 def most_likely_used(survival: NDArray[np.float64], spend: int) -> NDArray[np.int64]:

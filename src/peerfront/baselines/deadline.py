@@ -1,13 +1,14 @@
 """Rules that know the deadline: what is left after the last round is worth nothing."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from peerfront.baselines.by_survival import most_likely_used
+from peerfront.baselines.by_survival import most_likely_used, survival_tables
 from peerfront.errors import SettingError
-from peerfront.problem import Allocation, CapacityModel, Policy, State
+from peerfront.problem import Allocation, CapacityModel, Policy, State, ask_many
 from peerfront.randomness import Luck
 
 
@@ -35,8 +36,15 @@ class Evenly:
         return f"evenly:pace={self.pace:g}"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        """One allocation for each state; the capacity model is asked once for everybody."""
+        return _most_likely(self.capacity, states, [self._spend(state) for state in states])
+
+    def _spend(self, state: State) -> int:
         kept = (1.0 - 1.0 / max(state.rounds_left, 1)) ** self.pace
-        return _most_likely(self.capacity, state, math.ceil(state.remaining_budget * (1.0 - kept)))
+        return math.ceil(state.remaining_budget * (1.0 - kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +59,21 @@ class AllAtLast:
         return f"{self.rule.name}, all at last"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
-        if state.rounds_left > 1:
-            return self.rule.allocate(state, luck)
-        return _most_likely(self.capacity, state, state.remaining_budget)
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        """One allocation for each state, asked in bulk."""
+        last = [state.rounds_left <= 1 for state in states]
+        ending = [state for state, now in zip(states, last, strict=True) if now]
+        going_on = [(state, luck) for state, luck, now in zip(states, lucks, last, strict=True) if not now]
+        spread = iter(_most_likely(self.capacity, ending, [state.remaining_budget for state in ending]))
+        ruled = iter(ask_many(self.rule, [s for s, _ in going_on], [luck for _, luck in going_on]) if going_on else ())
+        return [next(spread if now else ruled) for now in last]
 
 
-def _most_likely(capacity: CapacityModel, state: State, spend: int) -> Allocation:
-    survival = capacity.survival(state.frontier.covariates, state.most_per_person)
-    persons = most_likely_used(survival, min(spend, state.spendable))
-    return Allocation(np.bincount(persons, minlength=len(survival)))
+def _most_likely(capacity: CapacityModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
+    """These spends (or what may be spent), each voucher where it is most likely used."""
+    return [
+        Allocation(np.bincount(most_likely_used(table, min(spend, state.spendable)), minlength=len(table)))
+        for table, state, spend in zip(survival_tables(capacity, states), states, spends, strict=True)
+    ]

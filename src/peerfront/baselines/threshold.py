@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.baselines.by_survival import most_likely_used
+from peerfront.baselines.by_survival import most_likely_used, survival_tables
 from peerfront.errors import SettingError
 from peerfront.problem import Allocation, CapacityModel, State, whole_number
 from peerfront.randomness import Luck
@@ -42,15 +42,8 @@ class Threshold:
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         """One allocation for each state; the capacity model is asked once for everybody."""
-        most = max(state.most_per_person for state in states)
-        everybody = np.concatenate([state.frontier.covariates for state in states])
-        chances = self.capacity.survival(everybody, most)
-        ends = np.cumsum([len(state.frontier) for state in states])
-        tables = np.split(chances, ends[:-1])
-        return [
-            self._allocation(table[:, : state.most_per_person], state)
-            for table, state in zip(tables, states, strict=True)
-        ]
+        tables = survival_tables(self.capacity, states)
+        return [self._allocation(table, state) for table, state in zip(tables, states, strict=True)]
 
     def _allocation(self, survival: NDArray[np.float64], state: State) -> Allocation:
         likely = survival >= self.cutoff

@@ -3,6 +3,9 @@
 *Lazy.* Gains only shrink as vouchers are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
 (-gain, index) re-evaluates only its top. Rounding cannot spoil this: sums and products are monotone in floating point.
 
+*Alike.* Of people whose rows are the same, the next voucher goes to the one with fewest, the first of them on the list;
+the others wait outside the heap. A frontier of thousands has hundreds of kinds of people.
+
 *Pruned.* For a spend s no allocation is worth more than
 
     UB(s) = A*(s) + discount * sum_j w_j(r - s) * (1 - u*_j(s)),
@@ -14,6 +17,7 @@ stops as soon as its remaining vouchers, each worth at most the current largest 
 Kernels release the GIL, share nothing, and are cached on disk.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +27,8 @@ from numpy.typing import NDArray
 from peerfront.errors import SettingError
 from peerfront.planning.backup import Array, check_tables, coverage_gains
 
+_FEW = 30  # people among whom it does not pay to look for those who are alike,
+_MANY = 300  # and among how many it pays where there are many frontiers to plan
 _SLACK = 1e-9  # relative; pruning never discards a spend whose bound is within it, so rounding cannot change the plan
 
 
@@ -77,6 +83,7 @@ def greedy(
         int(least_per_person),
         bool(every_spend),
         True,
+        *alike(survival, uncovered),
     )
     return GreedyPlan(vouchers, int(spend), float(values[spend]), values)
 
@@ -86,18 +93,48 @@ def greedy_at(
     uncovered: Array,
     weights: Array,
     discount: float,
-    spend: int,
+    spends: Sequence[int],
     most_per_person: int,
     least_per_person: int = 0,
-) -> NDArray[np.int64]:
-    """The greedy allocation of one given spend, [people] (the inner loop of Algorithm 1)."""
+) -> tuple[NDArray[np.int64], Array]:
+    """The greedy allocations of given spends, [spends, people], and their values (the inner loop of Algorithm 1)."""
     people, latent = uncovered.shape
-    vouchers = np.zeros(people, np.int64)
-    space = (np.empty(latent), np.empty(people), np.empty(people, np.int64), np.empty(people, np.int64))
-    worth = discount * weights[len(weights) - 1 - spend]
+    vouchers, values = np.zeros((len(spends), people), np.int64), np.zeros(len(spends))
+    left, heap_gains = np.empty(latent), np.empty(people)
+    heap_persons, fresh = np.empty((2, people), np.int64)
     covers = coverage_gains(survival, uncovered)
-    _run(survival, covers, worth, spend, most_per_person, least_per_person, -np.inf, True, vouchers, *space)
-    return vouchers
+    before, after = alike(survival, uncovered)
+    for number, spend in enumerate(spends):
+        values[number] = _run(
+            survival,
+            covers,
+            discount * weights[len(weights) - 1 - spend],
+            spend,
+            most_per_person,
+            least_per_person,
+            -np.inf,
+            True,
+            before,
+            after,
+            vouchers[number],
+            left,
+            heap_gains,
+            heap_persons,
+            fresh,
+        )
+    return vouchers, values
+
+
+def alike(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each person the one before and the one after among people with the same rows, -1 for none, [people] each."""
+    people = len(survival)
+    before, after = np.full(people, -1), np.full(people, -1)
+    if people > _FEW:
+        _, kind = np.unique(np.concatenate([survival, uncovered], axis=1), axis=0, return_inverse=True)
+        line = np.argsort(kind, kind="stable")
+        same = np.flatnonzero(kind[line[1:]] == kind[line[:-1]])
+        before[line[same + 1]], after[line[same]] = line[same], line[same + 1]
+    return before, after
 
 
 def greedy_many(
@@ -116,6 +153,10 @@ def greedy_many(
     Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
     budget + 1, latent]. One call of compiled code: what training and rollouts use.
     """
+    before, after = np.full((2, len(survival)), -1)
+    for f in np.flatnonzero(np.diff(first) > _MANY).tolist():
+        own = slice(first[f], first[f + 1])
+        before[own], after[own] = alike(survival[own], uncovered[own])
     found: tuple[NDArray[np.int64], Array] = _plan_many(
         np.ascontiguousarray(survival, dtype=np.float64),
         np.ascontiguousarray(uncovered, dtype=np.float64),
@@ -126,6 +167,8 @@ def greedy_many(
         budgets,
         spendable,
         most_per_person,
+        before,
+        after,
     )
     return found
 
@@ -152,6 +195,18 @@ def _sift_down(gains: Array, persons: NDArray[np.int64], size: int, at: int) -> 
 
 
 @njit(cache=True, nogil=True)
+def _sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
+    gain, person = gains[at], persons[at]
+    while at > 0:
+        parent = (at - 1) // 2
+        if not _above(gain, person, gains[parent], persons[parent]):
+            break
+        gains[at], persons[at] = gains[parent], persons[parent]
+        at = parent
+    gains[at], persons[at] = gain, person
+
+
+@njit(cache=True, nogil=True)
 def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
     """The marginal gain of one more voucher (Equation 8)."""
     if given >= chance.shape[1]:
@@ -172,6 +227,8 @@ def _run(
     least: int,
     to_beat: float,
     lazy: bool,
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
     vouchers: NDArray[np.int64],
     left: Array,
     heap_gains: Array,
@@ -196,7 +253,7 @@ def _run(
     size = 0
     for i in range(people):
         fresh[i] = 0
-        if vouchers[i] < most:
+        if vouchers[i] < most and before[i] < 0:
             heap_gains[size] = _gain(chance, covers, worth, left, i, vouchers[i])
             heap_persons[size] = i
             size += 1
@@ -224,7 +281,8 @@ def _run(
             for j in range(len(left)):
                 left[j] *= 1.0 - covers[person, given, j]
         vouchers[person] = given + 1
-        if given + 1 >= most:
+        behind = before[person] >= 0 and vouchers[before[person]] == given + 1  # and waits for that one again
+        if given + 1 >= most or behind:
             size -= 1
             heap_gains[0], heap_persons[0] = heap_gains[size], heap_persons[size]
         else:
@@ -232,6 +290,13 @@ def _run(
             fresh[person] = step + 1
         if size > 1:
             _sift_down(heap_gains, heap_persons, size, 0)
+        following = after[person]
+        if following >= 0 and vouchers[following] == given:  # whose turn it is now
+            heap_gains[size] = _gain(chance, covers, worth, left, following, given)
+            heap_persons[size] = following
+            fresh[following] = step + 1
+            size += 1
+            _sift_up(heap_gains, heap_persons, size - 1)
     value = reward
     for j in range(len(left)):
         value += worth[j] * (1.0 - left[j])
@@ -296,6 +361,8 @@ def _plan(
     least: int,
     every_spend: bool,
     lazy: bool,
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], int, Array]:
     people = len(chance)
     budget, latent = len(weights) - 1, weights.shape[1]
@@ -320,7 +387,21 @@ def _plan(
             break
         worth = discount * weights[budget - spend]
         value = _run(
-            chance, covers, worth, spend, most, least, to_beat, lazy, vouchers, left, heap_gains, heap_persons, fresh
+            chance,
+            covers,
+            worth,
+            spend,
+            most,
+            least,
+            to_beat,
+            lazy,
+            before,
+            after,
+            vouchers,
+            left,
+            heap_gains,
+            heap_persons,
+            fresh,
         )
         if value == -np.inf:
             continue
@@ -342,6 +423,8 @@ def _plan_many(
     budgets: NDArray[np.int64],
     spendable: NDArray[np.int64],
     most: NDArray[np.int64],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
     frontiers = len(budgets)
     vouchers, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
@@ -357,6 +440,8 @@ def _plan_many(
             0,
             False,
             True,
+            before[start:end],
+            after[start:end],
         )
         vouchers[start:end] = own
         values[f] = found[spend]

@@ -63,10 +63,8 @@ class Polished:
         wanted = {min(max(1, round(share * spend)), state.spendable) for share in self.settings.spends} - {spend}
         survival, uncovered = self.planner.tables(state.frontier.covariates, state.most_per_person)
         weights = self.planner.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
-        return [
-            Allocation(greedy_at(survival, uncovered, weights, self.planner.discount, s, state.most_per_person))
-            for s in sorted(wanted)
-        ]
+        found, _ = greedy_at(survival, uncovered, weights, self.planner.discount, sorted(wanted), state.most_per_person)
+        return [Allocation(vouchers) for vouchers in found]
 
     def _played(self, state: State, candidates: list[Allocation], luck: Luck) -> np.ndarray:
         """Discounted rewards of each first allocation followed by the planner, [candidates, samples], paired."""
