@@ -172,7 +172,8 @@ def test_many_frontiers_are_planned_as_each_alone() -> None:
     uncovered = rng.uniform(0.2, 1.0, (9, 2))
     weights = np.arange(13)[:, None] * np.array([[[0.6, 0.4]], [[0.1, 0.3]]])  # [tables, budget + 1, latent]
     spendable, most, which = np.array([5, 0, 12]), np.array([2, 0, 12]), np.array([1, 0, 0])
-    vouchers, values = greedy_many(survival, uncovered, weights, which, 0.9, first, budgets, spendable, most)
+    least = np.array([1, 0, 2])
+    vouchers, values = greedy_many(survival, uncovered, weights, which, 0.9, first, budgets, spendable, most, least)
     for f in range(3):
         own = slice(first[f], first[f + 1])
         alone = greedy(
@@ -182,6 +183,7 @@ def test_many_frontiers_are_planned_as_each_alone() -> None:
             0.9,
             spendable=int(spendable[f]),
             most_per_person=int(most[f]),
+            least_per_person=int(least[f]),
         )
         np.testing.assert_array_equal(vouchers[own], alone.vouchers)
         assert values[f] == alone.value

@@ -132,6 +132,9 @@ def test_everybody_gets_the_least_while_it_lasts() -> None:
     scarce = planner.allocate(a_state(7), LUCK)  # six people, seven vouchers: not enough for two each
     assert scarce.spend == 7
     assert scarce.vouchers.max() <= 2
+    states = [a_state(budget) for budget in (30, 7, 12)]
+    for state, together in zip(states, planner.allocate_many(states, [LUCK] * 3), strict=True):
+        assert np.array_equal(together.vouchers, planner.plan(state).allocation.vouchers)
 
 
 def test_a_frontier_of_another_study_is_refused() -> None:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from peerfront.advice.learned_world import UncertainWorld, learned_world
+from peerfront.advice.words import counted, n_coupons, n_people, percent
 from peerfront.artifacts import Fit
 from peerfront.baselines.constant import Constant
 from peerfront.baselines.deadline import Evenly
@@ -81,9 +82,9 @@ class Forecast:
         """The forecast in words, one statement a line."""
         plan, rules = self.of_plan, self.rules
         told = [
-            f"From {_count(self.people, 'person', 'people')} with {_count(rules.budget, 'coupon')} and "
-            f"{_count(rules.rounds, 'round')} to go, the plan brings {plan['recruits']:.0f} recruits on average; "
-            f"in 8 of 10 simulated studies between {plan['p10']:.0f} and {plan['p90']:.0f}.",
+            f"From {n_people(self.people)} with {n_coupons(rules.budget)} and "
+            f"{counted(rules.rounds, 'round', 'rounds')} to go, the plan brings {plan['recruits']:.0f} recruits on "
+            f"average; in 8 of 10 simulated studies between {plan['p10']:.0f} and {plan['p90']:.0f}.",
         ]
         wanted = self.still_wanted
         if wanted is not None:
@@ -92,7 +93,7 @@ class Forecast:
             f"Chance that nobody is left who could refer while coupons and rounds remain: {_chance(plan['dies_out'])}."
         )
         told.append(
-            f"Of {_count(rules.budget, 'coupon')}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued "
+            f"Of {n_coupons(rules.budget)}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued "
             f"and not used, {plan['never_issued']:.0f} are never issued (averages)."
         )
         told += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
@@ -100,14 +101,12 @@ class Forecast:
         return told
 
     def _target_line(self, wanted: int) -> str:
-        plan, whole = self.of_plan, f"{_count(self.target or 0, 'person', 'people')} in all"
+        plan, whole = self.of_plan, f"{n_people(self.target or 0)} in all"
         if wanted == 0:
             return f"The target, {whole}, is reached already."
-        come = f"{whole}, {wanted:,} to come" if self.already else _count(wanted, "recruit")
+        come = f"{whole}, {wanted:,} to come" if self.already else counted(wanted, "recruit", "recruits")
         if wanted > self.rules.budget:
-            return (
-                f"The target ({come}) is out of reach: {_count(self.rules.budget, 'coupon')} bring no more than that."
-            )
+            return f"The target ({come}) is out of reach: {n_coupons(self.rules.budget)} bring no more than that."
         text = f"Chance to reach the target ({come}): {_chance(plan['reaches_target'])}"
         if self.with_model:
             text += f"; {_chance(plan['with_model_reaches_target'])} when the model's uncertainty is counted in"
@@ -292,15 +291,6 @@ def _dies_out(played: Trajectories, rules: Rules) -> NDArray[np.bool_]:
     return np.asarray(ended & (played.rounds < rules.rounds))
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def _chance(share: float) -> str:
     """A share of simulated studies as a person would say it; none of a thousand is not the same as never."""
     return f"{share:.0%} of the simulated studies" if share in (0.0, 1.0) else percent(share)
-
-
-def percent(share: float) -> str:
-    """What is not nothing is never called 0%, nor what is not certain 100%."""
-    return "under 1%" if 0.0 < share < 0.005 else "over 99%" if 0.995 < share < 1.0 else f"{share:.0%}"

@@ -18,7 +18,7 @@ class PlanOrder:
     max_per_person: int | None = None
     """Most coupons for one person this round."""
     min_per_person: int = 0
-    """Coupons that everybody gets this round."""
+    """Coupons that everybody gets, in this round and in later ones."""
     round_cap: int | None = None
     """Most coupons in a round, this one and later ones; 0 gives out nothing now."""
     rounds_left: int | None = None

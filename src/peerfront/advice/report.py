@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
-from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules, percent
+from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules
 from peerfront.advice.homophily import homophily_table
+from peerfront.advice.words import percent
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.covariates import UNKNOWN
 from peerfront.data import FORMATS, Study, StudySchema, encode_study, frontier_of, history_of, summarise

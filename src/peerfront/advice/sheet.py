@@ -75,7 +75,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, ids: Sequence[str], order: PlanOr
     facts = Facts.of(fit, task, plan, survival, uncovered)
     table = _table(ids, plan.allocation.vouchers, survival, facts.later, reasons_of(facts))
     curve = _curve(plan.values) if whole else _some_of_the_curve(planner, task, plan, survival, uncovered)
-    simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, task, plan.allocation)
+    simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, planner, task, plan.allocation)
     return CouponSheet(
         table=table,
         spend=plan.spend,
@@ -171,7 +171,7 @@ class _SheetFirst:
         return self.planner.allocate_many(states, lucks)
 
 
-def _simulated(fit: Fit, task: Task, sheet: Allocation) -> tuple[float, float] | None:
+def _simulated(fit: Fit, planner: Planner, task: Task, sheet: Allocation) -> tuple[float, float] | None:
     """Mean and standard error of all recruits, played to the end with the models; None if that takes too long."""
     state = task.state
     if state.remaining_budget > _SIMULATED_BUDGET or len(state.frontier) > _SIMULATED_BUDGET:
@@ -180,6 +180,6 @@ def _simulated(fit: Fit, task: Task, sheet: Allocation) -> tuple[float, float] |
     episodes = int(np.clip(_SIMULATED_PEOPLE // (people + state.remaining_budget), 40, _EPISODES))
     luck = named_luck(("sheet",), episodes)
     world, rules = learned_world(fit, state.frontier), replace(state.rules, people=people)
-    played = rollout(world, _SheetFirst(sheet, fit.planner), rules, luck)
+    played = rollout(world, _SheetFirst(sheet, planner), rules, luck)
     rewards = played.discounted_rewards(fit.discount)
     return float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(episodes))

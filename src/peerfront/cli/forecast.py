@@ -111,7 +111,7 @@ def _rounds(found: "Forecast") -> "Table":
 def _policies(found: "Forecast") -> "Table":
     from rich.table import Table
 
-    from peerfront.advice.forecast import percent
+    from peerfront.advice.words import percent
 
     table = Table(title="\nThe plan and others", title_justify="left", box=None, pad_edge=False)
     table.add_column("rule")

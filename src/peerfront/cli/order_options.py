@@ -11,7 +11,7 @@ MAX_PER_PERSON = Annotated[
     float | None,
     typer.Option(metavar="N", help="Most coupons for one person; otherwise the model's.", show_default=False),
 ]
-MIN_PER_PERSON = Annotated[float, typer.Option(metavar="N", help="Fewest coupons for one person.")]
+MIN_PER_PERSON = Annotated[float, typer.Option(metavar="N", help="Fewest coupons for everybody, in every round.")]
 ROUND_CAP = Annotated[
     float | None,
     typer.Option(metavar="N", help="Most coupons in one round; otherwise the model's.", show_default=False),

@@ -147,6 +147,7 @@ def greedy_many(
     budgets: NDArray[np.int64],
     spendable: NDArray[np.int64],
     most_per_person: NDArray[np.int64],
+    least_per_person: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
     """Plans for many frontiers that stand one after another in the tables: vouchers [people], values [frontiers].
 
@@ -167,6 +168,7 @@ def greedy_many(
         budgets,
         spendable,
         most_per_person,
+        least_per_person,
         before,
         after,
     )
@@ -423,6 +425,7 @@ def _plan_many(
     budgets: NDArray[np.int64],
     spendable: NDArray[np.int64],
     most: NDArray[np.int64],
+    least: NDArray[np.int64],
     before: NDArray[np.int64],
     after: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
@@ -437,7 +440,7 @@ def _plan_many(
             discount,
             min(spendable[f], most[f] * (end - start)),
             most[f],
-            0,
+            least[f],
             False,
             True,
             before[start:end],

@@ -64,8 +64,6 @@ class Planner:
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         """One allocation for each state, all at once: the models are asked once for everybody."""
-        if self.least_per_person:
-            return [self.plan(state, every_spend=False).allocation for state in states]
         sizes = np.array([len(state.frontier) for state in states])
         first = np.concatenate([[0], np.cumsum(sizes)])
         budgets = np.array([state.remaining_budget for state in states])
@@ -73,7 +71,8 @@ class Planner:
         spendable = np.array([state.spendable for state in states])
         covariates = np.concatenate([state.frontier.covariates for state in states])
         rounds_left = np.array([state.rounds_left for state in states])
-        vouchers, _ = self.plan_many(covariates, first, budgets, spendable, most, rounds_left)
+        most, least = self._limits(sizes, spendable, most)
+        vouchers, _ = self.plan_many(covariates, first, budgets, spendable, most, rounds_left, least)
         return [Allocation(part) for part in np.split(vouchers, first[1:-1])]
 
     def plan_many(
@@ -84,13 +83,15 @@ class Planner:
         spendable: NDArray[np.int64],
         most_per_person: NDArray[np.int64],
         rounds_left: NDArray[np.int64],
+        least_per_person: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], Array]:
         """Vouchers [people] and values [frontiers] of frontiers that stand one after another."""
+        least = np.zeros(len(budgets), dtype=np.int64) if least_per_person is None else least_per_person
         self.surrogate.check_budget(int(budgets.max(initial=0)))
         survival, uncovered = self.tables(covariates, int(most_per_person.max(initial=0)))
         weights, which = self.surrogate.tables(), self.surrogate.table_with(rounds_left - 1)
         return greedy_many(
-            survival, uncovered, weights, which, self.discount, first, budgets, spendable, most_per_person
+            survival, uncovered, weights, which, self.discount, first, budgets, spendable, most_per_person, least
         )
 
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
@@ -100,24 +101,32 @@ class Planner:
         survival, uncovered = self.tables(state.frontier.covariates, state.most_per_person)
         weights = self.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
         check_tables(survival, uncovered, weights)
-        most, least, people = state.most_per_person, self.least_per_person, len(state.frontier)
-        if least and least * people > state.spendable:
-            # Not enough for everybody's least: everything is given, and nobody gets more than the least.
-            most, least = min(least, most), 0
+        most, least = self._limits(
+            *(np.array([number]) for number in (len(state.frontier), state.spendable, state.most_per_person))
+        )
         found = greedy(
             survival,
             uncovered,
             weights,
             self.discount,
             spendable=state.spendable,
-            most_per_person=most,
-            least_per_person=min(least, most),
+            most_per_person=int(most[0]),
+            least_per_person=int(least[0]),
             every_spend=every_spend,
             check=False,
         )
         worth = self.discount * weights[state.remaining_budget - found.spend]
         person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.vouchers)
         return Plan(Allocation(found.vouchers), found.value, found.values, person, now, later)
+
+    def _limits(
+        self, people: NDArray[np.int64], spendable: NDArray[np.int64], most: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Most and least per person, [frontiers] each. Where there is not enough for everybody's least, nobody gets
+        more than that."""
+        least = np.minimum(self.least_per_person, most)
+        enough = least * people <= spendable
+        return np.where(enough, most, least), np.where(enough, least, 0)
 
     def stored(self) -> Stored:
         """The value, the embeddings and how to use them; the capacity model is stored on its own."""
