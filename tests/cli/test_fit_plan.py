@@ -161,3 +161,19 @@ def test_example_refuses_what_is_there(made, run, tmp_path) -> None:
     assert "Choose another folder" in run("example", "--out", tmp_path / "file" / "below")[2]
     plan = ("plan", made / "model", made / "frontier.csv", "--budget", "5")
     assert "Choose another folder" in run(*plan, "--out", tmp_path / "file" / "sheet.csv")[2]
+
+
+def test_ctrl_c_while_fitting_says_that_nothing_was_written(made, monkeypatch, capsys, tmp_path) -> None:
+    def interrupted(settings, people):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FitSettings, "learning_for", interrupted)  # after the models, before the value
+    arguments = ("fit", made / "study.csv", "--out", tmp_path / "model", "--budget", "30")
+    monkeypatch.setattr(sys, "argv", ["peerfront", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    err = capsys.readouterr().err
+    assert "Stopped. Nothing was written." in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ may be wrong in kind, that people change during a study, or that the population 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -26,6 +26,8 @@ from peerfront.errors import SettingError
 from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout, whole_number
 from peerfront.randomness import named_luck
 
+Progress = Callable[[float, str], None]
+"""Told the share that is done, and what is being done."""
 PLAN = "plan"
 _QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
@@ -154,6 +156,7 @@ def forecast(
     *,
     already: int = 0,
     rivals: Sequence[tuple[str, Policy]] | None = None,
+    progress: Progress | None = None,
 ) -> Forecast:
     """Simulate the plan and its rivals (`usual_rivals`, unless others are given: what they do, and the policy).
 
@@ -166,13 +169,17 @@ def forecast(
         target = whole_number("target", target, 1)
     world = learned_world(fit, frontier)
     planner = replace(fit.planner, least_per_person=order.min_per_person)
+    tell = progress or (lambda share, what: None)
+    tell(0.0, "choosing rivals")
     others = usual_rivals(world, rules, fit.discount, seed) if rivals is None else rivals
     luck = named_luck(("forecast", seed), episodes)
     uncertain = UncertainWorld.of(world, fit.capacity, luck)
     wanted = None if target is None else max(target - already, 0)
     first: Trajectories | None = None
-    rounds, summary = [], []
+    rounds: list[pd.DataFrame] = []
+    summary: list[dict[str, object]] = []
     for name, described, policy in [(PLAN, "the plan", planner), *((p.name, text, p) for text, p in others)]:
+        tell((1 + len(summary)) / (2 + len(others)), f"simulating {described}")
         played = rollout(world, policy, rules, luck)
         first = first or played
         unsure = None if uncertain is None else rollout(uncertain, policy, rules, luck)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
-from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules
+from peerfront.advice.forecast import Forecast, Order, Progress, forecast, forecast_rules
 from peerfront.advice.homophily import homophily_table
 from peerfront.advice.words import percent
 from peerfront.artifacts import Fit, fingerprint
@@ -65,9 +65,11 @@ def study_report(
     order: "PlanOrder",
     frontier: Frontier | None = None,
     settings: ReportSettings | None = None,
+    progress: Progress | None = None,
 ) -> str:
     """The page. Without a frontier it is the people of the file whose coupons may still be used, if that is known."""
     asked = settings or ReportSettings()
+    tell = progress or (lambda share, what: None)
     if schema.schema != fit.schema:
         raise DataFileError(
             f"{study.source} is described by another schema than the model was fitted with. Use the file of the same "
@@ -82,8 +84,19 @@ def study_report(
     if len(people):
         from peerfront.advice.sheet import plan_coupons
 
+        tell(0.0, "planning")
         sheet = plan_coupons(fit, people, [str(person) for person in people.ids], order)
-        outlook = forecast(fit, people, order, asked.target, asked.episodes, asked.seed, already=len(study))
+        outlook = forecast(
+            fit,
+            people,
+            order,
+            asked.target,
+            asked.episodes,
+            asked.seed,
+            already=len(study),
+            progress=lambda share, what: tell(0.2 + 0.5 * share, what),
+        )
+    tell(0.7, "drawing")
     homophily = homophily_table(study, schema, asked.seed)
     return (
         _environment()

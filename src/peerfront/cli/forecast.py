@@ -52,6 +52,7 @@ def forecast_command(
     from peerfront.advice.fitting import study_schema_of
     from peerfront.advice.forecast import forecast
     from peerfront.artifacts import load
+    from peerfront.cli.progress import shown_share
     from peerfront.data import read_frontier
     from peerfront.errors import SettingError
     from peerfront.problem import whole_number
@@ -65,7 +66,9 @@ def forecast_command(
     so_far = whole_number("people who have taken part already", already, 0)
     count = whole_number("episodes", episodes, 2)
     fit = load(model)
-    found = forecast(fit, read_frontier(frontier, study_schema_of(fit)), order, wanted, count, seed, already=so_far)
+    people = read_frontier(frontier, study_schema_of(fit))
+    with shown_share() as progress:
+        found = forecast(fit, people, order, wanted, count, seed, already=so_far, progress=progress)
     console = Console()
     console.print(_rounds(found))
     console.print(_policies(found))

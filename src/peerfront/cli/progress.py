@@ -4,6 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import typer
+
+from peerfront.cli.options import INTERRUPTED
+
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
@@ -27,13 +31,17 @@ def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def shown_share() -> Iterator[Callable[[float, str], None]]:
-    """A function to be told (the share that is done, what is being done)."""
+    """A function to be told (the share that is done, what is being done). Ctrl-C says that nothing was written."""
     from rich.progress import TaskProgressColumn
 
-    with _bar(TaskProgressColumn()) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda share, what: bar.update(task, completed=share, description=what)
-        bar.update(task, completed=1.0, description="done")
+    try:
+        with _bar(TaskProgressColumn()) as bar:
+            task = bar.add_task("", total=1.0)
+            yield lambda share, what: bar.update(task, completed=share, description=what)
+            bar.update(task, completed=1.0, description="done")
+    except KeyboardInterrupt:
+        typer.echo("\nStopped. Nothing was written.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _bar(how_much: "ProgressColumn") -> "Progress":

@@ -54,6 +54,7 @@ def report_command(
     from peerfront.advice.fitting import study_schema_of
     from peerfront.advice.report import ReportSettings, study_report
     from peerfront.artifacts import load
+    from peerfront.cli.progress import shown_share
     from peerfront.data import read_frontier, read_study
     from peerfront.errors import DataFileError, OutputExists
     from peerfront.files import write_text
@@ -80,5 +81,7 @@ def report_command(
     schema = study_schema_of(fit)
     people = None if frontier is None else read_frontier(frontier, schema)
     study = read_study(file, schema.reading)
-    write_text(out, study_report(fit, study, schema, order, people, settings))
+    with shown_share() as progress:
+        page = study_report(fit, study, schema, order, people, settings, progress)
+    write_text(out, page)
     typer.echo(f"Written: {out}.")
