@@ -1,30 +1,36 @@
-"""What each part of value learning is worth: variants of `gfp` with learned models, tested in the true world.
+"""What each part of gfp is worth: variants with one thing changed, learned models, tested in the true world.
 
 python benchmarks/value_learning.py --draws 5 8 --discount 0.9 --discount 1
+python benchmarks/value_learning.py --world bridge --draws 0 1 --episodes 2000
 
 Every variant plays the same people with the same luck, so differences to the default are paired. The last columns are
 what the variant thinks it earns (in its own planning world), its optimism, and the seconds it took to learn.
 """
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from peerfront.baselines import RandomSplit
 from peerfront.covariates import Codes
+from peerfront.experiments.comparison import Comparison, planned_in
 from peerfront.experiments.planner_policies import simple_rules
-from peerfront.experiments.planning_world import planning_world
 from peerfront.experiments.preparation import Preparation
+from peerfront.experiments.store import Store
 from peerfront.models.capacity import LINEAR, CapacitySettings, LearnedCapacity, fit_capacity
 from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.planning.laplace import LaplaceSettings
 from peerfront.planning.learning import LearnedPlanner
 from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.problem import BranchingWorld, History, Rules, World, rollout
+from peerfront.planning.surrogate import SurrogateSettings
+from peerfront.problem import BranchingWorld, History, Rules, rollout
 from peerfront.randomness import Luck, named_generator, named_luck
 from peerfront.simulation import make_world, simulate_history
 
@@ -83,54 +89,106 @@ def _backups(known: Preparation) -> LearnedPlanner:
     )
 
 
-VARIANTS: dict[str, tuple[Learn, float | None]] = {
-    "default": (_returns(), None),
-    "learned from backups": (_backups, None),
-    "sees covariates only": (_returns(sees="covariates"), None),
-    "blind": (_returns(sees="nothing"), None),
-    "no thinned states": (_returns(thinned=0.0), None),
-    "no wandering": (_returns(wandering=0.0), None),
-    "one round": (_returns(rounds=1), None),
-    "256 parents, 200 steps": (_returns(laplace=LaplaceSettings(parents=256, steps=200)), None),
-    "bootstrapped capacity": (_returns(), 0.0),
-    "pessimistic capacity": (_returns(), 1.0),
+def _paper(iterations: int) -> Learn:
+    settings = replace(FittedValueIterationSettings.paper(), iterations=iterations)
+    return lambda known: learn_by_fitted_value_iteration(
+        known.planning_world, known.rules, known.discount, [RandomSplit()], settings
+    )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is different from the default."""
+
+    learn: Learn
+    models: str = "learned"
+    pessimism: float | None = None
+    """Bootstrapped capacities, lowered by so many standard deviations."""
+
+
+VARIANTS = {
+    "default": Variant(_returns()),
+    "learned from backups": Variant(_backups),
+    "the paper's training": Variant(_paper(200)),
+    "untrained, the paper's start": Variant(_paper(0)),
+    "the paper's surrogate (32, its start)": Variant(_returns(surrogate=SurrogateSettings.paper())),
+    "sees covariates only": Variant(_returns(sees="covariates")),
+    "blind": Variant(_returns(sees="nothing")),
+    "no thinned states": Variant(_returns(thinned=0.0)),
+    "no wandering": Variant(_returns(wandering=0.0)),
+    "one round": Variant(_returns(rounds=1)),
+    "256 parents, 200 steps": Variant(_returns(laplace=LaplaceSettings(parents=256, steps=200))),
+    "the paper's capacity fit": Variant(_returns(), "learned:capacity=paper"),
+    "recruits by inheritance tables": Variant(_returns(), "learned:offspring=inheritance"),
+    "recruits by softmax": Variant(_returns(), "learned:offspring=softmax"),
+    "recruits by masked diffusion": Variant(_returns(), "learned:offspring=masked"),
+    "recruits by repaired diffusion": Variant(_returns(), "learned:offspring=diffusion"),
+    "backups, the paper's diffusion": Variant(_backups, "learned:offspring=diffusion-paper"),
+    "bootstrapped capacity": Variant(_returns(), pessimism=0.0),
+    "pessimistic capacity": Variant(_returns(), pessimism=1.0),
 }
+SLOW = (
+    "backups, the paper's diffusion",
+    "recruits by repaired diffusion",
+    "bootstrapped capacity",
+    "pessimistic capacity",
+)
 
 
-def measured(draw: int, discount: float, variant: str, episodes: int) -> tuple[NDArray[np.float64], float, float]:
+def measured(
+    name: str, draw: int, discount: float, variant: Variant, episodes: int, store: Path
+) -> tuple[NDArray[np.float64], float, float]:
     """Discounted rewards in the true world, the mean expected in the planning world, and the seconds of learning."""
     rules, seed = Rules(), 0
-    world = make_world("icpsr22140", draw)
-    planning: World = planning_world(world, "learned", seed)
-    learn, pessimism = VARIANTS[variant]
-    if pessimism is not None:
+    world = make_world(name, draw)
+    planning = planned_in(Comparison((name,), models=variant.models), name, draw, Store(store))
+    if variant.pessimism is not None:
         assert isinstance(planning, BranchingWorld)
         assert isinstance(planning.capacity, LearnedCapacity)
-        fitted = bootstrapped(simulate_history(world, seed=seed), planning.capacity, 8, pessimism)
+        fitted = bootstrapped(simulate_history(world, seed=seed), planning.capacity, 8, variant.pessimism)
         planning = replace(planning, capacity=fitted)
     begun = time.perf_counter()
-    learned = learn(Preparation(planning, rules, discount, (discount,), seed))
+    learned = variant.learn(Preparation(planning, rules, discount, (discount,), seed))
     seconds = time.perf_counter() - begun
-    luck = named_luck(("episode", seed, "icpsr22140", draw), episodes)
+    luck = named_luck(("episode", seed, name, draw), episodes)
     earned = rollout(world, learned.planner, rules, luck).discounted_rewards(discount)
     return earned, learned.report.simulated, seconds
 
 
+def _named(
+    world: str, draw: int, discount: float, variant: str, episodes: int, store: Path
+) -> tuple[NDArray[np.float64], float, float]:
+    return measured(world, draw, discount, VARIANTS[variant], episodes, store)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--world", default="icpsr22140")
     parser.add_argument("--draws", type=int, nargs=2, default=(5, 8), metavar=("FIRST", "END"))
     parser.add_argument("--discount", type=float, action="append")
-    parser.add_argument("--variant", action="append", choices=VARIANTS, help="besides the default")
+    parser.add_argument(
+        "--variant", action="append", choices=VARIANTS, help=f"besides the default; if none is named all but {SLOW}"
+    )
     parser.add_argument("--episodes", type=int, default=400)
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
-    names = ["default", *(v for v in chosen.variant or VARIANTS if v != "default")]
+    names = [
+        "default",
+        *(v for v in chosen.variant or VARIANTS if v != "default" and (chosen.variant or v not in SLOW)),
+    ]
+    with tempfile.TemporaryDirectory() as store:
+        _tables(chosen, names, Path(store))
+
+
+def _tables(chosen: argparse.Namespace, names: Sequence[str], store: Path) -> None:
     for discount in chosen.discount or (0.9, 1.0):
         print(f"\n| discount {discount:g} | true world | above default | expected | optimism | seconds |", flush=True)
         print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
         draws = range(*chosen.draws)
         asked = [(variant, draw) for variant in names for draw in draws]
-        calls = [delayed(measured)(draw, discount, variant, chosen.episodes) for variant, draw in asked]
+        calls = [
+            delayed(_named)(chosen.world, draw, discount, variant, chosen.episodes, store) for variant, draw in asked
+        ]
         of_default: list[NDArray[np.float64]] = []
         part = []
         for (variant, _), found in zip(asked, Parallel(chosen.workers, return_as="generator")(calls), strict=True):
