@@ -136,29 +136,23 @@ SLOW = (
 
 
 def measured(
-    name: str, draw: int, discount: float, variant: Variant, episodes: int, store: Path
+    name: str, draw: int, discount: float, variant: str, episodes: int, store: Path
 ) -> tuple[NDArray[np.float64], float, float]:
     """Discounted rewards in the true world, the mean expected in the planning world, and the seconds of learning."""
-    rules, seed = Rules(), 0
+    rules, seed, changed = Rules(), 0, VARIANTS[variant]
     world = make_world(name, draw)
-    planning = planned_in(Comparison((name,), models=variant.models), name, draw, Store(store))
-    if variant.pessimism is not None:
+    planning = planned_in(Comparison((name,), models=changed.models), name, draw, Store(store))
+    if changed.pessimism is not None:
         assert isinstance(planning, BranchingWorld)
         assert isinstance(planning.capacity, LearnedCapacity)
-        fitted = bootstrapped(simulate_history(world, seed=seed), planning.capacity, 8, variant.pessimism)
+        fitted = bootstrapped(simulate_history(world, seed=seed), planning.capacity, 8, changed.pessimism)
         planning = replace(planning, capacity=fitted)
     begun = time.perf_counter()
-    learned = variant.learn(Preparation(planning, rules, discount, (discount,), seed))
+    learned = changed.learn(Preparation(planning, rules, discount, (discount,), seed))
     seconds = time.perf_counter() - begun
     luck = named_luck(("episode", seed, name, draw), episodes)
     earned = rollout(world, learned.planner, rules, luck).discounted_rewards(discount)
     return earned, learned.report.simulated, seconds
-
-
-def _named(
-    world: str, draw: int, discount: float, variant: str, episodes: int, store: Path
-) -> tuple[NDArray[np.float64], float, float]:
-    return measured(world, draw, discount, VARIANTS[variant], episodes, store)
 
 
 def main() -> None:
@@ -167,15 +161,16 @@ def main() -> None:
     parser.add_argument("--draws", type=int, nargs=2, default=(5, 8), metavar=("FIRST", "END"))
     parser.add_argument("--discount", type=float, action="append")
     parser.add_argument(
-        "--variant", action="append", choices=VARIANTS, help=f"besides the default; if none is named all but {SLOW}"
+        "--variant",
+        action="append",
+        choices=VARIANTS,
+        help="besides the default; if none is named, all but four slow ones",
     )
     parser.add_argument("--episodes", type=int, default=400)
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
-    names = [
-        "default",
-        *(v for v in chosen.variant or VARIANTS if v != "default" and (chosen.variant or v not in SLOW)),
-    ]
+    asked = chosen.variant or [name for name in VARIANTS if name not in SLOW]
+    names = ["default", *(name for name in asked if name != "default")]
     with tempfile.TemporaryDirectory() as store:
         _tables(chosen, names, Path(store))
 
@@ -187,7 +182,7 @@ def _tables(chosen: argparse.Namespace, names: Sequence[str], store: Path) -> No
         draws = range(*chosen.draws)
         asked = [(variant, draw) for variant in names for draw in draws]
         calls = [
-            delayed(_named)(chosen.world, draw, discount, variant, chosen.episodes, store) for variant, draw in asked
+            delayed(measured)(chosen.world, draw, discount, variant, chosen.episodes, store) for variant, draw in asked
         ]
         of_default: list[NDArray[np.float64]] = []
         part = []
