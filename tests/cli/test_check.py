@@ -94,7 +94,6 @@ def test_problems_are_shown_and_kept(run, study, tmp_path) -> None:
         (b"id,own.coupon,coupon.1\n", [], "nobody below it"),
         (b"id,own.coupon,coupon.1,coupon.1\n1,,a,b\n", [], "names 'coupon.1' more than once"),
         (b"id,own.coupon,coupon.1\n1,,a\n1,a,b\n", [], "row 3: Id '1' stands already in row 2"),
-        (b"id,own.coupon,coupon.1\n1,,a\n2,a,\n", [], "no column that tells people apart"),
         (b"id,recruiter\n1,\n2,1\n", [], "--coupons-each 3"),
         (STUDY.encode(), ["--map", "own_coupon=own.cupon"], "Did you mean 'own.coupon'"),
         (STUDY.encode(), ["--map", "own=own.coupon"], "There is no part of a study called 'own'"),

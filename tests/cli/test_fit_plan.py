@@ -177,3 +177,29 @@ def test_ctrl_c_while_fitting_says_that_nothing_was_written(made, monkeypatch, c
     assert "Stopped. Nothing was written." in err
     assert "Traceback" not in err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_tells_nothing_about_people(made, run, tmp_path) -> None:
+    """Only coupons: everybody is treated alike, and the commands still say how many to give out now."""
+    table = pd.read_csv(made / "study.csv", dtype=str)
+    table.filter(regex="^(id|own|coupon)").to_csv(tmp_path / "bare.csv", index=False)
+    table[["id"]].tail(8).to_csv(tmp_path / "waiting.csv", index=False)
+    code, out, _ = run("check", tmp_path / "bare.csv", "--out", tmp_path / "checked")
+    assert code == 0
+    assert "everybody would be treated alike" in out
+    schema = ("--schema", tmp_path / "checked" / "schema.toml")
+    code, out, _ = run("fit", tmp_path / "bare.csv", *schema, "--out", tmp_path / "model", "--budget", "20")
+    assert code == 0
+    assert "Nothing is known about people, so everybody is treated alike" in out
+    assert "Whom people bring" not in out
+    who = (tmp_path / "model", tmp_path / "waiting.csv", "--budget", "20")
+    code, out, _ = run("plan", *who, "--out", tmp_path / "sheet.csv")
+    assert code == 0
+    sheet = pd.read_csv(tmp_path / "sheet.csv")
+    assert sheet["expected_now"].nunique() <= 2  # some may get one coupon more than others
+    study = ("report", tmp_path / "model", tmp_path / "bare.csv", "--frontier", tmp_path / "waiting.csv")
+    code, _, _ = run(*study, "--budget", "20", "--episodes", "20", "--out", tmp_path / "report.html")
+    assert code == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "Nothing: everybody is treated alike." in page
+    assert "Whom they bring" not in page

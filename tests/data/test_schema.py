@@ -14,12 +14,13 @@ from peerfront.data import (
     frontier_of,
     guess_schema,
     history_of,
+    parse_schema,
     read_frontier,
     read_schema,
     read_study,
     schema_text,
 )
-from peerfront.errors import DataFileError, PeerfrontError, SettingError, UnknownName
+from peerfront.errors import DataFileError, PeerfrontError, UnknownName
 
 SCHEMA = StudySchema(
     (
@@ -116,8 +117,15 @@ def test_a_small_study(tmp_path) -> None:
 
 
 def test_nothing_to_tell_people_apart(tmp_path) -> None:
-    with pytest.raises(DataFileError, match="no column that tells people apart.*country: the same for everybody"):
-        guess_schema(study_with(tmp_path, {"country": ["X"] * 5}))
+    study = study_with(tmp_path, {"country": ["X"] * 5})
+    guess = guess_schema(study)
+    assert guess.reasons == {"country": "the same for everybody"}
+    history = history_of(study, guess.schema)
+    assert history.schema.names == ("everybody",)
+    assert history.referrers.tolist() == [[0]] * 5
+    text = schema_text(guess.schema, guess.reasons)
+    assert "without any, everybody is treated alike" in text
+    assert parse_schema(text.encode(), "schema.toml").schema == guess.schema.schema
 
 
 def test_histories_leave_open_coupons_out_and_keep_their_pairs(tmp_path) -> None:
@@ -236,7 +244,6 @@ categories = ["a", "b"]
         ("exclude = []", "exclude = [", "is not a correct schema file.*line"),
         ("exclude = []", 'exclude = "sex"', "exclude must be a list of texts"),
         ("exclude = []", 'excluded = ["sex"]', "no setting in .*toml called 'excluded'. Did you mean 'exclude'"),
-        ("exclude = []", 'exclude = ["sex", "age"]', "leaves no column"),
         ('name = "sex"', 'nam = "sex"', "line 3: field 1 needs a name"),
         ('name = "age"', 'name = "sex"', "two fields for the column 'sex'"),
         (
@@ -261,7 +268,6 @@ categories = ["a", "b"]
         ("exclude = []", '[file]\nstill_open = "soon"', "'soon' is not understood"),
         ("exclude = []", "[file]\ncoupons_each = -1", "coupons each must be a whole number"),
         ("exclude = []", '[columns]\nids = "x"', r"of \[columns\] in .* called 'ids'. Did you mean 'id'"),
-        (GOOD, "exclude = []\n", r"there is no \[\[field\]\]"),
         (GOOD, "field = [3]\n", r"begun by a line \[\[field\]\]"),
     ],
 )
@@ -283,6 +289,6 @@ def test_excluding_a_column_that_is_none(tmp_path) -> None:
         StudySchema((FieldRule("sex", ("f", "m")),), ("hvi",)).check_columns(study)
 
 
-def test_a_schema_without_fields() -> None:
-    with pytest.raises(SettingError, match="leaves no column"):
-        StudySchema(())
+def test_excluding_everything_leaves_everybody_alike(tmp_path) -> None:
+    schema = read_schema(put(tmp_path, GOOD.replace("exclude = []", 'exclude = ["sex", "age"]')))
+    assert schema.schema.names == StudySchema(()).schema.names == ("everybody",)

@@ -59,6 +59,8 @@ class Findings:
     offspring_reason: str
     rivals: int
     all_used: bool
+    told_apart: bool
+    """Whether anything is known about people."""
     report: ValueReport
     rules: Rules
     discount: float
@@ -99,6 +101,7 @@ class Findings:
             offspring_reason=offspring.reason,
             rivals=len(offspring.rivals),
             all_used=bool(history.saturated[history.vouchers > 0].all()),
+            told_apart=bool(schema.used),
             report=report,
             rules=rules,
             discount=discount,
@@ -170,6 +173,8 @@ def _choice(found: Findings) -> list[str]:
             f"  {effect['field']}: a first coupon is used by {percent(high)} where it is {best!r}, and by "
             f"{percent(low)} where it is {worst!r}, other things equal ({sure})."
         )
+    if not found.told_apart:
+        return words
     chosen = (
         "the simplest, as the study is small" if found.rivals < 2 else f"the best of {found.rivals} on pairs left out"
     )
@@ -177,6 +182,11 @@ def _choice(found: Findings) -> list[str]:
 
 
 def _knowing_people(found: Findings) -> str:
+    if not found.told_apart:
+        return (
+            "Nothing is known about people, so everybody is treated alike: a sheet decides how many coupons to give "
+            "out now and how many later, and not to whom."
+        )
     size = f"({found.gain:+.1f} +- {found.gain_error:.1f} units of log-likelihood on people left out)"
     if found.gain > _CLEARLY * found.gain_error and found.gain > 0:
         return f"What is known about people clearly helps to tell who brings many {size}."

@@ -19,8 +19,8 @@ from peerfront.advice.fit_summary import Findings, summary_of, what_can_be_said
 from peerfront.artifacts import Fit, Generator, fingerprint
 from peerfront.baselines import Threshold
 from peerfront.baselines.deadline import AllAtLast, Evenly
-from peerfront.covariates import Codes, Field, Schema
-from peerfront.data import Study, StudySchema, encode_study, history_of, parse_schema, schema_text
+from peerfront.covariates import Codes, Schema
+from peerfront.data import EVERYBODY, Study, StudySchema, encode_study, history_of, parse_schema, schema_text
 from peerfront.errors import DataFileError, SettingError
 from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
@@ -204,7 +204,7 @@ class _StudyPeople:
 
 def _everybody_alike(history: History) -> History:
     """The same history without covariates: what knowing people has to beat."""
-    nobody_special = Schema((Field("everybody", ("person",)),))
+    nobody_special = Schema((EVERYBODY,))
     rows, pairs = (np.zeros((count, 1), dtype=np.int16) for count in (len(history.vouchers), len(history.parents)))
     return History(nobody_special, rows, history.vouchers, history.recruits, pairs, pairs)
 

@@ -27,7 +27,7 @@ def homophily_table(study: Study, schema: StudySchema, seed: int = 0) -> pd.Data
     order = shuffles.permuted(np.tile(np.arange(len(recruits)), (_SHUFFLES, 1)), axis=1)  # [shuffles, pairs]
     rows = [
         _row(name, codes[recruiter, number], codes[recruits, number], recruiter, order)
-        for number, name in enumerate(schema.schema.names)
+        for number, name in enumerate(rule.name for rule in schema.used)
     ]
     return pd.DataFrame(rows, columns=["field", "pairs", *_COLUMNS])
 

@@ -21,7 +21,7 @@ from peerfront.advice.homophily import homophily_table
 from peerfront.advice.words import percent
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.covariates import UNKNOWN
-from peerfront.data import FORMATS, Study, StudySchema, encode_study, frontier_of, history_of, summarise
+from peerfront.data import EVERYBODY, FORMATS, Study, StudySchema, encode_study, frontier_of, history_of, summarise
 from peerfront.data.problems import KINDS
 from peerfront.errors import DataFileError
 from peerfront.figures import rendered
@@ -217,7 +217,7 @@ def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
     if (history.vouchers > 0).any():
         report = capacity_report(fit.capacity, history, parameters=0)
         found["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
-    if len(history.parents):
+    if len(history.parents) and history.schema.fields != (EVERYBODY,):
         kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
         pairs = Pairs.of(history)
         drawn = offspring_figure(

@@ -129,6 +129,8 @@ def _print_fields(
         reason = reasons.get(name, "excluded by the schema")
         table.add_row(Text(name), "not used", Text(reason), _share(absent, len(study)), style="dim")
     console.print(table)
+    if not schema.used:
+        console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
 
 
 def _print_problems(console: Console, study: Study) -> None:

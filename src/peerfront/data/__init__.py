@@ -7,11 +7,12 @@ from peerfront.data.reading import detect, read_study, study_from_table
 from peerfront.data.schema_file import parse_schema, read_schema, schema_text
 from peerfront.data.schema_guess import Guess, GuessSettings, guess_schema
 from peerfront.data.study import Study
-from peerfront.data.study_schema import FieldRule, StudySchema, encode_study, frontier_of, history_of
+from peerfront.data.study_schema import EVERYBODY, FieldRule, StudySchema, encode_study, frontier_of, history_of
 from peerfront.data.summary import Summary, summarise
 from peerfront.data.writers import study_text, write_study
 
 __all__ = [
+    "EVERYBODY",
     "FORMATS",
     "FaultyStudy",
     "FieldRule",

@@ -48,7 +48,7 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         ]
     lines += [
         "",
-        "# What is known about a person: one block per column.",
+        "# What is known about a person: one block per column (without any, everybody is treated alike).",
         "#   categories        the values, in their order; for bands, their names from the lowest to the highest",
         "#   cuts              for numbers: where the second band begins, the third, ...",
         '#   missing           values of this column that mean "not known"',
@@ -106,8 +106,8 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
         ) from None
     _only(path, "", content, _TOP)
     fields = content.get("field", [])
-    if not isinstance(fields, list) or not fields:
-        raise DataFileError(f"{path}: there is no [[field]]. Add one block for each column that counts.")
+    if not isinstance(fields, list):
+        raise DataFileError(f"{path}: field must be begun by a line [[field]], one block for each column that counts.")
     headers = [n for n, line in enumerate(text.splitlines(), start=1) if re.match(r"\s*\[\[\s*field\s*\]\]", line)]
     rules = []
     for number, entry in enumerate(fields):

@@ -13,7 +13,6 @@ from peerfront.data.dates import looks_numeric, read_numbers
 from peerfront.data.read_settings import APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
-from peerfront.errors import DataFileError
 
 OTHER = "other"
 _MANY = 50  # whole numbers that all differ among so many people are no measurement
@@ -62,12 +61,6 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
         else:
             fields.append(rule)
             seen[digest] = name
-    if not fields:
-        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "there are no other columns"
-        raise DataFileError(
-            f"{study.source} has no column that tells people apart, such as sex or an age band ({told}). "
-            "Add one: what is known about people decides how many vouchers each should get."
-        )
     return Guess(StudySchema(tuple(fields), tuple(reasons), _reading(study), f"the schema of {study.source}"), reasons)
 
 

@@ -21,6 +21,8 @@ from peerfront.errors import DataFileError, SettingError, UnknownName
 from peerfront.problem import Frontier, History
 
 _SHOWN = 10
+EVERYBODY = Field("everybody", ("person",))
+"""What is known about people where nothing is."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,6 @@ class StudySchema:
     """Where it comes from, for messages."""
 
     def __post_init__(self) -> None:
-        if not self.used:
-            raise SettingError(
-                f"{self.source} leaves no column to tell people apart by: {len(self.fields)} fields, of which "
-                f"{len(self.fields)} are excluded. Keep at least one."
-            )
         _ = self.schema  # its checks
 
     @cached_property
@@ -105,8 +102,8 @@ class StudySchema:
 
     @cached_property
     def schema(self) -> Schema:
-        """What models and planners see."""
-        return Schema(tuple(Field(rule.name, rule.categories) for rule in self.used))
+        """What models and planners see; without a column to tell people apart by, everybody is the same person."""
+        return Schema(tuple(Field(rule.name, rule.categories) for rule in self.used) or (EVERYBODY,))
 
     def encode(self, table: pd.DataFrame, rows: NDArray[np.int64], source: str, place: str) -> Codes:
         """Category codes of a table of text, [people, fields]; `rows` says where each record stands in `source`."""
@@ -116,7 +113,7 @@ class StudySchema:
                 f"{source}: the columns {', '.join(map(repr, absent))} are missing; {self.source} uses them. "
                 f"Found: {', '.join(map(str, table.columns)) or 'none'}. Add them, or list them under 'exclude' there."
             )
-        codes = np.empty((len(table), len(self.used)), dtype=np.int16)
+        codes = np.zeros((len(table), len(self.schema.fields)), dtype=np.int16)
         faults: list[tuple[int, str]] = []
         for number, rule in enumerate(self.used):
             values = table[rule.name].reset_index(drop=True)

@@ -15,7 +15,7 @@ _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
 
 def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
     """Left: a hanging rootogram (bars end at zero where the model fits). Right: is each voucher used as predicted?"""
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    figure = Figure(figsize=(9, 4.1), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     counts = report.rootogram["recruits"].to_numpy()
@@ -25,14 +25,14 @@ def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
     left.axhline(0.0, color="black", linewidth=0.8)
     left.set(xlabel="recruits of a person", ylabel="square root of people", title="Rootogram")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
-    left.legend(frameon=False)
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
     table = report.calibration
     reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
     right.errorbar(table["voucher"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="observed, 95%")
     right.plot(table["voucher"], table["predicted"], color=_EXPECTED, marker="o", label="predicted")
     right.set(xlabel="voucher", ylabel="share used", title="Calibration", ylim=(0.0, 1.02))
     right.xaxis.set_major_locator(MaxNLocator(integer=True))
-    right.legend(frameon=False)
+    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
     figure.suptitle(f"{title}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
     return figure
 
