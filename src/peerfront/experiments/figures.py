@@ -63,17 +63,19 @@ def curves(results: Results, world: str, shown: Collection[str] | None = None) -
 def learning_curves(learning: pd.DataFrame, title: str, window: int = 25) -> Figure:
     """What policies earned while they learned (`Results.learning`): means over draws and `window` episodes."""
     discounts = list(dict.fromkeys(learning["discount"]))
+    window = min(window, int(learning["episode"].max()) + 1)
     figure = new_figure(2.2 + 2.9 * len(discounts), 3.6)
     axes = figure.subplots(1, len(discounts), sharey=True, squeeze=False)[0]
     for axis, discount in zip(axes, discounts, strict=True):
         part = learning[learning["discount"] == discount]
         for p, (policy, rows) in enumerate(part.groupby("policy", sort=False)):
-            mean = rows.groupby("episode")["discounted_reward"].mean().rolling(window, min_periods=1).mean()
+            mean = rows.groupby("episode")["discounted_reward"].mean().rolling(window).mean()
             axis.plot(mean.index + 1, mean, label=policy, color=COLOURS[p], linestyle=STYLES[p], linewidth=1.8)
         axis.set_title(f"discount {discount:g}")
         axis.set_xlabel("training episode")
         axis.grid(alpha=0.3)
-        axis.set_ylim(bottom=0)
+        axis.set_xlim(left=0)
+    axes[0].set_ylim(bottom=0)  # of all, once all are drawn
     axes[0].set_ylabel("discounted reward")
     figure.suptitle(f"{title}: while learning, mean of the last {window} episodes")
     handles, labels = axes[0].get_legend_handles_labels()
