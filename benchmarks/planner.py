@@ -9,6 +9,7 @@ to the largest problem up to that line.
 import resource
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,10 @@ def seconds(work: Callable[[], object]) -> float:
     return best
 
 
-def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Callable[[], object]:
-    return lambda: kernels._plan(*tables, DISCOUNT, budget, budget, 0, every_spend, lazy)
+def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Callable[[], Any]:
+    """Nobody is alike here."""
+    nobody = np.full(len(tables[0]), -1)
+    return lambda: kernels._plan(*tables, DISCOUNT, budget, budget, 0, every_spend, lazy, kernels._FLAT, nobody, nobody)
 
 
 def main() -> None:
@@ -71,7 +74,7 @@ def main() -> None:
             if name != "lazy + pruned" and guess[name] > SLOWEST:
                 continue
             found[name] = guess[name] = seconds(work)
-        evaluated = int(np.isfinite(kernels._plan(*tables, DISCOUNT, budget, budget, 0, False, True)[2]).sum())
+        evaluated = int(np.isfinite(works["lazy + pruned"]()[2]).sum())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         cells = "".join(f"{found[name]:15.5f}" if name in found else f"{'-':>15}" for name in names)
         first = next(name for name in names if name in found)

@@ -3,7 +3,8 @@
 python benchmarks/value_learning.py --draws 5 8 --discount 0.9 --discount 1
 python benchmarks/value_learning.py --world bridge --draws 0 1 --episodes 2000
 
-Every variant plays the same people with the same luck, so differences to the default are paired. The last columns are
+Every variant plays the same people with the same luck, so differences to the default are paired; their errors are over
+draws, or over episodes where there is one draw. The last columns are
 what the variant thinks it earns (in its own planning world), its optimism, and the seconds it took to learn.
 """
 
@@ -193,7 +194,9 @@ def _tables(chosen: argparse.Namespace, names: Sequence[str], store: Path) -> No
             rewards = [earned for earned, _, _ in part]
             of_default = of_default or rewards
             gaps = np.array([(a - b).mean() for a, b in zip(rewards, of_default, strict=True)])
-            error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else float("nan")
+            if len(gaps) == 1:  # one draw: over its episodes
+                gaps = rewards[0] - of_default[0]
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
             mean = np.mean([earned.mean() for earned in rewards])
             expected = np.mean([promise for _, promise, _ in part])
             seconds = np.mean([taken for _, _, taken in part])

@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from peerfront.baselines import Constant, RandomSplit, Threshold
 from peerfront.errors import SettingError
 from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.planning.laplace import LaplaceSettings
-from peerfront.planning.learning import LearnedPlanner, Wandering, explored
+from peerfront.planning.learning import LearnedPlanner, Wandering, explored, fit_values
+from peerfront.planning.networks import PersonInputs
 from peerfront.planning.policy_iteration import PolicyIterationSettings, best_rule, learn_by_policy_iteration
 from peerfront.planning.situations import Situations, chosen_states, simulated_returns, visited
+from peerfront.planning.surrogate import Surrogate, SurrogateSettings
 from peerfront.problem import Allocation, Rules, State
 from peerfront.randomness import named_generator, named_luck
 from peerfront.simulation.bridge import bridge
@@ -174,3 +177,22 @@ def test_thinning_is_reproducible() -> None:
     states = visited(WORLD, RULES[0], Rules(budget=20, people=5), named_luck(("thin",), 20))
     one, other = (states.thinned(named_generator("thin")) for _ in range(2))
     np.testing.assert_array_equal(one.covariates, other.covariates)
+
+
+def test_people_who_are_alike_are_valued_once_and_the_same(monkeypatch) -> None:
+    rule, rules = Threshold(WORLD.capacity, 0.5, 6), Rules(budget=40, people=8)
+    states = visited(WORLD, rule, rules, named_luck(("alike",), 60))
+    targets = np.minimum(states.budgets, 1.5 * states.sizes).astype(float)
+    inputs = PersonInputs.seeing("covariates", WORLD.schema, WORLD.capacity)
+
+    def fitted() -> np.ndarray:
+        surrogate = Surrogate(inputs, 40, SurrogateSettings(latent=3, hidden=8), seed=0)
+        optimiser = torch.optim.Adam(surrogate.parameters, lr=1e-2)
+        fit_values(surrogate, states, targets, optimiser, steps=40, batch=32, rng=np.random.default_rng(0))
+        return surrogate.freeze().values(states.budgets, inputs.rows(states.covariates), states.first)
+
+    one_by_one = fitted()
+    monkeypatch.setattr("peerfront.planning.learning._CROWD", 1)
+    by_kinds = fitted()
+    np.testing.assert_allclose(by_kinds, one_by_one, rtol=1e-3)
+    assert np.abs(one_by_one - targets).mean() < np.abs(targets.mean() - targets).mean()

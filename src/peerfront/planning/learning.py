@@ -124,6 +124,26 @@ def explored(
     return chosen.redated(named_generator("redated", *names), redated, rules.rounds)
 
 
+_CROWD, _ALIKE = 20_000, 20  # with so many people, so many of each kind on average, each kind is valued once
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """States as numbers of people of each kind: state s has the entries first[s] .. first[s + 1] - 1."""
+
+    covariates: Codes  # [kinds, fields]
+    first: NDArray[np.int64]  # [states + 1]
+    kind: NDArray[np.int64]  # [entries]
+    count: NDArray[np.float32]  # [entries], people of this kind in the state
+
+    @classmethod
+    def of(cls, states: Situations) -> "Kinds":
+        covariates, kind = np.unique(states.covariates, axis=0, return_inverse=True)
+        entries, count = np.unique(states.owner * len(covariates) + kind, return_counts=True)
+        first = np.searchsorted(entries // len(covariates), np.arange(len(states) + 1))
+        return cls(covariates, first, entries % len(covariates), count.astype(np.float32))
+
+
 def fit_values(
     surrogate: Surrogate,
     states: Situations,
@@ -137,19 +157,30 @@ def fit_values(
     relative: bool = True,
 ) -> None:
     """Gradient steps on the squared error of V (Equation 10); `relative` divides it by r + 10: small budgets count."""
-    rows = torch.as_tensor(surrogate.inputs.rows(states.covariates))
+    kinds = Kinds.of(states) if len(states.covariates) >= _CROWD else None
+    if kinds is not None and _ALIKE * len(kinds.covariates) > len(states.covariates):
+        kinds = None
+    if kinds is not None:
+        rows, first = torch.as_tensor(surrogate.inputs.rows(kinds.covariates)), kinds.first
+    else:
+        rows, first = torch.as_tensor(surrogate.inputs.rows(states.covariates)), states.first
     budgets = torch.as_tensor(states.budgets, dtype=torch.float32)
     wanted = torch.as_tensor(targets, dtype=torch.float32)
     left = None if states.rounds_left is None else torch.as_tensor(states.rounds_left, dtype=torch.float32)
     scale = budgets + 10.0 if relative else torch.ones_like(budgets)
     for _ in range(steps):
         chosen = rng.choice(len(states), min(batch, len(states)), replace=False)
-        sizes = states.sizes[chosen]
+        sizes = np.diff(first)[chosen]
         start = np.concatenate([[0], np.cumsum(sizes)])
-        people = np.arange(start[-1]) - np.repeat(start[:-1] - states.first[chosen], sizes)
+        people = np.arange(start[-1]) - np.repeat(start[:-1] - first[chosen], sizes)
         owner = torch.as_tensor(np.repeat(np.arange(len(chosen)), sizes))
         optimiser.zero_grad()
-        found = surrogate.values(budgets[chosen], rows[people], owner, None if left is None else left[chosen])
+        until = None if left is None else left[chosen]
+        if kinds is None:
+            found = surrogate.values(budgets[chosen], rows[people], owner, until)
+        else:
+            alike = torch.as_tensor(kinds.kind[people]), torch.as_tensor(kinds.count[people])
+            found = surrogate.values(budgets[chosen], rows, owner, until, alike)
         loss = ((found - wanted[chosen]) ** 2 / scale[chosen]).mean()
         loss.backward()
         optimiser.step()
@@ -175,7 +206,7 @@ def report_on(
     seed: int,
     episodes: int = 200,
 ) -> ValueReport:
-    """Measure what was learned."""
+    """Measure what was learned; `episodes` are those of the promise's check."""
     surrogate, inputs = planner.surrogate, planner.surrogate.inputs
     rows = inputs.rows(states.covariates)
     values = surrogate.values(states.budgets, rows, states.first, states.rounds_left)

@@ -136,6 +136,7 @@ def learn_by_policy_iteration(
         iterations=chosen.rounds,
         history=history,
         seed=chosen.seed,
+        episodes=min(200, chosen.judged_episodes),
     )
     return LearnedPlanner(best, report)
 

@@ -102,9 +102,17 @@ class Surrogate:
         rows: torch.Tensor,
         owner: torch.Tensor,
         rounds_left: torch.Tensor | None = None,
+        alike: tuple[torch.Tensor, torch.Tensor] | None = None,
     ) -> torch.Tensor:
-        """V of states whose people stand one after another: person i is on the frontier of state owner[i]; [states]."""
-        covered = torch.zeros(len(budgets), self.settings.latent).index_add_(0, owner, self.coverage(rows))
+        """V of states whose people stand one after another: person i is on the frontier of state owner[i]; [states].
+
+        With `alike` = (kinds, counts) entry i stands for counts[i] people with the row rows[kinds[i]].
+        """
+        coverage = self.coverage(rows)
+        if alike is not None:
+            kinds, counts = alike
+            coverage = coverage[kinds] * counts[:, None]
+        covered = torch.zeros(len(budgets), self.settings.latent).index_add_(0, owner, coverage)
         return (self.weights(budgets, rounds_left) * -torch.expm1(-covered)).sum(dim=1)
 
     def _budget_inputs(self, budgets: torch.Tensor) -> torch.Tensor:
