@@ -228,7 +228,7 @@ def _value(found: Findings) -> list[str]:
     )
     return [
         f"Prepared to plan up to {n_coupons(rules.budget)}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
-        f"with about {rules.people} people waiting at first; {late}.",
+        f"with about {rules.people:,} people waiting at first; {late}.",
         f"Played in simulations with these models, the plans bring {best:.1f} +- {2 * report.simulated_error:.1f} "
         f"recruits; the best simple rule, tuned there, brings {start:.1f} in the same ones.{care}",
     ]

@@ -21,7 +21,7 @@ def sheet_lines(sheet: "CouponSheet") -> list[str]:
 
 def _total(sheet: "CouponSheet") -> list[str]:
     order, getting = sheet.order, int((sheet.table["coupons"] > 0).sum())
-    given = f"Give out {n_coupons(sheet.spend)} to {getting} of {n_people(len(sheet.table))}"
+    given = f"Give out {n_coupons(sheet.spend)} to {getting:,} of {n_people(len(sheet.table))}"
     reserve = f", and {order.reserve} stay in reserve" if order.reserve else ""
     now = float(sheet.table["expected_now"].sum())
     return [
@@ -64,12 +64,12 @@ def _alternatives(sheet: "CouponSheet") -> list[str]:
         told.add(spend)
         lost = best - float(curve[spend])
         said = "as good" if lost < _SAME else f"{lost:.2f} recruits fewer in all ({percent(lost / max(best, 1e-9))})"
-        lines.append(f"  {name}, {spend}: {said}")
+        lines.append(f"  {name}, {spend:,}: {said}")
     if not lines:
         return []
     near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * best]
     flat = (
-        f"Anything from {int(near.min())} to {int(near.max())} loses less than {percent(_FLAT)}."
+        f"Anything from {int(near.min()):,} to {int(near.max()):,} loses less than {percent(_FLAT)}."
         if len(near) > 1
         else "Every other number loses more than 1%."
     )
