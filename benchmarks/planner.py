@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.counts import poisson_survival
-from peerfront.planning import greedy as kernels
+from peerfront.planning import greedy_kernels as kernels
+from peerfront.planning.greedy import _FLAT as FLAT
 from peerfront.planning.greedy_reference import greedy_reference
 
 LATENT, LEVELS, DISCOUNT = 32, 64, 0.95
@@ -47,7 +48,7 @@ def seconds(work: Callable[[], object]) -> float:
 def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Callable[[], Any]:
     """Nobody is alike here."""
     nobody = np.full(len(tables[0]), -1)
-    return lambda: kernels._plan(*tables, DISCOUNT, budget, budget, 0, every_spend, lazy, kernels._FLAT, nobody, nobody)
+    return lambda: kernels.plan(*tables, DISCOUNT, budget, budget, 0, every_spend, lazy, FLAT, nobody, nobody)
 
 
 def main() -> None:

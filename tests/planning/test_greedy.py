@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from peerfront.errors import SettingError
-from peerfront.planning import greedy as kernels
-from peerfront.planning.backup import expected_future_value, expected_recruits, tau_table
-from peerfront.planning.greedy import greedy, greedy_many
+from peerfront.planning import greedy_kernels as kernels
+from peerfront.planning.backup import coverage_gains, expected_future_value, expected_recruits, tau_table
+from peerfront.planning.greedy import GreedyPlan, alike, greedy, greedy_many
+from peerfront.planning.greedy_bounds import coverages, tangent_bound
 from peerfront.planning.greedy_reference import greedy_reference
 from planning.instances import Instance, instances
 
@@ -19,12 +20,12 @@ from planning.instances import Instance, instances
 def _few():
     """What pays in large problems is done in all of them: looking for people who are alike, and asking the tangent."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "_FEW", 1)
-        patch.setattr(kernels, "_FLAT", 1)
+        patch.setattr("peerfront.planning.greedy._FEW", 1)
+        patch.setattr("peerfront.planning.greedy._FLAT", 1)
         yield
 
 
-def solve(problem: Instance, **more: bool) -> kernels.GreedyPlan:
+def solve(problem: Instance, **more: bool) -> GreedyPlan:
     return greedy(
         problem.survival,
         problem.uncovered,
@@ -74,10 +75,10 @@ def test_lazy_is_plain(problem: Instance) -> None:
         problem.least_per_person,
         True,
     )
-    lines = kernels.alike(problem.survival, problem.uncovered)
+    lines = alike(problem.survival, problem.uncovered)
     nobody = np.full(len(problem.survival), -1)
-    plain = kernels._plan(*arguments, False, 8, nobody, nobody)
-    for lazy in (kernels._plan(*arguments, True, 8, nobody, nobody), kernels._plan(*arguments, True, 8, *lines)):
+    plain = kernels.plan(*arguments, False, 8, nobody, nobody)
+    for lazy in (kernels.plan(*arguments, True, 8, nobody, nobody), kernels.plan(*arguments, True, 8, *lines)):
         for one, other in zip(lazy, plain, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -94,7 +95,7 @@ def test_values_are_those_of_the_backup(problem: Instance) -> None:
 
 def test_who_is_alike() -> None:
     survival = np.array([[0.5], [0.2], [0.5], [0.5], [0.2], [0.9]])
-    before, after = kernels.alike(survival, np.ones((6, 2)))
+    before, after = alike(survival, np.ones((6, 2)))
     assert before.tolist() == [-1, -1, 0, 2, 1, -1]
     assert after.tolist() == [2, 4, 3, -1, -1, -1]
 
@@ -108,7 +109,7 @@ def test_a_crowd_of_a_few_kinds_is_planned_as_people_one_by_one() -> None:
     nobody = np.full(200, -1)
     for most, least in ((3, 0), (5, 1), (7, 0)):
         found = greedy(survival, uncovered, weights, 0.95, most_per_person=most, least_per_person=least)
-        vouchers, spend, values = kernels._plan(
+        vouchers, spend, values = kernels.plan(
             survival, uncovered, weights, 0.95, 300, most, least, False, True, 10**9, nobody, nobody
         )
         np.testing.assert_array_equal(found.vouchers, vouchers)
@@ -122,8 +123,8 @@ def test_a_crowd_of_a_few_kinds_is_planned_as_people_one_by_one() -> None:
 def test_the_tangent_is_a_bound_on_every_allocation(problem: Instance) -> None:
     """At whatever coverage it touches; here that of some allocation, of any spend."""
     rng = np.random.default_rng(0)
-    covers = kernels.coverage_gains(problem.survival, problem.uncovered)
-    logs, room = kernels._coverages(covers), np.empty(problem.survival.size)
+    covers = coverage_gains(problem.survival, problem.uncovered)
+    logs, room = coverages(covers), np.empty(problem.survival.size)
     people, most, least = len(problem.survival), problem.most_per_person, problem.least_per_person
     for _ in range(5):
         touches, vouchers = (rng.integers(least, most, people, endpoint=True) for _ in range(2))
@@ -136,7 +137,7 @@ def test_the_tangent_is_a_bound_on_every_allocation(problem: Instance) -> None:
         value = expected_recruits(problem.survival, vouchers)
         value += expected_future_value(problem.survival, problem.uncovered, worth, vouchers)
         for floor in (0.0, 0.3):
-            bound, _ = kernels._tangent_bound(
+            bound, _ = tangent_bound(
                 problem.survival, logs, worth, np.maximum(left, 0.0), spend, most, least, floor, room
             )
             assert bound >= value - 1e-9

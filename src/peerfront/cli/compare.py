@@ -21,18 +21,18 @@ from peerfront.cli.options import (
 
 def compare_command(
     world: Annotated[
-        list[str] | None, typer.Option(help="A world; repeat for several. [default: icpsr22140]", show_default=False)
+        list[str] | None, typer.Option(help="A world; repeat for several.", show_default="icpsr22140")
     ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy; repeat for several. [default: random_split, constant, threshold, population_dp]",
-            show_default=False,
+            help="A policy; repeat for several.",
+            show_default="random_split, constant, threshold, population_dp",
         ),
     ] = None,
     discount: Annotated[
         list[float] | None,
-        typer.Option(help="A discount; repeat for several. [default: 0.9, 0.95, 0.99, 1]", show_default=False),
+        typer.Option(help="A discount; repeat for several.", show_default="0.9, 0.95, 0.99, 1"),
     ] = None,
     draws: Annotated[int, typer.Option(help="How many draws of each world.")] = 1,
     episodes: Annotated[int, typer.Option(help="Episodes in each draw.")] = 400,
@@ -53,7 +53,7 @@ def compare_command(
         bool, typer.Option("--bound", help="Add an upper bound on every policy as the last row (true models).")
     ] = False,
     against: Annotated[
-        str | None, typer.Option(help="Show differences to this policy. [default: the first]", show_default=False)
+        str | None, typer.Option(help="Show differences to this policy.", show_default="the first")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for trajectories, tables and figures.", show_default=False)

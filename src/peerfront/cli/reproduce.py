@@ -16,8 +16,8 @@ def reproduce_command(
     discount: Annotated[
         list[float] | None,
         typer.Option(
-            help="A discount; repeat for several. [default: 0.9, 0.95, 0.99, 1; with --quick 0.9, 1]",
-            show_default=False,
+            help="A discount; repeat for several.",
+            show_default="0.9, 0.95, 0.99, 1; with --quick 0.9, 1",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures, trajectories and the report.")] = Path(
