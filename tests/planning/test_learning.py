@@ -10,7 +10,7 @@ from peerfront.baselines import Constant, RandomSplit, Threshold
 from peerfront.errors import SettingError
 from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.planning.laplace import LaplaceSettings
-from peerfront.planning.learning import LearnedPlanner, Wandering, explored, fit_values
+from peerfront.planning.learning import Kinds, LearnedPlanner, Wandering, explored, fit_values
 from peerfront.planning.networks import PersonInputs
 from peerfront.planning.policy_iteration import PolicyIterationSettings, best_rule, learn_by_policy_iteration
 from peerfront.planning.situations import Situations, chosen_states, simulated_returns, visited
@@ -192,7 +192,11 @@ def test_people_who_are_alike_are_valued_once_and_the_same(monkeypatch) -> None:
         return surrogate.freeze().values(states.budgets, inputs.rows(states.covariates), states.first)
 
     one_by_one = fitted()
+    assert Kinds.of(states) is None  # so few are valued one by one
     monkeypatch.setattr("peerfront.planning.learning._CROWD", 1)
+    kinds = Kinds.of(states)
+    assert kinds is not None
+    assert kinds.count.sum() == len(states.covariates)
     by_kinds = fitted()
     np.testing.assert_allclose(by_kinds, one_by_one, rtol=1e-3)
     assert np.abs(one_by_one - targets).mean() < np.abs(targets.mean() - targets).mean()

@@ -8,7 +8,7 @@ import pytest
 from peerfront.baselines import Constant, RandomSplit, Threshold
 from peerfront.errors import InfeasibleAllocation, SettingError
 from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout, rollouts
-from peerfront.randomness import Luck, named_luck
+from peerfront.randomness import Luck, fold, named_luck
 from peerfront.simulation import make_world
 from peerfront.simulation.typed import typed_world
 from support import Scripted
@@ -230,3 +230,20 @@ def test_policies_side_by_side_draw_each_person_once() -> None:
     alone = sum(drawn)
     rollouts(counting, [Constant(2)] * 3, rules, luck)
     assert sum(drawn) == 2 * alone
+
+
+def test_different_people_with_the_same_luck_bring_recruits_of_their_own() -> None:
+    world, rules = make_world("bridge"), Rules(budget=12, people=2, rounds=2)
+    once = named_luck(("common",), 30)
+    luck = Luck(np.tile(once.keys, 2))
+    episode = np.repeat(np.arange(60), 2)
+    keys = fold(luck.keys[episode], np.tile(np.arange(2), 60))
+    covariates = np.repeat([world.schema.fields[0].categories.index(kind) for kind in ("Local", "Hub")], 60)
+    start = Crowd(episode, keys, covariates[:, None].astype(np.int16))
+    came: list[np.ndarray] = []
+    play(Constant(3), rules, world, luck, start=start, watch=lambda played: came.append(played.crowd.covariates[:, 0]))
+    alone = Crowd(episode[60:] - 30, keys[60:], start.covariates[60:])
+    hubs: list[np.ndarray] = []
+    play(Constant(3), rules, world, once, start=alone, watch=lambda played: hubs.append(played.crowd.covariates[:, 0]))
+    assert np.array_equal(came[1][-len(hubs[1]) :], hubs[1])
+    assert (hubs[1] == world.schema.fields[0].categories.index("Hub")).any()

@@ -8,7 +8,6 @@ A small study says little, and more flexible models would only repeat it by hear
 is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import cast
@@ -24,6 +23,7 @@ from peerfront.data import EVERYBODY, Study, StudySchema, encode_study, history_
 from peerfront.errors import DataFileError, SettingError
 from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
+from peerfront.planning.learning import Progress
 from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.planning.surrogate import SurrogateSettings
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules, checked_discount, whole_number
@@ -42,9 +42,6 @@ _CUTOFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _SHARES = (0.04, 0.12, 0.3)
 _PACES = (0.5, 0.75, 1.0, 1.5, 2.0)
 _STRONG_PENALTIES = (100.0, 10.0, 1.0)
-
-Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +87,13 @@ class FitSettings:
             if not self.learning.surrogate.deadline:
                 raise SettingError("A study ends: learn a value that knows it (PolicyIterationSettings.with_deadline).")
             return self.learning
-        share = self.effort * min(1.0, _USUAL_SIZE / (people + self.budget))
+        size = min(1.0, _USUAL_SIZE / (people + self.budget))
+        share = self.effort * size
         return PolicyIterationSettings(
             rounds=2 if self.effort > 0.5 else 1,
             episodes=max(20, round(150 * share)),
             states=max(100, round(600 * share)),
-            returns=max(1, round(4 * min(1.0, share / self.effort))),  # large returns are nearly certain
+            returns=max(1, round(4 * size)),  # large returns are nearly certain
             steps=500 if self.effort > 0.5 else 200,
             judged_episodes=max(20, round(200 * share)),
             surrogate=SurrogateSettings(deadline=True),

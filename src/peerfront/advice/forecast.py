@@ -7,7 +7,7 @@ may be wrong in kind, that people change during a study, or that the population 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,11 +23,10 @@ from peerfront.baselines.constant import Constant
 from peerfront.baselines.deadline import Evenly
 from peerfront.baselines.threshold_tuning import TuningGrid, tune_threshold
 from peerfront.errors import SettingError
+from peerfront.planning.learning import Progress
 from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout, whole_number
 from peerfront.randomness import named_luck
 
-Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
 PLAN = "plan"
 _QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
-from peerfront.advice.forecast import Forecast, Order, Progress, forecast, forecast_rules
+from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules
 from peerfront.advice.homophily import homophily_table
 from peerfront.advice.words import percent
 from peerfront.artifacts import Fit, fingerprint
@@ -25,6 +25,7 @@ from peerfront.data import EVERYBODY, FORMATS, Study, StudySchema, encode_study,
 from peerfront.data.problems import KINDS
 from peerfront.errors import DataFileError
 from peerfront.figures import rendered
+from peerfront.planning.learning import Progress
 from peerfront.problem import Frontier, History, Rules
 
 if TYPE_CHECKING:

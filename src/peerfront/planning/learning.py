@@ -137,8 +137,13 @@ class Kinds:
     count: NDArray[np.float32]  # [entries], people of this kind in the state
 
     @classmethod
-    def of(cls, states: Situations) -> "Kinds":
+    def of(cls, states: Situations) -> "Kinds | None":
+        """None where people are few or hardly alike, and this would save nothing."""
+        if len(states.covariates) < _CROWD:
+            return None
         covariates, kind = np.unique(states.covariates, axis=0, return_inverse=True)
+        if _ALIKE * len(covariates) > len(states.covariates):
+            return None
         entries, count = np.unique(states.owner * len(covariates) + kind, return_counts=True)
         first = np.searchsorted(entries // len(covariates), np.arange(len(states) + 1))
         return cls(covariates, first, entries % len(covariates), count.astype(np.float32))
@@ -157,13 +162,9 @@ def fit_values(
     relative: bool = True,
 ) -> None:
     """Gradient steps on the squared error of V (Equation 10); `relative` divides it by r + 10: small budgets count."""
-    kinds = Kinds.of(states) if len(states.covariates) >= _CROWD else None
-    if kinds is not None and _ALIKE * len(kinds.covariates) > len(states.covariates):
-        kinds = None
-    if kinds is not None:
-        rows, first = torch.as_tensor(surrogate.inputs.rows(kinds.covariates)), kinds.first
-    else:
-        rows, first = torch.as_tensor(surrogate.inputs.rows(states.covariates)), states.first
+    kinds = Kinds.of(states)
+    people_or_kinds = states if kinds is None else kinds
+    rows, first = torch.as_tensor(surrogate.inputs.rows(people_or_kinds.covariates)), people_or_kinds.first
     budgets = torch.as_tensor(states.budgets, dtype=torch.float32)
     wanted = torch.as_tensor(targets, dtype=torch.float32)
     left = None if states.rounds_left is None else torch.as_tensor(states.rounds_left, dtype=torch.float32)

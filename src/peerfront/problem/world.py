@@ -107,7 +107,12 @@ class BranchingWorld:
         first_child = np.cumsum(recruits) - recruits
         ordinals = np.arange(len(parent)) - first_child[parent]
         keys = fold(crowd.keys[parent], ordinals)
-        # A key is a person: policies that are played side by side meet the same people, who need be drawn only once.
+        recruiters = crowd.covariates[parent]
+        # Policies that are played side by side meet the same people, who need be drawn only once. Whoever starts
+        # different people with the same luck (common random numbers) gets a recruit for each.
         people, first, who = np.unique(keys, return_index=True, return_inverse=True)
-        children = self.offspring.sample(crowd.covariates[parent[first]], Luck(people))[who]
+        if len(people) < len(keys) and np.array_equal(recruiters[first][who], recruiters):
+            children = self.offspring.sample(recruiters[first], Luck(people))[who]
+        else:
+            children = self.offspring.sample(recruiters, Luck(keys))
         return Referrals(recruits, Crowd(crowd.episode[parent], keys, children), parent)
