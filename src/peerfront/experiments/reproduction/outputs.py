@@ -47,7 +47,9 @@ def write_reproduction(found: Reproduction, folder: Path) -> list[Finding]:
         figure = curves(part, part.worlds[0], _SHOWN)
         figures.append(_drawn(figure, f"The paper's figure, {name} world", folder / f"figure-{name}"))
     for name, part in results.items():
-        figure = learning_curves(part.learning(), f"{name} world")
+        if not len(learning := part.learning()):  # a plan of one's own may have no method that learns by playing
+            continue
+        figure = learning_curves(learning, f"{name} world")
         figures.append(_drawn(figure, f"Learning by playing, {name} world", folder / f"learning-{name}"))
     write_text(folder / "report.html", _report(found, table, told, figures))
     return told
