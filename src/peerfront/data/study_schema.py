@@ -111,7 +111,8 @@ class StudySchema:
         if absent:
             raise DataFileError(
                 f"{source}: the columns {', '.join(map(repr, absent))} are missing; {self.source} uses them. "
-                f"Found: {', '.join(map(str, table.columns)) or 'none'}. Add them, or list them under 'exclude' there."
+                f"Found: {', '.join(map(str, table.columns)) or 'none'}. Add them, or "
+                "list them under 'exclude' in the schema file (and fit again, if it is a model's)."
             )
         codes = np.zeros((len(table), len(self.schema.fields)), dtype=np.int16)
         faults: list[tuple[int, str]] = []

@@ -16,7 +16,7 @@ def whole_number(name: str, value: Any, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not math.isfinite(value):
         raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value!r}.")
     if value != int(value) or value < at_least:
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value}.")
+        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value:g}.")
     return int(value)
 
 
