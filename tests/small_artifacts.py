@@ -1,0 +1,53 @@
+"""Small fits to save and to read."""
+
+import dataclasses
+from functools import cache
+
+import numpy as np
+
+from models.small_fits import SCHEMA, a_history, fitted
+from peerfront.artifacts import Fit, fingerprint
+from peerfront.covariates import Schema
+from peerfront.models.capacity import NETWORK, CapacitySettings, fit_capacity
+from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
+from peerfront.models.offspring.pairs import Pairs
+from peerfront.planning.laplace import LaplaceNetwork
+from peerfront.planning.networks import PersonInputs, frozen, perceptron
+from peerfront.planning.planner import Planner
+from peerfront.planning.surrogate import Surrogate, SurrogateSettings
+from peerfront.problem import Rules
+from peerfront.randomness import named_luck
+
+RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
+
+
+@cache
+def other_model(name: str):
+    """Models that the small fits do not have: a rate network, and the paper's diffusion with all its steps."""
+    if name == "network":
+        return fit_capacity(a_history(), CapacitySettings("zinb", (NETWORK,), folds=2, epochs=3))
+    paper = dataclasses.replace(DiffusionSettings.paper(), hidden=(16,), epochs=2, steps=10)
+    return fit_diffusion(Pairs.of(a_history()), paper)
+
+
+def a_fit(family: str = "poisson", generator: str = "inheritance", *, deadline: bool = True, sees: bool = True) -> Fit:
+    capacity = other_model(family) if family == "network" else fitted(family)
+    offspring = other_model(generator) if generator == "diffusion-paper" else fitted(generator)
+    inputs = PersonInputs(SCHEMA, capacity if sees else None)
+    surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=deadline), 1, RULES.rounds)
+    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
+    return Fit(
+        SCHEMA,
+        capacity,
+        offspring,
+        Planner(capacity, surrogate.freeze(), laplace, 0.95, name="gfp of a test"),
+        RULES,
+        study_schema='[columns]\nage = "Alter, in Jahren: ä"\n',
+        data_fingerprint=fingerprint(a_history()),
+        settings={"seed": 3, "capacity": {"family": family}},
+        scores={"capacity": capacity.scores(), "value": {"residual": 0.25, "history": (("start", 1.5),)}},
+    )
+
+
+def people(count: int, schema: Schema = SCHEMA) -> np.ndarray:
+    return (named_luck(("people",), count).uniforms("x", len(schema.fields)) * schema.sizes).astype(np.int16)
