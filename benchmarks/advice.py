@@ -15,15 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.advice import FitSettings, fit_study
-from peerfront.advice.demo_study import demo_study, demo_world
+from peerfront.advice.fitting import FitSettings, fit_study
 from peerfront.advice.learned_world import learned_world
-from peerfront.baselines import Constant
+from peerfront.baselines.simple_rules import Constant
 from peerfront.baselines.threshold_tuning import tune_threshold
-from peerfront.covariates import Schema
-from peerfront.data import guess_schema, study_from_table
+from peerfront.data.reading import study_from_table
+from peerfront.data.schema_guess import guess_schema
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Allocation, Frontier, Policy, Rules, State, ask_many, rollout
-from peerfront.randomness import Luck, named_luck
+from peerfront.simulation.demo_study import demo_study, demo_world
 
 RULES = Rules(budget=60, people=20, rounds=5, max_per_person=3)
 

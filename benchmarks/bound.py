@@ -11,13 +11,15 @@ import time
 
 import numpy as np
 
-from peerfront.baselines import Threshold
-from peerfront.planning.bound import BoundSettings, PriceIndex, certify_many, fit_price_index, generations
-from peerfront.planning.clairvoyant import clairvoyant_returns
-from peerfront.planning.situations import Situations
+from peerfront.baselines.simple_rules import Threshold
+from peerfront.bounds.certificate import certify_many
+from peerfront.bounds.clairvoyant import clairvoyant_returns
+from peerfront.bounds.price_fitting import fit_price_index
+from peerfront.bounds.price_index import BoundSettings, PriceIndex, generations
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Rules, World, rollout
-from peerfront.randomness import Luck, named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
+from peerfront.value.states import Situations
 
 DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 THRESHOLDS = {  # good rules, for comparison

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, multinomial, poisson
 
-from peerfront.simulation.bridge import bridge
+from peerfront.simulation.typed import bridge
 
 Array = NDArray[np.float64]
 BUDGET, PEOPLE = 100, 10

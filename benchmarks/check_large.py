@@ -12,7 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.data import guess_schema, history_of, read_study, summarise
+from peerfront.data.reading import read_study
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study import summarise
+from peerfront.data.study_schema import history_of
 
 
 def make_study(path: Path, people: int, seeds: int = 50, coupons: int = 3) -> None:

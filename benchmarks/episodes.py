@@ -5,10 +5,11 @@ python benchmarks/episodes.py
 
 import time
 
-from peerfront.baselines import Constant, RandomSplit, Threshold, fit_population_dp
+from peerfront.baselines.population_dp import fit_population_dp
+from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Policy, Rules, World, rollout
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 
 BULK, SINGLE, REPEATS = 2000, 100, 3
 

@@ -10,13 +10,15 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from peerfront.covariates import uniform_codes
-from peerfront.models.capacity import CapacitySettings, fit_capacity
+from peerfront.foundation.covariates import uniform_codes
+from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import CapacitySettings
 from peerfront.models.diagnostics import field_distances, rate_errors
 from peerfront.models.offspring.choice import GENERATORS
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.randomness import named_generator, named_luck
-from peerfront.simulation import make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import simulate_history
 
 CAPACITY = {"paper": CapacitySettings.paper(), "default": CapacitySettings()}
 JUDGED, CHILDREN = 400, 20

@@ -8,13 +8,15 @@ import time
 
 import numpy as np
 
-from peerfront.models.capacity import CapacitySettings, fit_capacity
+from peerfront.foundation.randomness import named_luck
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import CapacitySettings
 from peerfront.models.offspring.choice import GENERATORS
 from peerfront.models.offspring.diffusion import DiffusionOffspring
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import OffspringModel
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import simulate_history
 
 PARENTS, EACH = 256, 64
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.counts import poisson_survival
-from peerfront.planning import greedy_kernels as kernels
-from peerfront.planning.greedy import _FLAT as FLAT
-from peerfront.planning.greedy_reference import greedy_reference
+from peerfront.allocation import greedy_kernels as kernels
+from peerfront.allocation.greedy import _FLAT as FLAT
+from peerfront.allocation.greedy_reference import greedy_reference
+from peerfront.foundation.counts import poisson_survival
 
 LATENT, LEVELS, DISCOUNT = 32, 64, 0.95
 SIZES = ((10, 100), (100, 100), (100, 1000), (1000, 1000), (1000, 10_000), (10_000, 10_000))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from peerfront.baselines.population_dp import next_sizes, population_values
 from peerfront.baselines.population_dp_reference import plain_population_values
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 
 DISCOUNT = 0.95
 

@@ -14,7 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from peerfront.data import read_schema, read_study
+from peerfront.data.reading import read_study
+from peerfront.data.schema_file import read_schema
 
 STUDIES = {
     "nyjazz": ("nyjazz.csv", ()),

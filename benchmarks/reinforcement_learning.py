@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
 from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factorized_rl
 from peerfront.baselines.q_learning import TrainedPolicy
-from peerfront.covariates import Codes
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Luck
 from peerfront.models.capacity import fit_capacity
 from peerfront.models.offspring.choice import GENERATORS
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import BranchingWorld, OffspringModel, Rules
-from peerfront.randomness import Luck
-from peerfront.simulation import make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import simulate_history
 
 DISCOUNT = 0.9
 POLICIES = {

@@ -19,21 +19,23 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from peerfront.baselines import RandomSplit
-from peerfront.covariates import Codes
+from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.experiments.comparison import Comparison, planned_in
-from peerfront.experiments.planner_policies import simple_rules
-from peerfront.experiments.preparation import Preparation
+from peerfront.experiments.learned_policies import simple_rules
+from peerfront.experiments.planning_world import Preparation
 from peerfront.experiments.store import Store
-from peerfront.models.capacity import LINEAR, CapacitySettings, LearnedCapacity, fit_capacity
-from peerfront.planning.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.planning.laplace import LaplaceSettings
-from peerfront.planning.learning import LearnedPlanner
-from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.planning.surrogate import SurrogateSettings
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Luck, named_generator, named_luck
+from peerfront.models.capacity import LearnedCapacity, fit_capacity
+from peerfront.models.capacity_settings import LINEAR, CapacitySettings
 from peerfront.problem import BranchingWorld, History, Rules, rollout
-from peerfront.randomness import Luck, named_generator, named_luck
-from peerfront.simulation import make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import simulate_history
+from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+from peerfront.value.laplace import LaplaceSettings
+from peerfront.value.learning import LearnedPlanner
+from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.value.surrogate import SurrogateSettings
 
 _LEVELS = 64  # vouchers up to which a mixture of capacities is tabulated
 

@@ -6,17 +6,18 @@ from functools import cache
 import numpy as np
 
 from models.small_fits import SCHEMA, a_history, fitted
+from peerfront.allocation.planner import Planner
 from peerfront.artifacts import Fit, fingerprint
-from peerfront.covariates import Schema
-from peerfront.models.capacity import NETWORK, CapacitySettings, fit_capacity
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.randomness import named_luck
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import NETWORK, CapacitySettings
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.planning.laplace import LaplaceNetwork
-from peerfront.planning.networks import PersonInputs, frozen, perceptron
-from peerfront.planning.planner import Planner
-from peerfront.planning.surrogate import Surrogate, SurrogateSettings
 from peerfront.problem import Rules
-from peerfront.randomness import named_luck
+from peerfront.value.laplace import LaplaceNetwork
+from peerfront.value.networks import PersonInputs, frozen, perceptron
+from peerfront.value.surrogate import Surrogate, SurrogateSettings
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 

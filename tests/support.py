@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.randomness import Luck
 from peerfront.problem import Allocation, State
-from peerfront.randomness import Luck
 
 
 class Scripted:

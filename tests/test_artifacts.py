@@ -13,14 +13,15 @@ from safetensors.numpy import load as load_arrays
 
 from models.small_fits import FITS, SCHEMA, a_history, codes, fitted
 from peerfront.artifacts import MANIFEST, WEIGHTS, fingerprint, load
-from peerfront.covariates import Schema
-from peerfront.errors import DataFileError, OutputExists, SettingError
-from peerfront.models.capacity import CapacitySettings, fit_capacity
-from peerfront.models.count_families import FAMILIES
+from peerfront.foundation.counts import FAMILIES
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import CapacitySettings
 from peerfront.models.offspring.choice import ChosenOffspring, fit_offspring
-from peerfront.planning.networks import PersonInputs
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
-from peerfront.randomness import Luck, named_luck
+from peerfront.value.networks import PersonInputs
 from small_artifacts import RULES, a_fit, people
 
 

@@ -15,8 +15,8 @@ from safetensors.numpy import save as save_arrays
 
 from models.small_fits import SCHEMA, fitted
 from peerfront.artifacts import MANIFEST, WEIGHTS, load
-from peerfront.errors import DataFileError
-from peerfront.stored import Stored
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.stored import Stored
 from small_artifacts import RULES, a_fit
 
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from peerfront.baselines import RandomSplit
+from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.environment import ENVIRONMENT_ID, RecruitmentEnv
-from peerfront.errors import SettingError
+from peerfront.foundation.errors import SettingError
 from peerfront.problem import Rules, rollout
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 from support import Scripted
 
 

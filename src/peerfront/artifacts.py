@@ -29,16 +29,19 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import peerfront
-from peerfront.covariates import Field, Schema
-from peerfront.errors import DataFileError, OutputExists, PeerfrontError, SettingError
+from peerfront.allocation.planner import Planner
+from peerfront.foundation.covariates import Field, Schema
+from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
+from peerfront.foundation.settings import whole_number
+from peerfront.foundation.stored import Stored
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.offspring.diffusion import DiffusionOffspring
 from peerfront.models.offspring.inheritance import InheritanceTable
 from peerfront.models.offspring.masked import MaskedDiffusion
 from peerfront.models.offspring.softmax import SoftmaxOffspring
-from peerfront.planning.planner import Planner
 from peerfront.problem import History, Rules
-from peerfront.stored import Stored
+from peerfront.value.laplace import LaplaceNetwork, learned_networks
+from peerfront.value.surrogate import FrozenSurrogate
 
 FORMAT = "peerfront fit"
 FORMAT_VERSION = 1
@@ -149,7 +152,7 @@ class Fit:
             )
         if not isinstance(self.capacity, LearnedCapacity) or self.planner.capacity is not self.capacity:
             raise SettingError("A fit has one capacity model, made by fit_capacity, and its planner must use that one.")
-        seen = (self.planner.surrogate.inputs, self.planner.laplace.inputs)
+        seen = [network.inputs for network in learned_networks(self.planner)]
         if any(inputs.capacity not in (None, self.capacity) for inputs in seen):
             raise SettingError("The planner's networks look at another capacity model than the fit's. Learn it again.")
         if any(part.schema != self.schema for part in (self.capacity, self.offspring, *seen)):
@@ -166,7 +169,7 @@ class Fit:
             {"offspring_kind": kind},
             capacity=self.capacity.stored(),
             offspring=self.offspring.stored(),
-            planner=self.planner.stored(),
+            planner=_stored_planner(self.planner),
         )
 
 
@@ -215,7 +218,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         schema=schema,
         capacity=capacity,
         offspring=GENERATORS[kind].restored(stored.part("offspring"), schema),
-        planner=Planner.restored(stored.part("planner"), schema, capacity),
+        planner=_restored_planner(stored.part("planner"), schema, capacity),
         rules=Rules(**manifest["rules"]),
         study_schema=written.setting("study_schema", str),
         data_fingerprint=written.setting("data_fingerprint", str),
@@ -223,6 +226,21 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         scores=written.setting("scores", dict),
         versions=written.setting("versions", dict),
     )
+
+
+def _stored_planner(planner: Planner) -> Stored:
+    """The value, the embeddings and how to use them; the capacity model is stored on its own."""
+    settings = {"discount": planner.discount, "least_per_person": planner.least_per_person, "name": planner.name}
+    surrogate, laplace = learned_networks(planner)
+    return Stored.of_parts(settings, surrogate=surrogate.stored(), laplace=laplace.stored())
+
+
+def _restored_planner(stored: Stored, schema: Schema, capacity: LearnedCapacity) -> Planner:
+    surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, capacity)
+    laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, capacity, surrogate.latent)
+    least = whole_number("least per person", stored.setting("least_per_person", int), 0)
+    discount, name = stored.setting("discount", float), stored.setting("name", str)
+    return Planner(capacity, surrogate, laplace, discount, least, name)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

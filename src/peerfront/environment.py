@@ -17,9 +17,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible, checked_discount
-from peerfront.randomness import Luck, named_luck
-from peerfront.simulation import make_world
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.settings import checked_discount
+from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible
+from peerfront.simulation.catalog import make_world
 
 ENVIRONMENT_ID = "peerfront/Recruitment-v0"
 

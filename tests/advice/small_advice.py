@@ -8,17 +8,23 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from peerfront.allocation.planner import Planner
 from peerfront.artifacts import Fit, fingerprint
-from peerfront.data import ReadSettings, Study, StudySchema, guess_schema, history_of, read_study, schema_text
-from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_study
+from peerfront.data.schema_file import schema_text
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema, history_of
+from peerfront.foundation.randomness import named_generator
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import LINEAR, CapacitySettings
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.planning.laplace import LaplaceNetwork
-from peerfront.planning.networks import PersonInputs, frozen, perceptron
-from peerfront.planning.planner import Planner
-from peerfront.planning.surrogate import Surrogate, SurrogateSettings
 from peerfront.problem import Frontier, Rules
-from peerfront.randomness import named_generator
+from peerfront.value.laplace import LaplaceNetwork
+from peerfront.value.networks import PersonInputs, frozen, perceptron
+from peerfront.value.surrogate import Surrogate, SurrogateSettings
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5)

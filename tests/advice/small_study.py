@@ -4,13 +4,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from peerfront.advice import FitSettings, FittedStudy, fit_study
-from peerfront.advice.demo_study import demo_study
-from peerfront.data import Study, StudySchema, guess_schema, study_from_table
-from peerfront.planning.laplace import LaplaceSettings
-from peerfront.planning.policy_iteration import PolicyIterationSettings
-from peerfront.planning.surrogate import SurrogateSettings
+from peerfront.advice.fitting import FitSettings, FittedStudy, fit_study
+from peerfront.data.reading import study_from_table
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema
 from peerfront.problem import Frontier
+from peerfront.simulation.demo_study import demo_study
+from peerfront.value.laplace import LaplaceSettings
+from peerfront.value.policy_iteration import PolicyIterationSettings
+from peerfront.value.surrogate import SurrogateSettings
 
 QUICK = PolicyIterationSettings(
     rounds=1,

@@ -7,13 +7,16 @@ import pandas as pd
 import pytest
 from small_study import QUICK, small_fit, small_study
 
-from peerfront.advice import FitSettings, fit_study, study_schema_of
-from peerfront.advice.demo_study import demo_study, demo_world
+from peerfront.advice.fitting import FitSettings, fit_study, study_schema_of
 from peerfront.artifacts import Fit, load
-from peerfront.data import guess_schema, history_of, read_study, study_from_table
-from peerfront.errors import DataFileError, SettingError
-from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
-from peerfront.planning.policy_iteration import PolicyIterationSettings
+from peerfront.data.reading import read_study, study_from_table
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study_schema import history_of
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.simulation.demo_study import demo_study, demo_world
+from peerfront.value.policy_iteration import PolicyIterationSettings
 
 
 def test_the_demo_study_is_a_study_without_faults(tmp_path) -> None:
@@ -141,7 +144,7 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
 
 
 def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
-    from peerfront.data import ReadSettings
+    from peerfront.data.read_settings import ReadSettings
 
     study = study_from_table(demo_study(60).study, ReadSettings(still_open="8"))
     assert study.still_open.any()

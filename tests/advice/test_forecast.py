@@ -10,13 +10,13 @@ from scipy.stats import binom
 from advice.small_advice import a_fit, a_frontier, order
 from peerfront.advice.forecast import PLAN, forecast, forecast_rules, usual_rivals
 from peerfront.advice.learned_world import UncertainWorld, learned_world, log_rate_errors
-from peerfront.baselines.constant import Constant
-from peerfront.errors import SettingError
-from peerfront.figures import rendered
+from peerfront.baselines.simple_rules import Constant
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.figures import rendered
+from peerfront.foundation.randomness import named_luck
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.rate_network import RateEnsemble, RateShape
 from peerfront.problem import Frontier, Rules, rollout
-from peerfront.randomness import named_luck
 
 THREE = (("three each", Constant(3)),)
 

@@ -15,13 +15,15 @@ from advice.small_advice import a_fit, a_frontier, a_study, study_csv
 from peerfront.advice.disclosure import disclosures
 from peerfront.advice.figures import MOST_DRAWN, icicle, tree_figure
 from peerfront.advice.homophily import homophily_table
+from peerfront.advice.orders import PlanOrder
 from peerfront.advice.report import ReportSettings, _environment, study_report
-from peerfront.advice.sheet import PlanOrder
-from peerfront.data import FieldRule, ReadSettings, StudySchema, read_study, summarise
-from peerfront.data.trees import NOBODY, trees_of
-from peerfront.errors import DataFileError
-from peerfront.figures import rendered
-from peerfront.randomness import named_generator
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_study
+from peerfront.data.study import NOBODY, summarise, trees_of
+from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.figures import rendered
+from peerfront.foundation.randomness import named_generator
 
 HEADINGS = (
     "The data and its problems",

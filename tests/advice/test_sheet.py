@@ -6,15 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_study import small_fit, some_people
 
-from peerfront.advice import PlanOrder, plan_coupons
 from peerfront.advice.certificate import price_bound
-from peerfront.advice.orders import task_of
-from peerfront.errors import SettingError
-from peerfront.planning.bound import BoundSettings, fit_price_index
-from peerfront.planning.dual import smallest_duals
-from peerfront.planning.planner import Planner
-from peerfront.planning.situations import Situations
+from peerfront.advice.orders import PlanOrder, task_of
+from peerfront.advice.sheet import plan_coupons
+from peerfront.allocation.planner import Planner
+from peerfront.bounds.dual import smallest_duals
+from peerfront.bounds.price_fitting import fit_price_index
+from peerfront.bounds.price_index import BoundSettings
+from peerfront.foundation.errors import SettingError
 from peerfront.problem import Frontier
+from peerfront.value.states import Situations
 
 
 def sheet_of(people: int = 12, *, seed: int = 0, **order):

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from peerfront.baselines.q_learning import QLearningSettings
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Policy, Rules, State, rollout
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 
 WORLD = make_world("boom_bust")
 TYPES = len(WORLD.schema.fields[0])

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
-from peerfront.baselines import RandomSplit
 from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
 from peerfront.baselines.deep_sets import Frontiers
 from peerfront.baselines.q_learning import Exploration, QLearningSettings, Wander
-from peerfront.errors import SettingError
+from peerfront.baselines.simple_rules import RandomSplit
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Allocation, Frontier, State, check_feasible
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 
 DEFAULT = BudgetDQNSettings()
 START = fit_budget_dqn(WORLD, RULES, 0.9, BudgetDQNSettings(untrained(DEFAULT.learning)))

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
-from peerfront.baselines import RandomSplit
 from peerfront.baselines.deep_sets import Frontiers
 from peerfront.baselines.factorized_rl import FactorizedAgent, FactorizedRLSettings, fit_factorized_rl
 from peerfront.baselines.q_learning import Wander
-from peerfront.errors import SettingError
+from peerfront.baselines.simple_rules import RandomSplit
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Allocation, Frontier, State, check_feasible
-from peerfront.randomness import named_luck
 
 DEFAULT = FactorizedRLSettings()
 START = fit_factorized_rl(WORLD, RULES, 0.9, replace(DEFAULT, learning=untrained(DEFAULT.learning)))

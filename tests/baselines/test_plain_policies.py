@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from peerfront.baselines import AllAtLast, Constant, Evenly, RandomSplit, Threshold, TuningGrid, tune_threshold
-from peerfront.baselines.by_survival import most_likely_used
-from peerfront.errors import SettingError
+from peerfront.baselines.simple_rules import AllAtLast, Constant, Evenly, RandomSplit, Threshold, most_likely_used
+from peerfront.baselines.threshold_tuning import TuningGrid, tune_threshold
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State, check_feasible, rollout
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 
 LUCK = named_luck(("policies",), 1)
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from peerfront.baselines.population_dp import PopulationDP, fit_population_dp, next_sizes, population_values
 from peerfront.baselines.population_dp_reference import plain_best_spend, plain_population_values
-from peerfront.counts import poisson_survival
-from peerfront.errors import SettingError, UnknownName
+from peerfront.foundation.counts import poisson_survival
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 
 LUCK = named_luck(("dp",), 1)
 survivals = st.lists(st.floats(0.0, 1.0), min_size=12, max_size=12).map(lambda p: np.array(sorted(p, reverse=True)))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from peerfront.baselines.replay import Action, Replay, Transition
+from peerfront.foundation.randomness import named_generator
 from peerfront.problem import Frontier, State
-from peerfront.randomness import named_generator
 
 STATE = State(3, Frontier.of(np.zeros((1, 1), dtype=np.int16)))
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from cli.commands import run_command
-from peerfront.advice import FitSettings
+from peerfront.advice.fitting import FitSettings
 from peerfront.cli.main import main
-from peerfront.planning.laplace import LaplaceSettings
-from peerfront.planning.policy_iteration import PolicyIterationSettings
-from peerfront.planning.surrogate import SurrogateSettings
+from peerfront.value.laplace import LaplaceSettings
+from peerfront.value.policy_iteration import PolicyIterationSettings
+from peerfront.value.surrogate import SurrogateSettings
 
 QUICK = PolicyIterationSettings(
     rounds=1, episodes=30, states=80, steps=100, judged_episodes=20,

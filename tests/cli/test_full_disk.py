@@ -71,7 +71,7 @@ def test_a_full_disk_is_said_and_loses_nothing(command, place, monkeypatch, caps
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_fit_is_saved_in_full_or_not_at_all(tmp_path, failing, monkeypatch) -> None:
     from peerfront.artifacts import load
-    from peerfront.errors import DataFileError
+    from peerfront.foundation.errors import DataFileError
 
     a_fit().save(tmp_path / "model")
     before, write, calls = _files(tmp_path), Path.write_bytes, 0

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from peerfront.data import ReadSettings, Study
 from peerfront.data.listing import USUAL_MISSING
-from peerfront.data.trees import NOBODY
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.study import NOBODY, Study
 
 
 def _plain(text: str) -> bool:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from peerfront.data import ReadSettings, detect, parse_columns, read_study
-from peerfront.errors import DataFileError, PeerfrontError, SettingError, UnknownName
+from peerfront.data.read_settings import ReadSettings, parse_columns
+from peerfront.data.reading import detect, read_study
+from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
 
 COUPONS = """id,network.size,own.coupon,coupon.1,coupon.2,sex
 1,10,,0007,B1,f

@@ -7,7 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerfront.data import ReadSettings, guess_schema, history_of, read_study, summarise, write_study
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_study
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study import summarise
+from peerfront.data.study_schema import history_of
+from peerfront.data.writers import write_study
 
 FILES = {
     "nyjazz": ("raw/nyjazz.csv", {}),

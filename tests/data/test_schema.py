@@ -6,21 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerfront.data import (
-    FieldRule,
-    ReadSettings,
-    StudySchema,
-    encode_study,
-    frontier_of,
-    guess_schema,
-    history_of,
-    parse_schema,
-    read_frontier,
-    read_schema,
-    read_study,
-    schema_text,
-)
-from peerfront.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_frontier, read_study
+from peerfront.data.schema_file import parse_schema, read_schema, schema_text
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study_schema import FieldRule, StudySchema, encode_study, frontier_of, history_of
+from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 
 SCHEMA = StudySchema(
     (

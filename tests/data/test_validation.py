@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.data import FaultyStudy, ReadSettings, read_study
-from peerfront.data.dates import read_days, read_numbers
-from peerfront.data.problems import ERROR, KINDS
-from peerfront.data.trees import trees_of
-from peerfront.errors import SettingError
+from peerfront.data.problems import ERROR, KINDS, FaultyStudy
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_study
+from peerfront.data.study import trees_of
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.text_tables import read_days, read_numbers
 
 HEAD = "id,own.coupon,coupon.1,coupon.2,date\n"
 

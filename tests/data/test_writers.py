@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_studies import studies
 
-from peerfront.data import Study, read_study, study_text, write_study
-from peerfront.errors import DataFileError, OutputExists, UnknownName
+from peerfront.data.reading import read_study
+from peerfront.data.study import Study
+from peerfront.data.writers import study_text, write_study
+from peerfront.foundation.errors import DataFileError, OutputExists, UnknownName
 
 
 def tables_agree(one: Study, other: Study) -> None:
@@ -102,7 +104,7 @@ def test_files_are_not_replaced_and_marked_for_spreadsheets(tmp_path) -> None:
 
 def test_names_that_clash(tmp_path) -> None:
     (tmp_path / "a.csv").write_text("no,own.coupon,coupon.1,id\n1,,A,x\n")
-    from peerfront.data import ReadSettings
+    from peerfront.data.read_settings import ReadSettings
 
     study = read_study(tmp_path / "a.csv", ReadSettings(columns={"id": ("no",)}))
     with pytest.raises(DataFileError, match="two columns called 'id'"):

@@ -12,10 +12,16 @@ from pathlib import Path
 import pytest
 
 from experiments.small import SMALL, contents
-from peerfront.errors import DataFileError, MissingExtra, OutputExists, PeerfrontError, SettingError, UnknownName
-from peerfront.experiments.compare import compare
+from peerfront.experiments.compare import Workers, compare
 from peerfront.experiments.comparison import Comparison, tasks
-from peerfront.experiments.workers import Workers
+from peerfront.foundation.errors import (
+    DataFileError,
+    MissingExtra,
+    OutputExists,
+    PeerfrontError,
+    SettingError,
+    UnknownName,
+)
 from peerfront.problem import Rules
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
-from peerfront.errors import SettingError, UnknownName
 from peerfront.experiments.compare import compare
 from peerfront.experiments.tables import markdown_report
+from peerfront.foundation.errors import SettingError, UnknownName
 
 
 def test_policies_can_plan_with_learned_models() -> None:
@@ -29,8 +29,8 @@ def test_policies_can_plan_with_learned_models() -> None:
 
 def test_the_planning_world_is_fitted_only_as_far_as_needed() -> None:
     from peerfront.experiments.planning_world import planning_world
-    from peerfront.randomness import named_luck
-    from peerfront.simulation import make_world
+    from peerfront.foundation.randomness import named_luck
+    from peerfront.simulation.catalog import make_world
 
     world = make_world("bridge")
     assert planning_world(world, "oracle", 0) is world
@@ -91,7 +91,8 @@ def test_ways_to_learn_are_checked_before_any_work() -> None:
 
 
 def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
-    from peerfront.simulation import HistorySettings, followed_history, make_world, simulate_history
+    from peerfront.simulation.catalog import make_world
+    from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
 
     world, sizes = make_world("bridge"), HistorySettings(triples=500, pairs=400)
     asked, followed = simulate_history(world, sizes), followed_history(world, sizes)

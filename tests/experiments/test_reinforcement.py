@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
-from peerfront.errors import SettingError
 from peerfront.experiments.compare import compare
 from peerfront.experiments.comparison import tasks
+from peerfront.foundation.errors import SettingError
 
 ASKED = dataclasses.replace(
     SMALL,

@@ -12,15 +12,22 @@ import pandas as pd
 import pytest
 
 from experiments.tiny_reproduction import tiny
-from peerfront.errors import OutputExists, UnknownName
+from peerfront.experiments.compare import Workers
 from peerfront.experiments.comparison import Comparison, tasks
 from peerfront.experiments.reproduction import run as running
-from peerfront.experiments.reproduction.outputs import write_reproduction
-from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS, Part, ReproductionPlan, planned
-from peerfront.experiments.reproduction.published import DISCOUNTS, TABLE
+from peerfront.experiments.reproduction.plan import (
+    DESCRIBED,
+    DISCOUNTS,
+    PAPER_METHODS,
+    TABLE,
+    Part,
+    ReproductionPlan,
+    planned,
+)
+from peerfront.experiments.reproduction.report import write_reproduction
 from peerfront.experiments.reproduction.run import Reproduction, reproduce
 from peerfront.experiments.reproduction.tables import METHODS, reproduction_table
-from peerfront.experiments.workers import Workers
+from peerfront.foundation.errors import OutputExists, UnknownName
 from peerfront.problem import Rules
 
 _TIMED = {"timings.csv", "report.html"}  # they say how long things took

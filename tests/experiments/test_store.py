@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from peerfront.errors import DataFileError
 from peerfront.experiments.store import NOWHERE, Shelf, Store, program
+from peerfront.foundation.errors import DataFileError
 from peerfront.problem import Rules
 
 

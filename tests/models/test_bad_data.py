@@ -8,19 +8,24 @@ import pytest
 import torch
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
 
-from peerfront.covariates import Field, Schema
-from peerfront.errors import DataFileError, SettingError
-from peerfront.models.capacity import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
+from peerfront.foundation.counts import FAMILIES
+from peerfront.foundation.covariates import Field, Schema
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings
 from peerfront.models.capacity_training import Trainer
-from peerfront.models.count_families import FAMILIES
-from peerfront.models.diagnostics import capacity_report, field_distances, offspring_report, rate_errors
-from peerfront.models.figures import offspring_figure
+from peerfront.models.diagnostics import (
+    capacity_report,
+    field_distances,
+    offspring_figure,
+    offspring_report,
+    rate_errors,
+)
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.networks import perceptron, train
-from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.score import sampled_children
-from peerfront.randomness import named_generator, named_luck
+from peerfront.models.offspring.pairs import Pairs, sampled_children
 
 # Training that goes wrong ------------------------------------------------------------------------------------------
 

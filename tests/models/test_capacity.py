@@ -3,15 +3,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from peerfront.counts import poisson_quantile
-from peerfront.covariates import Schema
-from peerfront.errors import DataFileError, SettingError, UnknownName
-from peerfront.models.capacity import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
-from peerfront.models.count_families import FAMILIES
+from peerfront.foundation.counts import FAMILIES, poisson_quantile
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings
 from peerfront.models.diagnostics import capacity_report, rate_errors
 from peerfront.problem import History
-from peerfront.randomness import named_generator, named_luck
-from peerfront.simulation import HistorySettings, make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import HistorySettings, simulate_history
 
 QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=3)
 

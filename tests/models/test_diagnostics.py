@@ -1,13 +1,20 @@
 import numpy as np
 import pytest
 
-from peerfront.models.diagnostics import capacity_report, field_distances, offspring_report, rate_errors
-from peerfront.models.figures import capacity_figure, offspring_figure
+from peerfront.foundation.randomness import named_luck
+from peerfront.models.diagnostics import (
+    capacity_figure,
+    capacity_report,
+    field_distances,
+    offspring_figure,
+    offspring_report,
+    rate_errors,
+)
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.randomness import named_luck
-from peerfront.simulation import HistorySettings, make_world, simulate_history
-from peerfront.simulation.oracle import Inheritance, SoftplusPoisson
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import HistorySettings, simulate_history
+from peerfront.simulation.icpsr22140 import Inheritance, SoftplusPoisson
 
 
 def test_the_truth_passes_and_a_wrong_model_fails() -> None:

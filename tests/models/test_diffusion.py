@@ -7,19 +7,21 @@ import pytest
 import torch
 from diffusers import DDIMScheduler, DDPMScheduler
 
-from peerfront.errors import SettingError, UnknownName
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.models.offspring.diffusion import (
     DiffusionSettings,
     add_noise,
     ddim_step,
     ddpm_step,
     fit_diffusion,
+    noise_schedule,
     spaced_steps,
+    time_embedding,
 )
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.schedule import noise_schedule, time_embedding
-from peerfront.randomness import Luck, named_luck
-from peerfront.simulation import HistorySettings, make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import HistorySettings, simulate_history
 
 STEPS = 100
 LINEAR_ARGUMENTS = {"num_train_timesteps": STEPS, "beta_start": 1e-4, "beta_end": 0.02, "beta_schedule": "linear"}

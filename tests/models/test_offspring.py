@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 import torch
 
-from peerfront.covariates import Schema
-from peerfront.errors import SettingError, UnknownName
+from peerfront.experiments.planning_world import RememberedOffspring
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.models.diagnostics import field_distances, offspring_report
 from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_offspring
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.masked import MaskedSettings, fit_masked
-from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.remembered import RememberedOffspring
-from peerfront.models.offspring.score import sampled_log_scores
+from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
 from peerfront.problem import History
-from peerfront.randomness import Luck, named_generator, named_luck
-from peerfront.simulation import HistorySettings, followed_history, make_world, simulate_history
+from peerfront.simulation.catalog import make_world
+from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
 
 FITS = {
     "inheritance": fit_inheritance,
@@ -152,7 +152,7 @@ def test_a_remembered_recruit_is_the_same_and_drawn_once(monkeypatch) -> None:
     assert sum(asked) == 90
     others = remembered.sample(parents[::-1].copy(), luck)  # the same keys with other recruiters are other people
     assert np.array_equal(others, model.sample(parents[::-1].copy(), luck))
-    monkeypatch.setattr("peerfront.models.offspring.remembered._MOST", 100)
+    monkeypatch.setattr("peerfront.experiments.planning_world._MOST", 100)
     assert np.array_equal(remembered.sample(parents, luck), truth)  # too many: forgotten, and drawn again
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from peerfront.errors import SettingError
+from peerfront.foundation.errors import SettingError
 from peerfront.models.offspring.networks import train
 
 

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from peerfront.baselines import Constant, RandomSplit, Threshold
-from peerfront.errors import InfeasibleAllocation, SettingError
+from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
+from peerfront.foundation.errors import InfeasibleAllocation, SettingError
+from peerfront.foundation.randomness import Luck, fold, named_luck
 from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout, rollouts
-from peerfront.randomness import Luck, fold, named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 from peerfront.simulation.typed import typed_world
 from support import Scripted
 

@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.errors import DataFileError, InfeasibleAllocation, SettingError
-from peerfront.problem import Allocation, Frontier, Rules, State, check_feasible, checked_discount
-from peerfront.problem.referrals import History
-from peerfront.simulation import simulate_history
-from peerfront.simulation.bridge import bridge
+from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, SettingError
+from peerfront.foundation.settings import checked_discount
+from peerfront.problem import Allocation, Frontier, Rules, State, check_feasible
+from peerfront.problem.history import History
+from peerfront.simulation.history import simulate_history
+from peerfront.simulation.typed import bridge
 
 
 def state(people: int = 3, budget: int = 10, **rules) -> State:

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerfront.baselines import Constant, RandomSplit, Threshold, fit_population_dp
-from peerfront.errors import SettingError
+from peerfront.baselines.population_dp import fit_population_dp
+from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Crowd, Rules, rollout
-from peerfront.randomness import named_luck
-from peerfront.simulation.boom_bust import boom_bust
-from peerfront.simulation.bridge import bridge
 from peerfront.simulation.exact import exact_value, solve
-from peerfront.simulation.typed import TypedWorld, typed_world
+from peerfront.simulation.typed import TypedWorld, boom_bust, bridge, typed_world
 from support import Scripted, within
 
 

@@ -4,11 +4,11 @@ import networkx
 import numpy as np
 import pytest
 
-from peerfront.baselines import Constant, RandomSplit
-from peerfront.errors import DataFileError, SettingError, UnknownName
+from peerfront.baselines.simple_rules import Constant, RandomSplit
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
-from peerfront.randomness import named_luck
-from peerfront.simulation import make_world
+from peerfront.simulation.catalog import make_world
 from peerfront.simulation.network import Society, network_world
 from peerfront.simulation.network_files import read_society
 

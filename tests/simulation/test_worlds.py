@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from peerfront.baselines import Constant, RandomSplit
-from peerfront.errors import SettingError, UnknownName
+from peerfront.baselines.simple_rules import Constant, RandomSplit
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
-from peerfront.randomness import named_luck
-from peerfront.simulation import WORLDS, HistorySettings, make_world, simulate_history
-from peerfront.simulation.history import recorded_history
+from peerfront.simulation.catalog import WORLDS, make_world
+from peerfront.simulation.history import HistorySettings, recorded_history, simulate_history
 from peerfront.simulation.icpsr22140 import INHERITANCE, schema
 from peerfront.simulation.typed import typed_world
 from support import within

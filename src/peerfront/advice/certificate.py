@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.artifacts import Fit
-from peerfront.covariates import Codes
-from peerfront.planning.bound import Caps, Certificate, Estimate, budget_bounds, clairvoyant_bound, generations
-from peerfront.planning.laplace import sampled_recruits
-from peerfront.planning.situations import Situations
-from peerfront.planning.surplus import Chances, chances_that_matter
+from peerfront.bounds.certificate import Certificate, budget_bounds
+from peerfront.bounds.clairvoyant import Caps, Estimate, clairvoyant_bound
+from peerfront.bounds.price_index import generations
+from peerfront.bounds.surplus import Chances, chances_that_matter
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import State
-from peerfront.randomness import Luck, named_luck
+from peerfront.value.laplace import sampled_recruits
+from peerfront.value.states import Situations
 
 Array = NDArray[np.float64]
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])

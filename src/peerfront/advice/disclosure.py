@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import peerfront
 from peerfront.artifacts import Fit
-from peerfront.data import Study, StudySchema, Summary
 from peerfront.data.read_settings import APP, COUPONS, RDSAT
+from peerfront.data.study import Study, Summary
+from peerfront.data.study_schema import StudySchema
 from peerfront.problem import Rules
 
 GUIDELINE = "STROBE-RDS (White et al., 2015)"

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from peerfront.data import Study
-from peerfront.data.trees import NOBODY
-from peerfront.figures import COLOURS, STYLES, new_figure
+from peerfront.data.study import NOBODY, Study
+from peerfront.foundation.figures import COLOURS, STYLES, new_figure
 
 if TYPE_CHECKING:
     from peerfront.advice.forecast import Forecast

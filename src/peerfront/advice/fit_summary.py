@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.advice.words import counted, n_coupons, n_people, ordinal, percent
-from peerfront.covariates import Codes
-from peerfront.data import Study, StudySchema, encode_study
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.words import counted, n_coupons, n_people, ordinal, percent
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.diagnostics import capacity_report
 from peerfront.models.offspring.choice import ChosenOffspring
-from peerfront.planning.learning import ValueReport
 from peerfront.problem import History, Rules
+from peerfront.value.learning import ValueReport
 
 _CLEARLY, _LIKELY = 2.0, 1.0  # standard errors
 _FEW_PAIRS = 50

@@ -16,18 +16,21 @@ import numpy as np
 
 from peerfront.advice.fit_summary import Findings, summary_of, what_can_be_said
 from peerfront.artifacts import Fit, Generator, fingerprint
-from peerfront.baselines import Threshold
-from peerfront.baselines.deadline import AllAtLast, Evenly
-from peerfront.covariates import Codes, Schema
-from peerfront.data import EVERYBODY, Study, StudySchema, encode_study, history_of, parse_schema, schema_text
-from peerfront.errors import DataFileError, SettingError
-from peerfront.models.capacity import LINEAR, CapacitySettings, fit_capacity
+from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
+from peerfront.data.schema_file import parse_schema, schema_text
+from peerfront.data.study import Study
+from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, history_of
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.randomness import Luck, named_generator
+from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.models.capacity import fit_capacity
+from peerfront.models.capacity_settings import LINEAR, CapacitySettings
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
-from peerfront.planning.learning import Progress
-from peerfront.planning.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.planning.surrogate import SurrogateSettings
-from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules, checked_discount, whole_number
-from peerfront.randomness import Luck, named_generator
+from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
+from peerfront.value.learning import Progress
+from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.value.surrogate import SurrogateSettings
 
 FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""

@@ -17,15 +17,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from peerfront.advice.learned_world import UncertainWorld, learned_world
-from peerfront.advice.words import counted, n_coupons, n_people, percent
 from peerfront.artifacts import Fit
-from peerfront.baselines.constant import Constant
-from peerfront.baselines.deadline import Evenly
+from peerfront.baselines.simple_rules import Constant, Evenly
 from peerfront.baselines.threshold_tuning import TuningGrid, tune_threshold
-from peerfront.errors import SettingError
-from peerfront.planning.learning import Progress
-from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout, whole_number
-from peerfront.randomness import named_luck
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.settings import whole_number
+from peerfront.foundation.words import counted, n_coupons, n_people, percent
+from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout
+from peerfront.value.learning import Progress
 
 PLAN = "plan"
 _QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}

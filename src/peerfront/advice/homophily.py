@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data import Study, StudySchema, encode_study
-from peerfront.data.trees import NOBODY
-from peerfront.randomness import named_generator
+from peerfront.data.study import NOBODY, Study
+from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.foundation.randomness import named_generator
 
 _SHUFFLES = 1000
 _TWO_SIDED = 1.959963984540054  # of a normal, 95%

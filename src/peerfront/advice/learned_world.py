@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
 from peerfront.artifacts import Fit
-from peerfront.covariates import Codes, Schema
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.randomness import Luck
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.problem import BranchingWorld, CapacityModel, Crowd, Frontier, OffspringModel, Referrals
-from peerfront.randomness import Luck
 
 Array = NDArray[np.float64]
 

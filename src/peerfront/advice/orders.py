@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from peerfront.advice.words import n_coupons, n_people
 from peerfront.artifacts import Fit
-from peerfront.errors import SettingError
-from peerfront.problem import Frontier, Rules, State, whole_number
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import whole_number
+from peerfront.foundation.words import n_coupons, n_people
+from peerfront.problem import Frontier, Rules, State
 
 
 @dataclass(frozen=True)

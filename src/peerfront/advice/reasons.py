@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from peerfront.advice.fit_summary import chance_if
 from peerfront.advice.orders import Task
-from peerfront.advice.words import n_coupons, ordinal, percent
+from peerfront.allocation.backup import Array, coverage_gains
+from peerfront.allocation.planner import Plan
 from peerfront.artifacts import Fit
-from peerfront.planning.backup import Array, coverage_gains
-from peerfront.planning.planner import Plan
+from peerfront.foundation.words import n_coupons, ordinal, percent
 
 _SPEAKS = 0.03  # a field that moves the chance of use by less is not worth a word
 _NEARLY_ALL, _NOTHING = 1.0 - 1e-12, 1e-300

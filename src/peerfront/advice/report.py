@@ -18,18 +18,21 @@ from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
 from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules
 from peerfront.advice.homophily import homophily_table
-from peerfront.advice.words import percent
 from peerfront.artifacts import Fit, fingerprint
-from peerfront.covariates import UNKNOWN
-from peerfront.data import EVERYBODY, FORMATS, Study, StudySchema, encode_study, frontier_of, history_of, summarise
 from peerfront.data.problems import KINDS
-from peerfront.errors import DataFileError
-from peerfront.figures import rendered
-from peerfront.planning.learning import Progress
+from peerfront.data.read_settings import FORMATS
+from peerfront.data.study import Study, summarise
+from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, frontier_of, history_of
+from peerfront.foundation.covariates import UNKNOWN
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.figures import rendered
+from peerfront.foundation.words import percent
 from peerfront.problem import Frontier, History, Rules
+from peerfront.value.learning import Progress
 
 if TYPE_CHECKING:
-    from peerfront.advice.sheet import CouponSheet, PlanOrder
+    from peerfront.advice.orders import PlanOrder
+    from peerfront.advice.sheet import CouponSheet
 
 FEWEST_SHOWN = 5
 """Groups of fewer people are not described: somebody could recognise them."""
@@ -210,8 +213,7 @@ def _address(figure: Figure, sharp: bool = True) -> str:
 
 def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
     """How the models describe this file; nothing where the file shows nothing."""
-    from peerfront.models.diagnostics import capacity_report, offspring_report
-    from peerfront.models.figures import capacity_figure, offspring_figure
+    from peerfront.models.diagnostics import capacity_figure, capacity_report, offspring_figure, offspring_report
     from peerfront.models.offspring.pairs import Pairs
 
     found: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}

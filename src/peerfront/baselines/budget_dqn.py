@@ -14,11 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from peerfront.baselines.by_survival import most_likely_used
 from peerfront.baselines.deep_sets import FrontierEncoder, Frontiers, perceptron
 from peerfront.baselines.q_learning import Exploration, Progress, QLearningSettings, TrainedPolicy, Wander, train
 from peerfront.baselines.replay import Action
-from peerfront.covariates import Schema
+from peerfront.baselines.simple_rules import most_likely_used
+from peerfront.foundation.covariates import Schema
 from peerfront.problem import CapacityModel, Rules, World
 
 

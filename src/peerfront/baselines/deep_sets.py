@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from peerfront.covariates import Codes, Schema
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.problem import Rules, State
 
 Counts = NDArray[np.int64]

@@ -11,6 +11,8 @@ decomposition networks (Sunehag et al. 2018):
 
 with w_i the share of the budget that person i was meant to get. One temporal-difference error trains all three: a
 person's score rises when rounds that lean on such people turn out better than budget and support explain.
+
+Softmax shares of the best few, and whole vouchers from shares by largest remainders, under a cap per person.
 """
 
 from collections.abc import Sequence
@@ -18,14 +20,65 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from peerfront.baselines.deep_sets import Counts, FrontierEncoder, Frontiers, perceptron
+from peerfront.baselines.deep_sets import FrontierEncoder, Frontiers, perceptron
 from peerfront.baselines.q_learning import Progress, QLearningSettings, TrainedPolicy, Wander, number_within, train
 from peerfront.baselines.replay import Action, Weights
-from peerfront.baselines.softmax_split import Array, best_few, largest_remainders, softmax_weights
-from peerfront.covariates import Schema
-from peerfront.problem import Rules, World, whole_number
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.settings import whole_number
+from peerfront.problem import Rules, World
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+def best_few(scores: Array, support: Counts) -> NDArray[np.bool_]:
+    """The `support` [states] people with the largest scores [states, people]; ties to the first."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)
+    chosen: NDArray[np.bool_] = rank < support[:, None]
+    return chosen
+
+
+def softmax_weights(scores: Array, chosen: NDArray[np.bool_], temperature: float) -> Array:
+    """Shares of the chosen, [states, people]: proportional to exp(score / temperature), zero for everybody else."""
+    tempered = np.where(chosen, scores, -np.inf) / temperature
+    weights = np.exp(tempered - tempered.max(axis=1, keepdims=True))
+    shares: Array = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def largest_remainders(weights: Array, totals: Counts, most: Counts) -> Counts:
+    """Whole numbers [states, people] that sum to `totals` [states], as near to the weights as whole numbers can be.
+
+    Nobody gets more than `most` [states]; what a cap keeps from somebody goes to the others, in proportion to their
+    weights. Everybody gets the whole part of their quota, and the largest remainders get one more; ties to the first.
+    `totals` must not exceed `most` times the number of positive weights.
+    """
+    quotas = _capped_quotas(weights, totals, most)
+    # A quota of 3 that came out as 2.9999999 is 3.
+    whole = np.floor(quotas + 1e-9).astype(np.int64)
+    left = totals - whole.sum(axis=1)
+    open_to_more = (weights > 0) & (whole < most[:, None])
+    more = best_few(np.where(open_to_more, quotas - whole, -np.inf), left)
+    return whole + more
+
+
+def _capped_quotas(weights: Array, totals: Counts, most: Counts) -> Array:
+    """Proportional quotas, with those above the cap held there and the rest shared again until nobody is above it."""
+    held = np.zeros(weights.shape, dtype=bool)
+    while True:
+        free = np.where(held, 0.0, weights)
+        rest = totals - held.sum(axis=1) * most
+        sums = free.sum(axis=1)
+        quotas = np.where(held, most[:, None], free * (rest / np.where(sums > 0, sums, 1.0))[:, None])
+        above = ~held & (quotas > most[:, None])
+        if not above.any():
+            return quotas
+        held |= above
 
 
 @dataclass(frozen=True)

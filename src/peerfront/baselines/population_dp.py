@@ -20,12 +20,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerfront.baselines.by_survival import most_likely_used
-from peerfront.counts import poisson_survival
-from peerfront.covariates import Codes
-from peerfront.errors import SettingError, UnknownName
-from peerfront.problem import Allocation, CapacityModel, Rules, State, checked_discount
-from peerfront.randomness import Luck
+from peerfront.baselines.simple_rules import most_likely_used
+from peerfront.foundation.counts import poisson_survival
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import checked_discount
+from peerfront.problem import Allocation, CapacityModel, Rules, State
 
 
 @dataclass(frozen=True)

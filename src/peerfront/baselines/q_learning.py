@@ -24,10 +24,11 @@ from torch.nn.functional import huber_loss
 
 from peerfront.baselines.deep_sets import Frontiers
 from peerfront.baselines.replay import Action, Replay, Transition
-from peerfront.covariates import Schema
-from peerfront.errors import SettingError
-from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible, checked_discount, whole_number
-from peerfront.randomness import Luck, named_generator, named_key, named_luck
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
+from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible
 
 Array = NDArray[np.float64]
 Progress = Callable[[float, str], None]

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.baselines.threshold import Threshold
+from peerfront.baselines.simple_rules import Threshold
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Rules, World, rollouts
-from peerfront.randomness import Luck, named_luck
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,22 @@
-"""`peerfront check`: read a study's file, say what is in it and what is wrong with it, and guess a schema."""
+"""`peerfront check`: read a study's file, say what is in it and what is wrong with it, and guess a schema.
 
+The folder that `peerfront check --out` writes; it holds participants' ids, and lies where the user says.
+
+What `peerfront check` prints: the study in a few tables that a coordinator can read.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from peerfront.cli.study_options import (
+from peerfront.cli.options import (
     COUPONS_EACH,
     FILE,
     FORMAT,
@@ -17,6 +28,14 @@ from peerfront.cli.study_options import (
     STRICT,
     read_settings,
 )
+from peerfront.data.problems import KINDS, problem_table
+from peerfront.data.read_settings import FORMATS, ROLES
+from peerfront.data.schema_file import schema_text
+from peerfront.data.study import Study, Summary
+from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.data.writers import csv_bytes, dot_text
+from peerfront.foundation.errors import OutputExists
+from peerfront.foundation.files import make_folder, write_bytes, write_text
 
 
 def check_command(
@@ -41,10 +60,14 @@ def check_command(
     """
     from rich.console import Console
 
-    from peerfront.cli.check_folder import CheckFolder
-    from peerfront.cli.check_report import print_report
-    from peerfront.data import guess_schema, history_of, read_schema, read_study, summarise
-    from peerfront.errors import SettingError
+    pass
+    pass
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+    from peerfront.data.schema_guess import guess_schema
+    from peerfront.data.study import summarise
+    from peerfront.data.study_schema import history_of
+    from peerfront.foundation.errors import SettingError
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
@@ -70,3 +93,193 @@ def check_command(
             )
     elif schema is None:
         typer.echo("\nKeep this, with a schema to edit: add --out FOLDER.")
+
+
+SCHEMA_FILE = "schema.toml"
+
+
+class CheckFolder:
+    """Made before work begins, so that a folder that cannot be used is refused at once; touches nothing yet."""
+
+    def __init__(self, path: Path, *, overwrite: bool, with_schema: bool) -> None:
+        self.path = path
+        self.names = (
+            "problems.csv",
+            "summary.csv",
+            "summary.json",
+            "tree.dot",
+            *((SCHEMA_FILE,) if with_schema else ()),
+        )
+        if path.exists() and not path.is_dir():
+            raise OutputExists(f"{path} is a file. Choose another folder.")
+        there = [name for name in self.names if (path / name).exists()]
+        if there and not overwrite:
+            kept = f" An edited schema can be used with --schema {path / SCHEMA_FILE}." if SCHEMA_FILE in there else ""
+            raise OutputExists(
+                f"{path} holds {', '.join(there)} already. Use --overwrite to replace them, or choose another folder."
+                + kept
+            )
+
+    def write(self, study: Study, summary: Summary, schema: StudySchema, reasons: Mapping[str, str]) -> None:
+        make_folder(self.path)
+        for name, table in (("problems.csv", problem_table(study.problems)), ("summary.csv", summary.table())):
+            write_bytes(self.path / name, csv_bytes(table.to_csv(index=False, lineterminator="\n")))
+        write_text(self.path / "summary.json", summary.as_json())
+        write_text(self.path / "tree.dot", dot_text(study))
+        if SCHEMA_FILE in self.names:
+            write_text(self.path / SCHEMA_FILE, schema_text(schema, reasons, study.source))
+
+
+_TREES = 8  # largest trees shown
+_COUNTS = ("number", "people who brought", "", "people issued")
+_EXAMPLES = 2  # faults of a kind shown
+
+
+def print_report(
+    console: Console,
+    study: Study,
+    summary: Summary,
+    schema: StudySchema,
+    reasons: Mapping[str, str],
+    *,
+    guessed: bool,
+) -> None:
+    """Everything, in the order in which questions come up."""
+    console.print(Text.assemble((study.source, "bold"), f": {FORMATS[study.format]}."))
+    _print_columns(console, study)
+    _print_sample(console, summary)
+    _print_counts(console, summary)
+    _print_trees(console, summary)
+    _print_fields(console, study, summary, schema, reasons, guessed)
+    _print_problems(console, study)
+    _print_verdict(console, summary)
+
+
+def _table(console: Console, title: str, *columns: str, right: tuple[str, ...] = ()) -> Table:
+    console.print(Text(f"\n{title}", style="bold"))
+    headed = any(name.strip() for name in columns)
+    table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
+    for name in columns:
+        table.add_column(name, justify="right" if name and name in right else "left", overflow="fold", no_wrap=not name)
+    return table
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{names[0]}, {names[1]}, ... {names[-1]} ({len(names)} columns)"
+
+
+def _print_columns(console: Console, study: Study) -> None:
+    table = _table(console, "How it was read", "", "")
+    for role, meaning in ROLES.items():
+        if role in study.columns:
+            table.add_row(Text(meaning), Text(_names(study.columns[role])))
+    if study.settings.coupons_each is not None:
+        table.add_row(Text(ROLES["coupons_issued"]), Text(f"{study.settings.coupons_each} each, as you said"))
+    console.print(table)
+
+
+def _print_sample(console: Console, summary: Summary) -> None:
+    table = _table(console, "The sample", "", " ", right=(" ",))
+    for what, number in summary.facts:
+        if number or what in ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed"):
+            shared = what == "coupons redeemed" and summary.coupons_issued
+            table.add_row(what, _share(number, summary.coupons_issued) if shared else f"{number:,}")
+    console.print(table)
+
+
+def _print_counts(console: Console, summary: Summary) -> None:
+    most = max(*summary.recruits_per_person, *summary.coupons_per_person)
+    widest = max(summary.recruits_per_person.values())
+    block = "█" if console.encoding.startswith("utf") else "#"
+    table = _table(
+        console, "How many recruits people brought, and how many coupons they were issued", *_COUNTS, right=_COUNTS
+    )
+    for number in range(most + 1):
+        brought, given = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
+        if brought or given:
+            bar = block * round(16 * brought / widest)
+            table.add_row(str(number), f"{brought:,}", Text(bar, style="cyan"), f"{given:,}")
+    console.print(table)
+
+
+def _print_trees(console: Console, summary: Summary) -> None:
+    table = _table(console, "Trees, the largest first", "seed", "people", "waves", "", right=("people", "waves"))
+    for seed, people, waves, known in summary.trees.head(_TREES).itertuples(index=False):
+        table.add_row(Text(str(seed)), f"{people:,}", str(waves), "" if known else "recruiter unknown, not a seed")
+    console.print(table)
+    rest = summary.trees.iloc[_TREES:]
+    if len(rest):
+        alone = int((rest["people"] == 1).sum())
+        console.print(
+            f"... and {len(rest):,} more with {rest['people'].sum():,} people"
+            + (f", {alone:,} of them one person alone." if alone else "."),
+            style="dim",
+            highlight=False,
+        )
+
+
+def _share(part: int, whole: int) -> str:
+    percent = f"{part / whole:.0%}" if part == 0 or part / whole >= 0.005 else "<1%"
+    return f"{part:,} ({percent})"
+
+
+def _kind(rule: FieldRule) -> str:
+    return f"{len(rule.cuts) + 1} bands" if rule.cuts else f"{len(rule.categories)} categories"
+
+
+def _print_fields(
+    console: Console,
+    study: Study,
+    summary: Summary,
+    schema: StudySchema,
+    reasons: Mapping[str, str],
+    guessed: bool,
+) -> None:
+    title = "What is known about people" + (" (guessed)" if guessed else f" ({schema.source})")
+    table = _table(console, title, "column", "used as", "values", "missing", right=("missing",))
+    for rule in schema.used:
+        shown = ", ".join(rule.categories[:8]) + (", ..." if len(rule.categories) > 8 else "")
+        absent = summary.missing.get(rule.name, 0)
+        table.add_row(Text(rule.name), _kind(rule), Text(shown), _share(absent, len(study)))
+    for name in schema.exclude:
+        absent = summary.missing.get(name, 0)
+        reason = reasons.get(name, "excluded by the schema")
+        table.add_row(Text(name), "not used", Text(reason), _share(absent, len(study)), style="dim")
+    console.print(table)
+    if not schema.used:
+        console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
+
+
+def _print_problems(console: Console, study: Study) -> None:
+    if not study.problems:
+        console.print(Text("\nNo problems found.", style="bold green"))
+        return
+    counts = Counter(problem.kind for problem in study.problems)
+    total = len(study.problems)
+    title = f"{total:,} warning{'s' if total > 1 else ''}"
+    table = _table(console, title, "how many", "what, and what to do", right=("how many",))
+    for kind, count in counts.most_common():
+        text = Text(KINDS[kind].title, style="bold yellow")
+        mine = [problem for problem in study.problems if problem.kind == kind]
+        for problem in mine[:_EXAMPLES]:
+            where = "" if problem.row is None else f"{study.place} {problem.row:,}: "
+            text.append(f"\n{where}{problem.what}", style="not bold default")
+        if count > _EXAMPLES:
+            text.append(
+                f"\n... and {count - _EXAMPLES:,} more; all are in problems.csv with --out.", style="dim not bold"
+            )
+        text.append(f"\n{KINDS[kind].remedy}", style="italic not bold default")
+        table.add_row(f"{count:,}", text)
+        table.add_section()
+    console.print(table)
+
+
+def _print_verdict(console: Console, summary: Summary) -> None:
+    console.print(
+        f"\nThis study can be learned from: {summary.triples:,} people show how many one person brings, and "
+        f"{summary.pairs:,} pairs show whom."
+        if summary.triples and summary.pairs
+        else "\nNothing can be learned from this study yet: there must be people with coupons, and recruits.",
+        style="bold",
+        highlight=False,
+    )

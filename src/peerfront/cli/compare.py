@@ -70,14 +70,14 @@ def compare_command(
     """
     from rich.console import Console
 
-    from peerfront.cli.progress import shown_progress
-    from peerfront.errors import SettingError, UnknownName
-    from peerfront.experiments.compare import compare
+    from peerfront.cli.options import shown_progress
+    from peerfront.experiments.compare import Workers, compare
     from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison
     from peerfront.experiments.tables import terminal_tables
-    from peerfront.experiments.workers import Workers
-    from peerfront.problem import Rules, whole_number
-    from peerfront.specs import Spec
+    from peerfront.foundation.errors import SettingError, UnknownName
+    from peerfront.foundation.settings import whole_number
+    from peerfront.foundation.specs import Spec
+    from peerfront.problem import Rules
 
     defaults = Comparison()
     comparison = Comparison(

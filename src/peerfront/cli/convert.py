@@ -5,17 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.study_options import (
-    COUPONS_EACH,
-    FILE,
-    FORMAT,
-    MAP,
-    MISSING,
-    OVERWRITE,
-    SCHEMA,
-    STRICT,
-    read_settings,
-)
+from peerfront.cli.options import COUPONS_EACH, FILE, FORMAT, MAP, MISSING, OVERWRITE, SCHEMA, STRICT, read_settings
 
 
 def convert_command(
@@ -31,9 +21,10 @@ def convert_command(
     overwrite: OVERWRITE = False,
 ) -> None:
     """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz."""
-    from peerfront.data import read_schema, read_study, write_study
-    from peerfront.data.writers import WRITERS
-    from peerfront.errors import UnknownName
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+    from peerfront.data.writers import WRITERS, write_study
+    from peerfront.foundation.errors import UnknownName
 
     if to not in WRITERS:
         raise UnknownName("format to write", to, WRITERS)

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import SEED
-from peerfront.cli.study_options import OVERWRITE
+from peerfront.cli.options import OVERWRITE, SEED
 
 
 def example_command(
@@ -16,10 +15,10 @@ def example_command(
     overwrite: OVERWRITE = False,
 ) -> None:
     """Write a made-up study (nobody in it exists) and the people who wait for coupons now."""
-    from peerfront.advice.demo_study import demo_study
     from peerfront.data.writers import csv_bytes
-    from peerfront.errors import OutputExists
-    from peerfront.files import make_folder, write_bytes
+    from peerfront.foundation.errors import OutputExists
+    from peerfront.foundation.files import make_folder, write_bytes
+    from peerfront.simulation.demo_study import demo_study
 
     files = {out / "study.csv", out / "frontier.csv"}
     if out.exists() and not out.is_dir():

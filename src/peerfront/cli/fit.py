@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import SEED
-from peerfront.cli.study_options import (
+from peerfront.cli.options import (
     COUPONS_EACH,
     FILE,
     FORMAT,
@@ -14,6 +13,7 @@ from peerfront.cli.study_options import (
     MISSING,
     OVERWRITE,
     SCHEMA,
+    SEED,
     STILL_OPEN,
     STRICT,
     read_settings,
@@ -53,11 +53,13 @@ def fit_command(
     Without --schema the columns are guessed, as `peerfront check` shows.
     """
     from peerfront.artifacts import check_target
-    from peerfront.cli.progress import shown_share
+    from peerfront.cli.options import shown_share
 
     check_target(out, overwrite)
-    from peerfront.advice import FitSettings, fit_study
-    from peerfront.data import guess_schema, read_schema, read_study
+    from peerfront.advice.fitting import FitSettings, fit_study
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+    from peerfront.data.schema_guess import guess_schema
 
     settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
     known = read_schema(schema) if schema is not None else None

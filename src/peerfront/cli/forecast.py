@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.options import SEED
-from peerfront.cli.order_options import (
+from peerfront.cli.options import (
     EPISODES,
-    MAX_PER_PERSON,
+    MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
+    OVERWRITE,
     RESERVE,
     ROUND_CAP,
     ROUNDS_LEFT,
+    SEED,
     TARGET,
     order_of,
 )
-from peerfront.cli.study_options import OVERWRITE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,7 +35,7 @@ def forecast_command(
         float, typer.Option(metavar="N", help="People who have taken part so far, towards the target.")
     ] = 0,
     rounds_left: ROUNDS_LEFT = None,
-    max_per_person: MAX_PER_PERSON = None,
+    max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
@@ -52,10 +52,10 @@ def forecast_command(
     from peerfront.advice.fitting import study_schema_of
     from peerfront.advice.forecast import forecast
     from peerfront.artifacts import load
-    from peerfront.cli.progress import shown_share
-    from peerfront.data import read_frontier
-    from peerfront.errors import SettingError
-    from peerfront.problem import whole_number
+    from peerfront.cli.options import shown_share
+    from peerfront.data.reading import read_frontier
+    from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.settings import whole_number
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
@@ -80,7 +80,7 @@ def forecast_command(
 
 
 def _check_folder(out: Path, overwrite: bool) -> None:
-    from peerfront.errors import OutputExists
+    from peerfront.foundation.errors import OutputExists
 
     if out.exists() and not out.is_dir():
         raise OutputExists(f"{out} is a file. Choose another folder.")
@@ -114,7 +114,7 @@ def _rounds(found: "Forecast") -> "Table":
 def _policies(found: "Forecast") -> "Table":
     from rich.table import Table
 
-    from peerfront.advice.words import percent
+    from peerfront.foundation.words import percent
 
     table = Table(title="\nThe plan and others", title_justify="left", box=None, pad_edge=False)
     table.add_column("rule")
@@ -137,9 +137,9 @@ def _policies(found: "Forecast") -> "Table":
 
 
 def _write(found: "Forecast", out: Path) -> None:
-    from peerfront.errors import DataFileError
-    from peerfront.figures import rendered
-    from peerfront.files import write_bytes, write_text
+    from peerfront.foundation.errors import DataFileError
+    from peerfront.foundation.figures import rendered
+    from peerfront.foundation.files import write_bytes, write_text
 
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -14,12 +14,10 @@ from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast import forecast_command
 from peerfront.cli.plan import plan_command
-from peerfront.cli.policies import policies_command
 from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
-from peerfront.cli.simulate import simulate_command
-from peerfront.cli.worlds import worlds_command
-from peerfront.errors import PeerfrontError
+from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
+from peerfront.foundation.errors import PeerfrontError
 
 BAD_INPUT = 2
 

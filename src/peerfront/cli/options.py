@@ -1,8 +1,33 @@
-"""Options that several commands share."""
+"""Options that several commands share.
 
-from typing import Annotated
+Options of the commands that plan for a frontier: what there is to give out, and what is too much.
+
+Options of the commands that read a study's file.
+
+A progress bar with a time estimate, on standard error, for long work.
+"""
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from peerfront.advice.orders import PlanOrder
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.study_schema import StudySchema
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
 
 # Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says what was found.
 BUDGET = Annotated[float, typer.Option(metavar="N", help="Vouchers for the whole study.")]
@@ -19,3 +44,159 @@ SCHEDULER = Annotated[
     str | None, typer.Option(help="Address of a running Dask scheduler or Ray head.", show_default=False)
 ]
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+
+
+MAX_PER_PERSON_NOW = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Most coupons for one person; otherwise the model's.", show_default=False),
+]
+MIN_PER_PERSON = Annotated[float, typer.Option(metavar="N", help="Fewest coupons for everybody, in every round.")]
+ROUND_CAP = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Most coupons in one round; otherwise the model's.", show_default=False),
+]
+ROUNDS_LEFT = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N", help="Rounds left, this one included; otherwise as many as the model knows.", show_default=False
+    ),
+]
+RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
+TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
+EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
+
+
+def order_of(
+    budget: float,
+    max_per_person: float | None,
+    min_per_person: float,
+    round_cap: float | None,
+    rounds_left: float | None,
+    reserve: float,
+) -> "PlanOrder":
+    """The order, or an error that says what was found and what is allowed."""
+    from peerfront.advice.orders import PlanOrder
+    from peerfront.foundation.settings import whole_number
+
+    def maybe(name: str, value: float | None) -> int | None:
+        return None if value is None else whole_number(name, value, 1)
+
+    return PlanOrder(
+        whole_number("budget", budget, 1),
+        maybe("max per person", max_per_person),
+        whole_number("min per person", min_per_person, 0),
+        maybe("round cap", round_cap),
+        maybe("rounds left", rounds_left),
+        whole_number("reserve", reserve, 0),
+    )
+
+
+FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, RDSAT text, or a survey app's JSON.")]
+FORMAT = Annotated[
+    str | None,
+    typer.Option(help="coupons, recruiter, rdsat or app; otherwise found out.", show_default=False),
+]
+MAP = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="PART=COLUMN",
+        help="Name a column that was not recognised, such as own_coupon=CouponR or coupons=C1+C2; PART= for none. "
+        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date.",
+        show_default=False,
+    ),
+]
+MISSING = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODE", help="A code that means 'not known', such as 99; repeatable.", show_default=False),
+]
+COUPONS_EACH = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Coupons issued to everybody, if the file does not say.", show_default=False),
+]
+STILL_OPEN = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="Whose coupons may still be used: last-wave, or those of the last so many days, such as 30. "
+        "They do not count yet. Otherwise nobody's.",
+        show_default=False,
+    ),
+]
+SCHEMA = Annotated[
+    Path | None, typer.Option(help="A schema file, as check writes it and you edit it.", show_default=False)
+]
+STRICT = Annotated[bool, typer.Option("--strict", help="Stop on warnings too.")]
+OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
+
+
+def read_settings(
+    schema: "StudySchema | None",
+    format: str | None,
+    map: list[str] | None,
+    missing: list[str] | None,
+    coupons_each: float | None,
+    still_open: str | None,
+    strict: bool,
+) -> "ReadSettings":
+    """What the schema file says, and what the command line says instead or in addition."""
+    from peerfront.data.read_settings import ReadSettings, parse_columns
+
+    saved = schema.reading if schema is not None else ReadSettings()
+    return ReadSettings(
+        format=format or saved.format,
+        columns={**saved.columns, **parse_columns(map or ())},
+        missing=tuple(dict.fromkeys((*saved.missing, *(missing or ())))),
+        coupons_each=saved.coupons_each if coupons_each is None else coupons_each,  # type: ignore[arg-type] # checked
+        still_open=still_open or saved.still_open,
+        strict=strict,
+    )
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """A function to be told (done, in all, what was done last)."""
+    from rich.progress import MofNCompleteColumn
+
+    with _bar(MofNCompleteColumn()) as bar:
+        task = None
+
+        def tell(done: int, total: int, last: str) -> None:
+            nonlocal task
+            if task is None:  # nothing to show before work begins
+                task = bar.add_task("", total=total)
+            bar.update(task, completed=done, description=last)
+
+        yield tell
+
+
+@contextmanager
+def shown_share() -> Iterator[Callable[[float, str], None]]:
+    """A function to be told (the share that is done, what is being done). Ctrl-C says that nothing was written."""
+    from rich.progress import TaskProgressColumn
+
+    try:
+        with _bar(TaskProgressColumn()) as bar:
+            task = bar.add_task("", total=1.0)
+            yield lambda share, what: bar.update(task, completed=share, description=what)
+            bar.update(task, completed=1.0, description="done")
+    except KeyboardInterrupt:
+        typer.echo("\nStopped. Nothing was written.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _bar(how_much: "ProgressColumn") -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    columns = (
+        BarColumn(bar_width=16),
+        how_much,
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        TextColumn("[dim]{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+    )
+    return Progress(*columns, console=Console(stderr=True), expand=True)

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.order_options import MAX_PER_PERSON, MIN_PER_PERSON, RESERVE, ROUND_CAP, ROUNDS_LEFT
-from peerfront.cli.study_options import OVERWRITE
+from peerfront.cli.options import MAX_PER_PERSON_NOW, MIN_PER_PERSON, OVERWRITE, RESERVE, ROUND_CAP, ROUNDS_LEFT
 
 if TYPE_CHECKING:
-    from peerfront.advice import CouponSheet
+    from peerfront.advice.sheet import CouponSheet
 
 _SHOWN = 40
 _WIDE = 120  # characters of a window that has room for reasons
@@ -19,7 +18,7 @@ def plan_command(
     model: Annotated[Path, typer.Argument(help="The folder that `peerfront fit` wrote.")],
     frontier: Annotated[Path, typer.Argument(help="CSV of the people who may get coupons now: an id and the columns.")],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left for the rest of the study.")],
-    max_per_person: MAX_PER_PERSON = None,
+    max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
     rounds_left: ROUNDS_LEFT = None,
@@ -31,7 +30,7 @@ def plan_command(
     overwrite: OVERWRITE = False,
 ) -> None:
     """Make the coupon sheet: who gets how many coupons now, why, and what else could be done."""
-    from peerfront.errors import OutputExists, SettingError
+    from peerfront.foundation.errors import OutputExists, SettingError
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the file it is about.")
@@ -39,11 +38,13 @@ def plan_command(
     for path in (out, curve):
         if path is not None and path.exists() and not overwrite:
             raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.")
-    from peerfront.advice import PlanOrder, plan_coupons, study_schema_of
+    from peerfront.advice.fitting import study_schema_of
+    from peerfront.advice.orders import PlanOrder
+    from peerfront.advice.sheet import plan_coupons
     from peerfront.artifacts import load
-    from peerfront.data import read_frontier
+    from peerfront.data.reading import read_frontier
     from peerfront.data.writers import csv_bytes
-    from peerfront.files import make_folder, write_bytes
+    from peerfront.foundation.files import make_folder, write_bytes
 
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     fit = load(model)

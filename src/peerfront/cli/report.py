@@ -5,18 +5,19 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import SEED
-from peerfront.cli.order_options import (
+from peerfront.cli.options import (
     EPISODES,
-    MAX_PER_PERSON,
+    FILE,
+    MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
+    OVERWRITE,
     RESERVE,
     ROUND_CAP,
     ROUNDS_LEFT,
+    SEED,
     TARGET,
     order_of,
 )
-from peerfront.cli.study_options import FILE, OVERWRITE
 
 
 def report_command(
@@ -36,7 +37,7 @@ def report_command(
     ] = None,
     target: TARGET = None,
     rounds_left: ROUNDS_LEFT = None,
-    max_per_person: MAX_PER_PERSON = None,
+    max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
@@ -54,11 +55,11 @@ def report_command(
     from peerfront.advice.fitting import study_schema_of
     from peerfront.advice.report import ReportSettings, study_report
     from peerfront.artifacts import load
-    from peerfront.cli.progress import shown_share
-    from peerfront.data import read_frontier, read_study
-    from peerfront.errors import DataFileError, OutputExists
-    from peerfront.files import write_text
-    from peerfront.problem import whole_number
+    from peerfront.cli.options import shown_share
+    from peerfront.data.reading import read_frontier, read_study
+    from peerfront.foundation.errors import DataFileError, OutputExists
+    from peerfront.foundation.files import write_text
+    from peerfront.foundation.settings import whole_number
 
     if out.is_dir():
         raise OutputExists(f"{out} is a folder. Name a file for the page, such as {out / 'report.html'}.")

@@ -38,13 +38,13 @@ def reproduce_command(
     """
     from rich.console import Console
 
-    from peerfront.cli.progress import shown_progress
-    from peerfront.errors import SettingError
+    from peerfront.cli.options import shown_progress
+    from peerfront.experiments.compare import Workers
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
-    from peerfront.experiments.reproduction.outputs import write_reproduction
     from peerfront.experiments.reproduction.plan import planned
+    from peerfront.experiments.reproduction.report import write_reproduction
     from peerfront.experiments.reproduction.run import reproduce
-    from peerfront.experiments.workers import Workers
+    from peerfront.foundation.errors import SettingError
 
     if quick and full:
         raise SettingError("Choose one of --quick and --full.")

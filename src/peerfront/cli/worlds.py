@@ -1,8 +1,22 @@
-"""`peerfront worlds`: which worlds there are, and what each is like."""
+"""`peerfront worlds`: which worlds there are, and what each is like.
 
+`peerfront policies`: which policies there are, and their settings.
+
+Lists of things with settings, for the commands that describe them.
+
+`peerfront simulate`: watch one policy play one episode, round by round.
+"""
+
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
+from peerfront.foundation.specs import Option
 
 
 def worlds_command(
@@ -11,9 +25,9 @@ def worlds_command(
     """List the worlds a policy can be tested in, or describe one."""
     from rich.console import Console
 
-    from peerfront.cli.listing import print_list, print_options
-    from peerfront.simulation import WORLDS, make_world, world_entry
-    from peerfront.specs import Spec
+    pass
+    from peerfront.foundation.specs import Spec
+    from peerfront.simulation.catalog import WORLDS, make_world, world_entry
 
     console = Console()
     if name is None:
@@ -29,3 +43,98 @@ def worlds_command(
         "Draws: " + ("each is another world." if entry.has_draws else "all are this one world, with other luck.")
     )
     print_options(console, spec.name, entry.options)
+
+
+def policies_command() -> None:
+    """List the policies that can play, with their settings."""
+    from rich.console import Console
+
+    pass
+    from peerfront.experiments.policies import POLICIES
+
+    console = Console()
+    print_list(console, "policy", {name: entry.summary for name, entry in POLICIES.items()})
+    for name, entry in POLICIES.items():
+        print_options(console, name, entry.options)
+
+
+def print_list(console: Console, kind: str, summaries: Mapping[str, str]) -> None:
+    table = Table(kind, "what it is")
+    for name, summary in summaries.items():
+        table.add_row(name, summary)
+    console.print(table)
+
+
+def print_options(console: Console, name: str, options: Mapping[str, Option]) -> None:
+    console.print(f"Settings, written [bold]{name}:{escape('key=value,key=value')}[/]:")
+    for key, option in {**options, "name": Option(str, "what tables and figures call it")}.items():
+        console.print(f"  [bold]{key}[/]  {escape(option.help)}", highlight=False)
+
+
+_ENDINGS = {
+    "BUDGET": "every voucher is given out",
+    "EXTINCT": "nobody is left who could refer",
+    "STOPPED": "the policy gave out no vouchers, so nobody can come",
+    "HORIZON": "the last round is over",
+}
+
+
+def simulate_command(
+    world: Annotated[str, typer.Option(help="The world, such as bridge or icpsr22140:sigma=0.2.")] = "icpsr22140",
+    policy: Annotated[str, typer.Option(help="The policy, such as threshold or constant:vouchers=3.")] = "threshold",
+    discount: Annotated[float, typer.Option(help="Worth of a recruit one round later.")] = 0.95,
+    draw: Annotated[int, typer.Option(help="Which draw of the world.")] = 0,
+    episode: Annotated[int, typer.Option(help="Which episode: the same number as in compare.")] = 0,
+    budget: BUDGET = 100,
+    people: PEOPLE = 10,
+    rounds: ROUNDS = 50,
+    max_per_person: MAX_PER_PERSON = None,
+    max_per_round: MAX_PER_ROUND = None,
+    seed: SEED = 0,
+) -> None:
+    """Play one episode and print its rounds as a table."""
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_policy
+    from peerfront.foundation.settings import whole_number
+    from peerfront.problem import Ending, Round, Rules, rollout
+
+    rules = Rules.checked(budget, people, rounds, max_per_person, max_per_round)
+    whole_number("episode", episode, 0)
+    asked = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
+    task = Task(world, draw, policy, (discount,))
+    place, player = prepared_policy(asked, task, discount)
+
+    table = Table(title=Text(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
+    for name in ("round", "people", "vouchers", "given", "to people, vouchers each", "recruits", "reward so far"):
+        table.add_column(name, justify="left" if name.startswith("to") else "right", no_wrap=not name.startswith("to"))
+    left, reward = rules.budget, 0.0
+
+    def show(played: Round) -> None:
+        nonlocal left, reward
+        recruits = int(played.referrals.recruits.sum())
+        reward += recruits * discount**played.number
+        given = int(played.vouchers.sum())
+        amounts, counts = np.unique(played.vouchers, return_counts=True)
+        shares = ", ".join(f"{n} x {k}" for k, n in zip(amounts[::-1], counts[::-1], strict=True) if k)
+        nobody = int((played.vouchers == 0).sum())
+        if nobody:
+            shares += f"{'; ' if shares else ''}{nobody} none"
+        table.add_row(
+            str(played.number), str(len(played.crowd)), str(left), str(given), shares, str(recruits), f"{reward:.2f}"
+        )
+        left -= given
+
+    result = rollout(place, player, rules, episode_luck(asked, task).row(episode), watch=show)
+    console = Console()
+    console.print(table)
+    total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name
+    console.print(
+        f"{total} recruits with {rules.budget - left} vouchers in {int(result.rounds[0])} rounds; "
+        f"reward {reward:.2f} at discount {discount:g}. It ended because {_ENDINGS[ending]}.",
+        highlight=False,
+    )
+    console.print("vouchers: left at the start of the round; 3 x 4: three people get four each.", style="dim")

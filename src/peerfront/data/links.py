@@ -1,16 +1,21 @@
-"""Who recruited whom: from the codes and ids of a listing to an array of recruiters, with every fault on the way."""
+"""Who recruited whom: from the codes and ids of a listing to an array of recruiters, with every fault on the way.
+
+Links of files that list coupons: the coupon somebody came with leads to whoever was issued it.
+
+Links of files that name the recruiter: recruiter-id tables and survey apps.
+"""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.listing import Listing, Texts
+from peerfront.data.coupons import IssuedCoupons, issued_coupons
+from peerfront.data.listing import Listing, Texts, each
 from peerfront.data.problems import Problem
-from peerfront.data.trees import NOBODY
+from peerfront.data.study import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
@@ -25,13 +30,6 @@ class Links:
     seed: NDArray[np.bool_]  # [people]; whoever has no recruiter and is no seed has an unknown one
     issued: NDArray[np.int64]  # [people], coupons issued, k
     problems: tuple[Problem, ...]
-
-
-def each(listing: Listing, kind: str, people: NDArray[np.intp], texts: Iterable[str]) -> list[Problem]:
-    """One problem per person, with the place in the file."""
-    return [
-        Problem(kind, int(listing.rows[i]), str(listing.ids[i]), text) for i, text in zip(people, texts, strict=True)
-    ]
 
 
 def places_of(wanted: Texts, among: Texts) -> NDArray[np.int64]:
@@ -80,3 +78,143 @@ def without_self(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArra
     selves = np.flatnonzero(recruiter == np.arange(len(recruiter)))
     faults = each(listing, "self-recruited", selves, [f"{listing.ids[i]!r} is their own recruiter." for i in selves])
     return np.where(recruiter == np.arange(len(recruiter)), NOBODY, recruiter), faults
+
+
+_SIGNS = str.maketrans("", "", " _-")
+
+
+def link_coupons(listing: Listing) -> Links:
+    """Everybody's recruiter by coupon; seeds came without one."""
+    assert listing.own_coupons is not None
+    assert listing.coupons is not None
+    faults = faults_of_codes(listing)
+    coupons = issued_coupons(listing, listing.coupons)
+    own = without_point_zero(listing.own_coupons, coupons.code)
+    own = np.where(is_seed_mark(own) & (places_of(own, coupons.code) == NOBODY), "", own)
+    came = own != ""
+    place = places_of(own, coupons.code)
+    recruiter = np.append(coupons.holder, NOBODY)[place]  # a place of -1 is the last one: NOBODY
+    made = places_of(own, coupons.made_code)
+    by_id = (recruiter == NOBODY) & (made != NOBODY)
+    recruiter = np.where(by_id, np.append(coupons.made_holder, NOBODY)[made], recruiter)
+
+    void = came & pd.Series(own, dtype=object).isin(coupons.placeholders).to_numpy() & ~by_id
+    recruiter = np.where(void, NOBODY, recruiter).astype(np.int64)
+    orphan = came & (recruiter == NOBODY)
+    faults += [*coupons.problems, *coupons.issued_twice(own), *_ambiguous(listing, own, coupons)]
+    faults += _redeemed_twice(listing, own, ~(by_id | void | orphan))
+    faults += _made_from_ids(listing, own, by_id, recruiter)
+    faults += _not_issued(listing, own, orphan, coupons)
+    recruiter, selves = without_self(listing, recruiter)
+    faults += selves
+    if listing.recruiters is not None:
+        faults += _disagreements(listing, listing.recruiters, recruiter)
+    return Links(recruiter, ~came, coupons.count, tuple(faults))
+
+
+def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Problem]:
+    shared = pd.Series(coupons.code, dtype=object).duplicated(keep=False).to_numpy()
+    holders_of = pd.Series(coupons.holder[shared]).groupby(coupons.code[shared]).agg(list)
+    wrong = np.flatnonzero(pd.Series(own, dtype=object).isin(holders_of.index).to_numpy())
+    texts = []
+    for person in wrong:
+        holders = holders_of[own[person]][:2]
+        named = " and ".join(f"{listing.ids[h]!r} ({listing.place} {listing.rows[h]:,})" for h in holders)
+        texts.append(f"{listing.ids[person]!r} came with coupon {own[person]!r}, which was issued to {named}.")
+    return each(listing, "ambiguous-coupon", wrong, texts)
+
+
+def _redeemed_twice(listing: Listing, own: Texts, known: NDArray[np.bool_]) -> list[Problem]:
+    again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & known)
+    first = listing.rows[places_of(own[again], own)]
+    texts = (
+        f"Coupon {own[i]!r} of {listing.ids[i]!r} was redeemed already in {listing.place} {row:,}."
+        for i, row in zip(again, first, strict=True)
+    )
+    return each(listing, "redeemed-twice", again, texts)
+
+
+def _made_from_ids(
+    listing: Listing, own: Texts, by_id: NDArray[np.bool_], recruiter: NDArray[np.int64]
+) -> list[Problem]:
+    people = np.flatnonzero(by_id)
+    texts = (
+        f"{listing.ids[i]!r} came with {own[i]!r}, made from the id of {listing.ids[recruiter[i]]!r}, whose recruit "
+        "they count as."
+        for i in people
+    )
+    return each(listing, "made-from-id", people, texts)
+
+
+def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons: IssuedCoupons) -> list[Problem]:
+    people = np.flatnonzero(orphan)
+    if not len(people):
+        return []
+    near = places_of(_alike(own[people]), _alike(coupons.code))
+    texts = []
+    for person, place in zip(people, near, strict=True):
+        text = f"{listing.ids[person]!r} came with coupon {own[person]!r}, which nobody was issued."
+        if place != NOBODY:
+            holder = coupons.holder[place]
+            text += f" Did they mean {coupons.code[place]!r} of {listing.ids[holder]!r}?"
+        texts.append(text)
+    return each(listing, "not-issued", people, texts)
+
+
+def _alike(codes: Texts) -> Texts:
+    """Codes without what gets lost on the way: case, leading zeros, a point and zero, blanks and hyphens."""
+    alike = np.empty(len(codes), dtype=object)
+    alike[:] = [code.lower().removesuffix(".0").translate(_SIGNS).lstrip("0") for code in codes]
+    return alike
+
+
+def _disagreements(listing: Listing, named: Texts, recruiter: NDArray[np.int64]) -> list[Problem]:
+    """Where a column with recruiter ids says something else than the coupons."""
+    told = places_of(without_point_zero(named, listing.ids), listing.ids)
+    wrong = np.flatnonzero((told != NOBODY) & (told != recruiter))
+    ids = listing.ids
+    texts = [
+        f"The recruiter id of {ids[i]!r} says {ids[told[i]]!r}, the coupon "
+        + (f"{ids[recruiter[i]]!r}." if recruiter[i] != NOBODY else "nobody.")
+        for i in wrong
+    ]
+    return each(listing, "recruiter-disagrees", wrong, texts)
+
+
+def link_recruiters(listing: Listing) -> Links:
+    """Everybody's recruiter by id. All seeds share a mark that is nobody's id, or have none."""
+    assert listing.recruiters is not None
+    faults = faults_of_codes(listing)
+    named = without_point_zero(listing.recruiters, listing.ids)
+    recruiter = places_of(named, listing.ids)
+    strange = (recruiter == NOBODY) & (named != "")
+    marks = strange & is_seed_mark(named)
+    if (named != "").all() and not marks.any() and len(set(named[strange])) == 1:
+        marks = strange  # one value that is nobody's id, and everybody has one: that is how R marks seeds
+    unknown = np.flatnonzero(strange & ~marks)
+    texts = [f"The recruiter of {listing.ids[i]!r}, {named[i]!r}, is not in the file." for i in unknown]
+    faults += each(listing, "unknown-recruiter", unknown, texts)
+    recruiter, selves = without_self(listing, recruiter)
+    faults += selves
+    issued = listing.issued
+    if issued is None:
+        assert listing.coupons is not None
+        coupons = issued_coupons(listing, listing.coupons)
+        issued = coupons.count
+        faults += [*coupons.problems, *coupons.issued_twice(np.zeros(0, dtype=object))]
+        if listing.own_coupons is not None:
+            faults += _not_on_the_list(listing, listing.own_coupons, coupons, recruiter)
+    return Links(recruiter, (named == "") | marks, issued, tuple(faults))
+
+
+def _not_on_the_list(
+    listing: Listing, own: Texts, coupons: IssuedCoupons, recruiter: NDArray[np.int64]
+) -> list[Problem]:
+    """People whose code is not among those that the recruiter they name was issued."""
+    came = np.flatnonzero((recruiter != NOBODY) & (own != ""))
+    held = pd.MultiIndex.from_arrays([coupons.holder, coupons.code])
+    wanted = pd.MultiIndex.from_arrays([recruiter[came], own[came]])
+    absent = came[~wanted.isin(held)]
+    ids = listing.ids
+    texts = [f"{ids[recruiter[i]]!r}, named as recruiter, was not issued code {own[i]!r}." for i in absent]
+    return each(listing, "not-on-list", absent, texts)

@@ -1,16 +1,20 @@
-"""What a file lists about each person, whatever its layout, before anybody has checked it."""
+"""What a file lists about each person, whatever its layout, before anybody has checked it.
 
-from collections.abc import Iterable
+Which column of a table is what: names that people use, and what a person says where they are not enough.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.problems import Problem
+from peerfront.data.problems import Problem, noted
 from peerfront.data.read_settings import COUPONS, RECRUITER, Columns, ReadSettings
-from peerfront.data.text_tables import TextTable
-from peerfront.errors import DataFileError, SettingError
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.text_tables import TextTable
 
 Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
@@ -38,6 +42,13 @@ class Listing:
     problems: tuple[Problem, ...] = ()
 
 
+def each(listing: Listing, kind: str, people: NDArray[np.intp], texts: Iterable[str]) -> list[Problem]:
+    """One problem per person, with the place in the file."""
+    return [
+        Problem(kind, int(listing.rows[i]), str(listing.ids[i]), text) for i, text in zip(people, texts, strict=True)
+    ]
+
+
 def without_missing(frame: pd.DataFrame, codes: Iterable[str]) -> pd.DataFrame:
     """The table with every code that means "not known" replaced by nothing."""
     return frame.mask(frame.isin([*USUAL_MISSING, *codes]), "")
@@ -51,7 +62,7 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
     """The listing of a coupon or recruiter-id table whose columns are known."""
     frame = without_missing(table.frame, settings.missing)
     spoken_for = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
-    problems = list(table.problems)
+    problems = list(noted(table.notes))
     coupons = own = recruiters = issued = None
     ids = texts(frame, columns["id"][0])
     if "recruiter" in columns:
@@ -100,3 +111,103 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
         for i in np.flatnonzero(wrong)
     ]
     return np.where(wrong, 0, numbers).astype(np.int64), problems
+
+
+# Names as they are after `_plain`: lower case, letters and digits only. Earlier names win.
+_NAMES = {
+    "id": (
+        "id", "personid", "participantid", "respondentid", "subjectid", "studyid", "surveyid", "caseid", "recordid",
+        "uid", "pid", "idnumber", "idno", "participant", "respondent", "subject", "person", "surveycode",
+    ),
+    "own_coupon": (
+        "owncoupon", "couponr", "couponredeemed", "redeemedcoupon", "couponin", "incoupon", "couponown", "mycoupon",
+        "couponreceived", "receivedcoupon", "couponused", "usedcoupon", "recruitedwith", "referralcoupon", "refcoupon",
+        "inpon", "couponid", "couponnumber", "couponno", "couponcode", "coupon",
+    ),
+    "recruiter": (
+        "recruiterid", "recruiter", "recruitedby", "referrerid", "referrer", "referredby", "parentid",
+        "parent", "recruiterno", "idrecruiter", "recruteur", "reclutador",
+    ),
+    "coupons_issued": (
+        "couponsissued", "ncouponsissued", "ncoupons", "numcoupons", "numbercoupons", "numberofcoupons", "couponsgiven",
+        "couponcount", "couponsn", "vouchers", "vouchersissued", "nvouchers", "vouchersgiven", "numberofcouponsissued",
+    ),
+    "network_size": (
+        "networksize", "netsize", "networkdegree", "degree", "personalnetworksize", "pns", "network", "sizeofnetwork",
+        "numberknown",
+    ),
+    "date": (
+        "interviewdate", "dateofinterview", "surveydate", "recruitmentdate", "enrolmentdate", "enrollmentdate",
+        "visitdate", "datecollected", "createdat", "date", "datetime", "timestamp", "interviewtime", "recruitmenttime",
+        "time",
+    ),
+}  # fmt: skip
+_ISSUED = re.compile(
+    r"(?:issued|given|out|new)?(?:coupon|coup|outpon|voucher|cpn)s?(?:issued|given|out|no|num|number|code|id)?(?:\d+|[a-h])"
+)
+_OF_THE_TREE = {
+    "seed", "seedid", "isseed", "wave", "nrecruits", "recruits", "numrecruits", "numberofrecruits", "orphan", "root",
+    "treeid", "chain", "chainid", "recruiterrow",
+}  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+def describes_the_tree(name: str) -> bool:
+    """Whether a column of this name tells how recruitment went, which must never be used to predict it."""
+    plain = _plain(name)
+    return plain in _OF_THE_TREE or "coupon" in plain or "voucher" in plain
+
+
+def guess_columns(header: Sequence[str], told: Columns, source: str) -> Columns:
+    """Columns by role: those a person named, and the best guess for the others."""
+    for names in told.values():
+        for name in names:
+            if name not in header:
+                raise UnknownName(f"column in {source}", name, header)
+    taken = {name for names in told.values() for name in names}
+    plain = {name: _plain(name) for name in header if name not in taken}
+    found = dict(told)
+    if "coupons" not in found:
+        issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
+        if issued:
+            found["coupons"] = issued
+            plain = {name: text for name, text in plain.items() if name not in issued}
+    for role, names in _NAMES.items():
+        if role in found:
+            continue
+        matches = sorted((names.index(text), name) for name, text in plain.items() if text in names)
+        if matches:
+            found[role] = (matches[0][1],)
+            del plain[matches[0][1]]
+    return {role: names for role, names in found.items() if names}
+
+
+def layout_of(columns: Columns, source: str, header: Sequence[str]) -> str:
+    """Which of the two table layouts these columns make."""
+    if "id" in columns and "own_coupon" in columns and "coupons" in columns:
+        return COUPONS
+    if "id" in columns and "recruiter" in columns:
+        return RECRUITER
+    raise DataFileError(f"{source}: cannot tell who recruited whom. {_explained(columns, header)}")
+
+
+def need_columns(
+    columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str]
+) -> None:
+    """An error that says which of the needed columns was not found, and how to name it."""
+    absent = [role for role in roles if role not in columns]
+    if absent:
+        raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header)}")
+
+
+def _explained(columns: Columns, header: Sequence[str]) -> str:
+    known = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items()) or "none"
+    return (
+        "Needed are columns for id, own_coupon and coupons, or for id and recruiter.\n"
+        f"  Recognised: {known}.\n"
+        f"  Columns in the file: {', '.join(header)}.\n"
+        "  Name the others with --map, for example: --map own_coupon=CouponR --map coupons=C1+C2+C3"
+    )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from peerfront.errors import DataFileError
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.text_tables import Note
 
 ERROR = "error"
 WARNING = "warning"
@@ -120,6 +121,11 @@ class Problem:
     @property
     def remedy(self) -> str:
         return KINDS[self.kind].remedy
+
+
+def noted(notes: Iterable[Note]) -> tuple[Problem, ...]:
+    """What a table's reader mentioned, as problems of the file."""
+    return tuple(Problem(note.kind, note.row, "", note.what) for note in notes)
 
 
 class FaultyStudy(DataFileError):

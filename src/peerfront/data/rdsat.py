@@ -14,7 +14,7 @@ import pandas as pd
 from peerfront.data.listing import Listing, texts, without_missing
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import RDSAT, ReadSettings
-from peerfront.errors import DataFileError, SettingError
+from peerfront.foundation.errors import DataFileError, SettingError
 
 NETWORK_SIZE = "network.size"
 OWN_COUPON = "own.coupon"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from peerfront.errors import SettingError, UnknownName
-from peerfront.problem import whole_number
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.settings import whole_number
 
 COUPONS = "coupons"
 RECRUITER = "recruiter"

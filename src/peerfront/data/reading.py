@@ -1,4 +1,7 @@
-"""From a file to a checked study: detect the layout, list, link, validate."""
+"""From a file to a checked study: detect the layout, list, link, validate.
+
+The people who may refer next, from a plain CSV file: an id and the columns that the schema uses.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -7,20 +10,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.columns import guess_columns, layout_of, need_columns
-from peerfront.data.dates import read_days, read_numbers
-from peerfront.data.link_coupons import link_coupons
-from peerfront.data.link_recruiters import link_recruiters
-from peerfront.data.links import Links, each
-from peerfront.data.listing import Listing, list_table
-from peerfront.data.problems import Problem, in_file_order, stop_on
+from peerfront.data.links import Links, link_coupons, link_recruiters
+from peerfront.data.listing import (
+    Listing,
+    each,
+    guess_columns,
+    layout_of,
+    list_table,
+    need_columns,
+    texts,
+    without_missing,
+)
+from peerfront.data.problems import Problem, in_file_order, noted, stop_on
 from peerfront.data.rdsat import list_rdsat
 from peerfront.data.read_settings import APP, AUTO, COUPONS, RDSAT, RECRUITER, ReadSettings
-from peerfront.data.study import Study
+from peerfront.data.study import NOBODY, Study, Trees, trees_of
+from peerfront.data.study_schema import StudySchema
 from peerfront.data.survey_app import list_app
-from peerfront.data.text_tables import decoded, file_bytes, read_table
-from peerfront.data.trees import NOBODY, Trees, trees_of
-from peerfront.errors import SettingError
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.text_tables import TextTable, decoded, file_bytes, read_days, read_numbers, read_table
+from peerfront.problem import Frontier
 
 _SHOWN_OF_CIRCLE = 8
 
@@ -79,8 +88,8 @@ def detect(path: Path | str) -> str:
 
 def list_file(path: Path, settings: ReadSettings) -> Listing:
     """The listing of a file in whatever format it is."""
-    text, problems = decoded(path, file_bytes(path))
-    return _list_text(path, text, settings, problems)
+    text, notes = decoded(path, file_bytes(path))
+    return _list_text(path, text, settings, noted(notes))
 
 
 def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
@@ -90,14 +99,14 @@ def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
     if format == APP:
         return list_app(path, text, settings, problems)
     table = read_table(path, text)
-    table = dataclasses.replace(table, problems=(*problems, *table.problems))
     header = list(table.frame.columns)
     columns = guess_columns(header, settings.columns, path.name)
     format = format or layout_of(columns, path.name, header)
     need_columns(
         columns, {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}[format], path.name, header
     )
-    return list_table(table, columns, format, settings, path.name)
+    listing = list_table(table, columns, format, settings, path.name)
+    return dataclasses.replace(listing, problems=(*problems, *listing.problems))
 
 
 def _by_first_signs(text: str) -> str:
@@ -175,3 +184,48 @@ def _still_open(
         )
     with np.errstate(invalid="ignore"):
         return np.asarray(days > np.nanmax(days) - window)
+
+
+def read_frontier(path: Path | str, schema: StudySchema, id_column: str | None = None) -> Frontier:
+    """Ids and category codes of the people in the file, in its order; other columns are ignored."""
+    path = Path(path)
+    text, _ = decoded(path, file_bytes(path))
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) == 1:
+        raise DataFileError(f"{path}: there is a header and nobody below it: nobody is on the frontier. Add people.")
+    return _frontier(path, read_table(path, text), schema, id_column)
+
+
+def frontier_from_table(
+    table: pd.DataFrame, schema: StudySchema, id_column: str | None = None, name: str = "the table"
+) -> Frontier:
+    """The same from a pandas table, read as its CSV file would be; messages count rows from 2 and call it `name`."""
+    return _frontier(Path(name), read_table(Path(name), table.to_csv(index=False)), schema, id_column)
+
+
+def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> Frontier:
+    frame = without_missing(table.frame, schema.reading.missing)
+    ids = texts(frame, _id_column(path, list(frame.columns), schema, id_column))
+    faults = [f"row {row:,}: the id is empty." for row in table.rows[ids == ""]]
+    again = np.flatnonzero(pd.Series(ids, dtype=object).duplicated().to_numpy() & (ids != ""))
+    faults += [f"row {table.rows[i]:,}: id {ids[i]!r} stands already above." for i in again]
+    if faults:
+        more = f"\n  ... and {len(faults) - 10:,} more." if len(faults) > 10 else ""
+        listed = "\n  ".join(faults[:10])
+        raise DataFileError(f"{path}: everybody needs a row and an id of their own.\n  {listed}{more}")
+    return Frontier(ids, schema.encode(frame, table.rows, str(path), "row"))
+
+
+def _id_column(path: Path, header: list[str], schema: StudySchema, told: str | None) -> str:
+    """The column that was named, or that the study uses, or that looks like an id."""
+    if told is not None:
+        if told not in header:
+            raise UnknownName(f"column in {path}", told, header)
+        return told
+    of_study = schema.reading.columns.get("id", ())
+    if of_study and of_study[0] in header:
+        return of_study[0]
+    found = guess_columns(header, {}, path.name).get("id")
+    if found is None:
+        raise DataFileError(f"{path}: there is no id column. Name one column 'id'. Found: {', '.join(header)}.")
+    return found[0]

@@ -9,8 +9,8 @@ from typing import Any
 
 from peerfront.data.read_settings import AUTO, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
-from peerfront.data.text_tables import file_bytes
-from peerfront.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.text_tables import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = ("format", "missing", "coupons_each", "still_open")

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from peerfront.covariates import categories_in
-from peerfront.data.columns import describes_the_tree
-from peerfront.data.dates import looks_numeric, read_numbers
+from peerfront.data.listing import describes_the_tree
 from peerfront.data.read_settings import APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.covariates import categories_in
+from peerfront.foundation.text_tables import looks_numeric, read_numbers
 
 OTHER = "other"
 _MANY = 50  # whole numbers that all differ among so many people are no measurement

@@ -1,4 +1,12 @@
-"""A study as its file tells it: people, who recruited whom, coupons issued and redeemed, everything else as text."""
+"""A study as its file tells it: people, who recruited whom, coupons issued and redeemed, everything else as text.
+
+Recruitment trees as an array of recruiters: depth, roots and circles, for a hundred thousand people at once.
+
+Following recruiters by doubling (two steps, four, eight, ...) reaches every root in log2(people) array operations,
+whatever the shape of the trees; whoever has not arrived by then is caught in a circle or behind one.
+
+A study in numbers: how many, how deep, how many coupons came back, and what is missing.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +19,53 @@ from numpy.typing import NDArray
 from peerfront.data.listing import Texts
 from peerfront.data.problems import ERROR, Problem
 from peerfront.data.read_settings import Columns, ReadSettings
-from peerfront.data.trees import NOBODY, Trees, trees_of
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+import json
+
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Where each person stands."""
+
+    wave: NDArray[np.int64]  # [people], steps from the root; 0 for roots
+    root: NDArray[np.int64]  # [people], index of the person the tree begins with
+    circles: tuple[tuple[int, ...], ...]
+    """People who recruited each other in a circle, in the order recruit, recruiter, recruiter's recruiter ..."""
+
+
+def trees_of(recruiter: NDArray[np.int64]) -> Trees:
+    """Waves and roots of everybody, [people]; meaningless for people in or behind a circle."""
+    people = len(recruiter)
+    is_root = recruiter == NOBODY
+    ahead = np.where(is_root, np.arange(people), recruiter)
+    wave = (~is_root).astype(np.int64)
+    for _ in range(people.bit_length()):
+        wave = wave + wave[ahead]
+        ahead = ahead[ahead]
+    caught = ~is_root[ahead]
+    return Trees(wave, ahead, _circles(recruiter, np.unique(ahead[caught])))
+
+
+def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+    """After enough steps people behind a circle stand inside it, so `inside` holds exactly the people of circles."""
+    left = dict.fromkeys(inside.tolist())
+    found = []
+    while left:
+        start = next(iter(left))
+        circle = []
+        person = start
+        while person in left:
+            circle.append(person)
+            del left[person]
+            person = int(recruiter[person])
+        found.append(tuple(circle))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +165,109 @@ class Study:
         came = self.recruiter != NOBODY
         graph.add_edges_from(zip(self.recruiter_ids()[came], self.ids[came], strict=True))
         return graph
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that `peerfront check` says about a study, ready to print or to save."""
+
+    source: str
+    people: int
+    seeds: int
+    recruiter_unknown: int
+    waves: int
+    """The deepest wave; seeds are wave 0."""
+    coupons_issued: int
+    coupons_redeemed: int
+    """People who came with a coupon whose holder is known."""
+    still_open: int
+    """People whose coupons may still be used."""
+    triples: int
+    """People who say how many one can bring."""
+    pairs: int
+    """Recruits whose recruiter is known."""
+    recruits_per_person: dict[int, int]
+    coupons_per_person: dict[int, int]
+    people_per_wave: dict[int, int]
+    trees: pd.DataFrame  # one row per root, largest first: seed, people, waves
+    missing: dict[str, int]
+    """Missing values by column."""
+
+    @property
+    def facts(self) -> list[tuple[str, int]]:
+        """The single numbers, with words for each."""
+        return [
+            ("people", self.people),
+            ("seeds", self.seeds),
+            ("recruiter unknown", self.recruiter_unknown),
+            ("deepest wave", self.waves),
+            ("coupons issued", self.coupons_issued),
+            ("coupons redeemed", self.coupons_redeemed),
+            ("coupons may still be open (people)", self.still_open),
+            ("people who show how many one brings", self.triples),
+            ("recruiter-recruit pairs", self.pairs),
+        ]
+
+    def table(self) -> pd.DataFrame:
+        """All of it as one tidy table: what, of which, number."""
+        rows: list[tuple[str, str, int]] = [(what, "", number) for what, number in self.facts]
+        distributions = {
+            "people with this many recruits": self.recruits_per_person,
+            "people with this many coupons": self.coupons_per_person,
+            "people in this wave": self.people_per_wave,
+        }
+        for what, counts in distributions.items():
+            rows += [(what, str(value), count) for value, count in counts.items()]
+        sizes = zip(self.trees["seed"], self.trees["people"], strict=True)
+        rows += [("people in the tree of", str(seed), int(people)) for seed, people in sizes]
+        rows += [("missing values in", name, count) for name, count in self.missing.items()]
+        return pd.DataFrame(rows, columns=["what", "of which", "number"])
+
+    def as_json(self) -> str:
+        content = {
+            "file": self.source,
+            **dict(self.facts),
+            "recruits per person": self.recruits_per_person,
+            "coupons per person": self.coupons_per_person,
+            "people per wave": self.people_per_wave,
+            "trees": self.trees.to_dict("records"),
+            "missing values": self.missing,
+        }
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def summarise(study: Study) -> Summary:
+    """Count everything once."""
+    came = study.recruiter != NOBODY
+    trees = study.trees
+    by_root = pd.DataFrame({"root": trees.root, "wave": trees.wave}).groupby("root")["wave"].agg(["size", "max"])
+    roots = by_root.index.to_numpy(dtype=np.int64)
+    sizes = pd.DataFrame(
+        {
+            "seed": study.ids[roots],
+            "people": by_root["size"].to_numpy(),
+            "waves": by_root["max"].to_numpy(),
+            "seed known": study.seed[roots],
+        }
+    ).sort_values("people", ascending=False, kind="stable", ignore_index=True)
+    return Summary(
+        source=study.source,
+        people=len(study),
+        seeds=int(study.seed.sum()),
+        recruiter_unknown=int(study.orphan.sum()),
+        waves=int(trees.wave.max(initial=0)),
+        coupons_issued=int(study.issued.sum()),
+        coupons_redeemed=int(came.sum()),
+        still_open=int(study.still_open.sum()),
+        triples=int(study.informative.sum()),
+        pairs=int(came.sum()),
+        recruits_per_person=_counts(study.recruits),
+        coupons_per_person=_counts(study.issued),
+        people_per_wave=_counts(trees.wave),
+        trees=sizes,
+        missing={str(name): int((study.people[name] == "").sum()) for name in study.people.columns},
+    )
+
+
+def _counts(values: np.ndarray) -> dict[int, int]:
+    return {int(value): int(count) for value, count in zip(*np.unique(values, return_counts=True), strict=True)}

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.covariates import UNKNOWN, Codes, Field, Schema
-from peerfront.data.dates import read_numbers
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.study import Study
-from peerfront.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.text_tables import read_numbers
 from peerfront.problem import Frontier, History
 
 _SHOWN = 10

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.data.columns import guess_columns
-from peerfront.data.listing import Listing, Texts, without_missing
+from peerfront.data.listing import Listing, Texts, guess_columns, without_missing
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import APP, ReadSettings
-from peerfront.errors import DataFileError, SettingError
+from peerfront.foundation.errors import DataFileError, SettingError
 
 SEED = "__SEED__"
 DATE = "createdAt"

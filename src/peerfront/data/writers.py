@@ -20,11 +20,10 @@ from peerfront.data.links import SEED_MARKS
 from peerfront.data.listing import Texts
 from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
 from peerfront.data.read_settings import APP, COUPONS, RDSAT, RECRUITER
-from peerfront.data.study import Study
+from peerfront.data.study import NOBODY, Study
 from peerfront.data.survey_app import DATE, SEED
-from peerfront.data.trees import NOBODY
-from peerfront.errors import DataFileError, OutputExists, UnknownName
-from peerfront.files import write_bytes
+from peerfront.foundation.errors import DataFileError, OutputExists, UnknownName
+from peerfront.foundation.files import write_bytes
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")

@@ -3,10 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.planning.bound import BoundSettings, certify_many, fit_price_index, generations
-from peerfront.planning.situations import Situations
+from peerfront.bounds.certificate import certify_many
+from peerfront.bounds.price_fitting import fit_price_index
+from peerfront.bounds.price_index import BoundSettings, generations
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Rules, World
-from peerfront.randomness import Luck, named_luck
+from peerfront.value.states import Situations
 
 _POPULATION, _PEOPLE, _CHECKED = 2000, 5000, 128
 

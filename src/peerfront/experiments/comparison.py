@@ -15,24 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.errors import SettingError
-from peerfront.experiments.planning_world import check_models, planning_world
+from peerfront.experiments.planning_world import Discounts, LearnedByPlaying, Preparation, check_models, planning_world
 from peerfront.experiments.policies import policy_entry, prepare_policy
-from peerfront.experiments.preparation import Discounts, LearnedByPlaying, Preparation
 from peerfront.experiments.store import NOWHERE, Identity, Shelf, Store, digest, program
-from peerfront.problem import (
-    BranchingWorld,
-    Policy,
-    Rules,
-    Trajectories,
-    World,
-    checked_discount,
-    rollout,
-    whole_number,
-)
-from peerfront.randomness import Luck, named_luck
-from peerfront.simulation import make_world, world_entry
-from peerfront.specs import Spec
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.foundation.specs import Spec
+from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World, rollout
+from peerfront.simulation.catalog import make_world, world_entry
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 BOUND = "bound"  # the task of an upper bound on every policy

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.errors import DataFileError, OutputExists
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, tasks
 from peerfront.experiments.store import program
-from peerfront.files import write_bytes, write_text
+from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.files import write_bytes, write_text
 from peerfront.problem import Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")

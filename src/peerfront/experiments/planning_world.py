@@ -3,18 +3,71 @@
 `oracle` lends them the true models. `learned` and `learned-paper` show them a simulated history of the world, with the
 paper's sizes, and fit models to it: the best we know, or the paper's own settings. `learned:offspring=softmax` names
 the generator of recruits, `learned:capacity=paper` the fit of capacities.
+
+A generator that draws nobody twice.
+
+Policies, discounts and training runs meet many of the same people (a person is a key and a recruiter), and the paper's
+diffusion model takes a millisecond to draw one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property, lru_cache
+from typing import Protocol, runtime_checkable
 
-from peerfront.covariates import Codes
-from peerfront.errors import UnknownName
+import numpy as np
+from numpy.typing import NDArray
+
 from peerfront.experiments.store import NOWHERE, Shelf
-from peerfront.problem import BranchingWorld, CapacityModel, History, OffspringModel, World
-from peerfront.randomness import Luck
-from peerfront.specs import Option, Spec
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import UnknownName
+from peerfront.foundation.randomness import Keys, Luck, fold
+from peerfront.foundation.specs import Option, Spec
+from peerfront.problem import BranchingWorld, CapacityModel, History, OffspringModel, Policy, Rules, World
+
+POPULATION_SAMPLE = 1024  # people from whom a policy learns what the population is like (the paper's size)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a policy may know before it plays."""
+
+    planning_world: World
+    rules: Rules
+    discount: float
+    discounts: tuple[float, ...]  # all that are compared, for preparations that serve them together
+    seed: int
+
+
+@runtime_checkable
+class LearnedByPlaying(Protocol):
+    """A policy that remembers what it earned while it learned, episode by episode."""
+
+    @property
+    def learning_returns(self) -> NDArray[np.float64] | None: ...
+
+
+class Discounts(Enum):
+    """What the discount means to a policy, and so how its work is divided."""
+
+    IGNORED = "one set of episodes serves every discount"
+    SEPARATE = "each discount is prepared and played on its own"
+    TOGETHER = "one preparation serves every discount, so they are best done together"
+
+
+@dataclass(frozen=True)
+class PolicyEntry:
+    """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
+
+    summary: str
+    prepare: Callable[..., Policy]
+    options: Mapping[str, Option]
+    discounts: Callable[[Spec], Discounts]
+    """What the discount means to the policy of this specification."""
+    check: Callable[..., object] = lambda **_: None
+    """Refuses impossible settings at once, before any work; takes them as `prepare` does."""
+
 
 MODELS = ("oracle", "learned", "learned-paper")
 _OPTIONS = {
@@ -62,7 +115,7 @@ class _FittedWhenNeeded:
 
     @cached_property
     def model(self) -> OffspringModel:
-        from peerfront.models.offspring.remembered import RememberedOffspring
+        pass
 
         model = self.shelf.find_or_make("offspring", self._fitted)
         return RememberedOffspring(model) if self.kind.startswith("diffusion") else model
@@ -93,15 +146,48 @@ def planning_world(world: World, models: str, seed: int, asks_recruits: bool = F
 
     @lru_cache(maxsize=1)
     def history() -> History:
-        from peerfront.simulation import followed_history, simulate_history
+        from peerfront.simulation.history import followed_history, simulate_history
 
         return followed_history(world, seed=seed) if asks_recruits else simulate_history(world, seed=seed)
 
     def fitted() -> CapacityModel:
-        from peerfront.models.capacity import CapacitySettings, fit_capacity
+        from peerfront.models.capacity import fit_capacity
+        from peerfront.models.capacity_settings import CapacitySettings
 
         return fit_capacity(history(), CapacitySettings.paper() if how == "paper" else None)
 
     offspring = _FittedWhenNeeded(history, generator, seed, shelf)
     capacity = shelf.find_or_make("capacity", fitted)
     return BranchingWorld(f"{world.name}, {models}", world.schema, capacity, offspring, _FirstRecruits(world))
+
+
+_MOST = 1_000_000  # people remembered; some 250 bytes each
+
+
+class RememberedOffspring:
+    """The same recruits as the model's, each drawn once."""
+
+    def __init__(self, model: OffspringModel) -> None:
+        self.model = model
+        self._drawn: dict[int, bytes] = {}
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        people = _named(parents, luck.keys).tolist()
+        new = {person: place for place, person in enumerate(people) if person not in self._drawn}
+        if len(self._drawn) + len(new) > _MOST:
+            self._drawn.clear()
+            new = {person: place for place, person in enumerate(people)}
+        if new:
+            places = np.fromiter(new.values(), dtype=np.int64)
+            children = self.model.sample(parents[places], Luck(luck.keys[places]))
+            self._drawn |= {person: child.tobytes() for person, child in zip(new, children, strict=True)}
+        found = np.frombuffer(b"".join(self._drawn[person] for person in people), dtype=np.int16)
+        return found.reshape(parents.shape).copy()
+
+
+def _named(parents: Codes, keys: Keys) -> Keys:
+    """One number for each recruit-to-be: its key, with its recruiter's categories folded in field by field."""
+    named = keys
+    for field in parents.T:
+        named = fold(named, field)
+    return named

@@ -8,19 +8,24 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from peerfront.errors import SettingError, UnknownName
-from peerfront.experiments.planner_policies import SEES, check_gfp, prepare_gfp, prepare_gfp_paper, prepare_price_index
-from peerfront.experiments.preparation import POPULATION_SAMPLE, Discounts, PolicyEntry, Preparation
-from peerfront.experiments.reinforcement_policies import (
+from peerfront.experiments.learned_policies import (
     REINFORCEMENT_OPTIONS,
+    SEES,
+    check_gfp,
     check_reinforcement,
     prepare_budget_dqn,
     prepare_factorized_rl,
+    prepare_gfp,
+    prepare_gfp_paper,
+    prepare_price_index,
     trained_at_discount,
 )
-from peerfront.problem import Policy, Rules, World, whole_number
-from peerfront.randomness import named_luck
-from peerfront.specs import Option, Spec
+from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, PolicyEntry, Preparation
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.settings import whole_number
+from peerfront.foundation.specs import Option, Spec
+from peerfront.problem import Policy, Rules, World
 
 
 def policy_entry(spec: Spec) -> PolicyEntry:
@@ -39,13 +44,13 @@ def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
 
 
 def _check_constant(**options: Any) -> None:
-    from peerfront.baselines.constant import Constant
+    from peerfront.baselines.simple_rules import Constant
 
     Constant(**options)
 
 
 def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -> None:
-    from peerfront.baselines.threshold import check_threshold
+    from peerfront.baselines.simple_rules import check_threshold
 
     if (cutoff is None) != (at_least is None):
         raise SettingError("threshold: give both cutoff= and at_least=, or neither to have them tuned by simulation.")
@@ -61,31 +66,31 @@ def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "m
 
 
 def _check_evenly(pace: float = 1.0) -> None:
-    from peerfront.baselines.deadline import check_pace
+    from peerfront.baselines.simple_rules import check_pace
 
     check_pace(pace)
 
 
 def _random_split(_: Preparation) -> Policy:
-    from peerfront.baselines.random_split import RandomSplit
+    from peerfront.baselines.simple_rules import RandomSplit
 
     return RandomSplit()
 
 
 def _constant(_: Preparation, **options: Any) -> Policy:
-    from peerfront.baselines.constant import Constant
+    from peerfront.baselines.simple_rules import Constant
 
     return Constant(**options)
 
 
 def _evenly(known: Preparation, pace: float = 1.0) -> Policy:
-    from peerfront.baselines.deadline import Evenly
+    from peerfront.baselines.simple_rules import Evenly
 
     return Evenly(known.planning_world.capacity, pace)
 
 
 def _threshold(known: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
-    from peerfront.baselines.threshold import Threshold
+    from peerfront.baselines.simple_rules import Threshold
 
     if cutoff is not None and at_least is not None:
         return Threshold(known.planning_world.capacity, cutoff, at_least)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import peerfront
-from peerfront.errors import DataFileError
-from peerfront.files import write_bytes
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import write_bytes
 
 T = TypeVar("T")
 Identity = Mapping[str, Any]

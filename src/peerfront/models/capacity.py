@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes, Schema
-from peerfront.errors import DataFileError
+from peerfront.foundation.counts import DESCRIPTIONS, FAMILIES, is_dispersed, quantile, survival_table
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import one_of, whole_number
+from peerfront.foundation.stored import Stored
 from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings
 from peerfront.models.capacity_training import Candidate, Fit, Rows, fit_shape
-from peerfront.models.checks import check_luck, check_people, one_of
-from peerfront.models.count_families import DESCRIPTIONS, FAMILIES, is_dispersed, quantile, survival_table
+from peerfront.models.checks import check_luck, check_people
 from peerfront.models.rate_network import SMALLEST, RateEnsemble
-from peerfront.problem import History, whole_number
-from peerfront.randomness import Luck
-from peerfront.stored import Stored
+from peerfront.problem import History
 
 __all__ = [
     "LINEAR",

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from peerfront.errors import SettingError
-from peerfront.models.checks import check_fields, one_of, one_or_more, penalty_list, seed_number, step_size
-from peerfront.models.count_families import FAMILIES
+from peerfront.foundation.counts import FAMILIES
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import check_fields, one_of, one_or_more, penalty_list, seed_number, step_size
 from peerfront.models.rate_network import RateShape
 
 NETWORK = RateShape()

@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from peerfront.errors import SettingError
+from peerfront.foundation.counts import DESCRIPTIONS, is_dispersed, is_inflated
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_generator
 from peerfront.models.capacity_settings import CapacitySettings
 from peerfront.models.censored_likelihood import censored_log_likelihood
 from peerfront.models.checks import informative_rows
-from peerfront.models.count_families import DESCRIPTIONS, is_dispersed, is_inflated
 from peerfront.models.rate_network import RateEnsemble, RateShape, StackedNetworks
 from peerfront.problem import History
-from peerfront.randomness import named_generator
 
 Array = NDArray[np.float64]
 

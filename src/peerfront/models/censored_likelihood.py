@@ -12,7 +12,7 @@ import torch
 from scipy.special import betaln
 from torch import Tensor
 
-from peerfront.models.count_families import (
+from peerfront.foundation.counts import (
     is_dispersed,
     is_inflated,
     nb_log_survival,

@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from peerfront.models.checks import check_fields, layer_widths, one_of
-from peerfront.randomness import named_key
-from peerfront.stored import Stored
+from peerfront.foundation.randomness import named_key
+from peerfront.foundation.settings import check_fields, layer_widths, one_of
+from peerfront.foundation.stored import Stored
 
 Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")

@@ -1,14 +1,11 @@
 """Section 2 of the paper, nothing else: states, allocations, policies, worlds, and the one loop."""
 
-from peerfront.problem.allocation import Allocation, check_feasible
-from peerfront.problem.dynamics import CapacityModel, OffspringModel
 from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout, rollouts
-from peerfront.problem.frontier import Frontier
-from peerfront.problem.policy import BulkPolicy, Policy
-from peerfront.problem.referrals import History
-from peerfront.problem.rules import Rules, checked_discount, whole_number
-from peerfront.problem.state import State
-from peerfront.problem.world import BranchingWorld, Crowd, Referrals, World
+from peerfront.problem.history import History
+from peerfront.problem.policy import Allocation, BulkPolicy, Policy, check_feasible
+from peerfront.problem.rules import Rules
+from peerfront.problem.state import Frontier, State
+from peerfront.problem.world import BranchingWorld, CapacityModel, Crowd, OffspringModel, Referrals, World
 
 __all__ = [
     "Allocation",
@@ -31,8 +28,6 @@ __all__ = [
     "ask",
     "ask_many",
     "check_feasible",
-    "checked_discount",
     "rollout",
     "rollouts",
-    "whole_number",
 ]

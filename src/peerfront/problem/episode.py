@@ -12,14 +12,12 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.errors import InfeasibleAllocation, SettingError
-from peerfront.problem.allocation import Allocation, check_feasible
-from peerfront.problem.frontier import Frontier
-from peerfront.problem.policy import BulkPolicy, Policy
+from peerfront.foundation.errors import InfeasibleAllocation, SettingError
+from peerfront.foundation.randomness import Luck
+from peerfront.problem.policy import Allocation, BulkPolicy, Policy, check_feasible
 from peerfront.problem.rules import Rules
-from peerfront.problem.state import State
+from peerfront.problem.state import Frontier, State
 from peerfront.problem.world import Crowd, Referrals, World
-from peerfront.randomness import Luck
 
 _POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luck is nobody's
 

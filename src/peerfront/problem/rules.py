@@ -1,33 +1,8 @@
 """The rules of the game: how many vouchers there are, who starts, how long it lasts, and what is too much."""
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from peerfront.errors import SettingError
-
-_NUMBERS = (int, float, np.integer, np.floating)
-
-
-def whole_number(name: str, value: Any, at_least: int) -> int:
-    """`value` as an int, or an error that says what was found and what is allowed."""
-    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not math.isfinite(value):
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value!r}.")
-    if value != int(value) or value < at_least:
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value:g}.")
-    return int(value)
-
-
-def checked_discount(value: Any) -> float:
-    """A discount factor in (0, 1], or an error."""
-    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0.0 < value <= 1.0:
-        raise SettingError(
-            f"A discount must lie above 0 and be at most 1; found {value!r}. "
-            "Use 1 to value late recruits like early ones."
-        )
-    return float(value)
+from peerfront.foundation.settings import whole_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,39 @@
-"""What a policy sees: remaining budget, frontier, round, and the rules (Section 2)."""
+"""What a policy sees: remaining budget, frontier, round, and the rules (Section 2).
+
+The people who may refer this round: the frontier F = {x_1, ..., x_n} of Section 2, a multiset.
+"""
 
 from dataclasses import dataclass
+from typing import Any
 
-from peerfront.problem.frontier import Frontier
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import SettingError
 from peerfront.problem.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Who is there (ids, of any kind) and what is known of them. Two people may well share a covariate row."""
+
+    ids: NDArray[Any]  # [people]
+    covariates: Codes  # [people, fields]
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.covariates):
+            raise SettingError(
+                f"A frontier has {len(self.ids)} ids and {len(self.covariates)} covariate rows; give one row per id."
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def of(cls, covariates: Codes) -> "Frontier":
+        """A frontier whose people are just numbered."""
+        return cls(np.arange(len(covariates)), covariates)
 
 
 @dataclass(frozen=True, slots=True)

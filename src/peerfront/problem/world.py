@@ -1,4 +1,10 @@
-"""Worlds: where referrals happen. Many episodes are played at once, so people of all of them stand in one crowd."""
+"""Worlds: where referrals happen. Many episodes are played at once, so people of all of them stand in one crowd.
+
+How many a person can bring, and whom: the two Protocols on which everything turns (q and G of Section 2).
+
+The learned pair is the planning environment, the true pair the testing environment; policies never know which one
+they face.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -6,9 +12,28 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes, Schema
-from peerfront.problem.dynamics import CapacityModel, OffspringModel
-from peerfront.randomness import Keys, Luck, fold
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.randomness import Keys, Luck, fold
+
+
+class CapacityModel(Protocol):
+    """The referral capacity C ~ q(. | x)."""
+
+    def survival(self, covariates: Codes, max_vouchers: int) -> NDArray[np.float64]:
+        """[people, max_vouchers]; column l - 1 is P(C >= l), nonincreasing along the row."""
+        ...
+
+    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+        """A capacity each, [people]: the quantile of the person's own uniform, so that models couple monotonically."""
+        ...
+
+
+class OffspringModel(Protocol):
+    """The covariates of a recruit, x' ~ G(. | x)."""
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        """One child per parent row, [children, fields]; `luck` is keyed by the child."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

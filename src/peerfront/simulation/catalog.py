@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peerfront.errors import SettingError, UnknownName
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import World
-from peerfront.simulation.boom_bust import boom_bust
-from peerfront.simulation.bridge import bridge
 from peerfront.simulation.icpsr22140 import Icpsr22140Settings, icpsr22140, published
 from peerfront.simulation.network import network_world, synthetic_society
-from peerfront.specs import Option, Spec
+from peerfront.simulation.typed import boom_bust, bridge
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes
-from peerfront.errors import SettingError
-from peerfront.problem import Frontier, Policy, Rules, State, ask, checked_discount
-from peerfront.randomness import named_luck
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.settings import checked_discount
+from peerfront.problem import Frontier, Policy, Rules, State, ask
 from peerfront.simulation.typed import TypedWorld
 
 LARGEST_BUDGET = 8

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes
-from peerfront.problem import Allocation, History, Policy, Round, Rules, State, World, rollout, whole_number
-from peerfront.randomness import Luck, fold, named_luck
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Luck, fold, named_luck
+from peerfront.foundation.settings import whole_number
+from peerfront.problem import Allocation, History, Policy, Round, Rules, State, World, rollout
 
 
 @dataclass(frozen=True)

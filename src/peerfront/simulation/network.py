@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.counts import count_from_survival
-from peerfront.covariates import Codes, Field, Schema, categories_in
-from peerfront.errors import SettingError, UnknownName
-from peerfront.problem import Crowd, Referrals, whole_number
-from peerfront.randomness import Keys, Luck, fold, named_generator
-from peerfront.simulation.oracle import SoftplusPoisson, calibrated
+from peerfront.foundation.counts import count_from_survival
+from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
+from peerfront.foundation.settings import whole_number
+from peerfront.problem import Crowd, Referrals
+from peerfront.simulation.icpsr22140 import SoftplusPoisson, calibrated
 
 if TYPE_CHECKING:
     import networkx

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from peerfront.errors import DataFileError
+from peerfront.foundation.errors import DataFileError
 from peerfront.simulation.network import BLANK, Society
 
 _MOST_CATEGORIES = 100  # a column with more different values is an identifier or a measurement, not a category

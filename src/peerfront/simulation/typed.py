@@ -1,4 +1,15 @@
-"""Worlds with a handful of types: rates and recruits depend on one field, so small instances can be solved exactly."""
+"""Worlds with a handful of types: rates and recruits depend on one field, so small instances can be solved exactly.
+
+Boom-bust: those who bring the most bring dead ends.
+
+A brings many (rate 5), but its recruits are C, who bring nobody (rate .01); B brings fewer (rate 2), and its recruits
+are B. A recruit follows the rule with probability `fidelity`, else its type is drawn evenly.
+
+Bridge: people with little immediate yield open the community that matters.
+
+Local people bring many (rate 4), all dead ends; a Bridge brings few (rate .8), all of them Hubs; Hubs bring three,
+more than half of them Hubs again.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.counts import poisson_quantile, poisson_survival
-from peerfront.covariates import Codes, Field, Schema
-from peerfront.errors import SettingError
+from peerfront.foundation.counts import poisson_quantile, poisson_survival
+from peerfront.foundation.covariates import Codes, Field, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck
 from peerfront.problem import BranchingWorld
-from peerfront.randomness import Luck
 
 
 @dataclass(frozen=True)
@@ -86,4 +97,36 @@ def typed_world(
         rates=rate_table,
         transition=transition,
         start=shares,
+    )
+
+
+_RULE = {"A": "C", "B": "B", "C": "C"}
+
+
+def boom_bust(fidelity: float = 0.85) -> TypedWorld:
+    if not 0.0 <= fidelity <= 1.0:
+        raise SettingError(f"fidelity is a probability between 0 and 1; found {fidelity}.")
+    evenly = (1.0 - fidelity) / len(_RULE)
+    return typed_world(
+        "boom_bust",
+        rates={"A": 5.0, "B": 2.0, "C": 0.01},
+        recruits={
+            parent: {child: evenly + (fidelity if child == rule else 0.0) for child in _RULE}
+            for parent, rule in _RULE.items()
+        },
+        start={"A": 0.45, "B": 0.45, "C": 0.10},
+    )
+
+
+def bridge() -> TypedWorld:
+    return typed_world(
+        "bridge",
+        rates={"Local": 4.0, "Bridge": 0.8, "Hub": 3.0, "Dead": 0.02},
+        recruits={
+            "Local": {"Dead": 1.0},
+            "Bridge": {"Hub": 1.0},
+            "Hub": {"Hub": 0.6, "Dead": 0.4},
+            "Dead": {"Dead": 1.0},
+        },
+        start={"Local": 0.5, "Bridge": 0.4, "Dead": 0.1},
     )

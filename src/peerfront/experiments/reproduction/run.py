@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from peerfront.errors import DataFileError, OutputExists
+from peerfront.experiments.compare import Workers
 from peerfront.experiments.comparison import (
     Task,
     TaskResult,
@@ -28,10 +28,10 @@ from peerfront.experiments.comparison import (
 from peerfront.experiments.reproduction.plan import Part, ReproductionPlan
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
-from peerfront.experiments.workers import Workers
-from peerfront.files import write_text
-from peerfront.randomness import named_luck
-from peerfront.specs import Spec
+from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.files import write_text
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.specs import Spec
 
 SETTINGS, STORE = "settings.json", "store"
 Progress = Callable[[int, int, str], None]

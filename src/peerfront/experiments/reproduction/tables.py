@@ -5,11 +5,18 @@ from dataclasses import replace
 
 import pandas as pd
 
-from peerfront.experiments.reproduction.plan import DESCRIBED, PAPER_METHODS, PUBLISHED, REPAIRED
-from peerfront.experiments.reproduction.published import EPISODES, RECRUITS, REWARD, TABLE
+from peerfront.experiments.reproduction.plan import (
+    DESCRIBED,
+    EPISODES,
+    PAPER_METHODS,
+    PUBLISHED,
+    RECRUITS,
+    REPAIRED,
+    REWARD,
+    TABLE,
+)
 from peerfront.experiments.reproduction.run import Reproduction
-from peerfront.experiments.results import Results
-from peerfront.experiments.statistics import Estimate, estimate
+from peerfront.experiments.results import Estimate, Results, estimate
 from peerfront.experiments.tables import markdown_table
 
 METRIC_TITLES = {REWARD: "Discounted reward", RECRUITS: "Recruits"}

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.errors import SettingError
-from peerfront.models.checks import one_of, seed_number, share
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import one_of, seed_number, share
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.masked import MaskedSettings, fit_masked
-from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.score import sampled_log_scores
+from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
 from peerfront.problem import History, OffspringModel
 

@@ -3,6 +3,8 @@
 A network predicts the noise in a noised child from the child, the recruiter and the step. Samples are continuous and
 become categories by the largest entry of each field. Schedule (`schedule.py`), loss and the two samplers are separate;
 the tests hold them equal to the reference library's.
+
+Noise schedules of a diffusion: how fast a child's one-hot row turns into noise (Ho et al. 2020).
 """
 
 from collections.abc import Callable
@@ -14,23 +16,60 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import Tensor, nn
 
-from peerfront.covariates import Codes, Schema, uniform_codes
-from peerfront.errors import DataFileError, SettingError
-from peerfront.models.checks import (
+from peerfront.foundation.covariates import Codes, Schema, uniform_codes
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.randomness import Luck, named_generator, named_key
+from peerfront.foundation.settings import (
     check_fields,
-    check_luck,
-    check_people,
     layer_widths,
     one_of,
     one_or_more,
     seed_number,
     step_size,
+    whole_number,
 )
+from peerfront.foundation.stored import Stored
+from peerfront.models.checks import check_luck, check_people
 from peerfront.models.offspring.networks import one_hot, perceptron, restored_perceptron, stored_perceptron, train
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.schedule import SCHEDULES, Schedule, noise_schedule, time_embedding
-from peerfront.randomness import Luck, named_generator, named_key
-from peerfront.stored import Stored
+
+SCHEDULES = ("linear", "cosine")
+_LINEAR_ENDS = (1e-4, 0.02)  # the usual ends for 1,000 steps, which the paper keeps for its 100
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """`kept[t]` (alpha-bar) is the share of the signal's variance left after step t + 1."""
+
+    betas: NDArray[np.float64]  # [steps], noise added in each step
+
+    @property
+    def alphas(self) -> NDArray[np.float64]:
+        return 1.0 - self.betas
+
+    @property
+    def kept(self) -> NDArray[np.float64]:
+        return np.asarray(np.cumprod(self.alphas), dtype=np.float64)
+
+    def __len__(self) -> int:
+        return len(self.betas)
+
+
+def noise_schedule(kind: str, steps: int) -> Schedule:
+    """linear: the paper's, which at 100 steps leaves 37% of the signal at the end; cosine: ends in pure noise."""
+    steps = whole_number("steps", steps, 1)
+    if one_of("noise schedule", kind, SCHEDULES) == "linear":
+        return Schedule(np.linspace(*_LINEAR_ENDS, steps))
+    at = np.cos((np.arange(steps + 1) / steps + 0.008) / 1.008 * np.pi / 2) ** 2
+    return Schedule(np.minimum(1.0 - at[1:] / at[:-1], 0.999))
+
+
+def time_embedding(steps: NDArray[np.int64], width: int = 16) -> NDArray[np.float32]:
+    """Sines and cosines of the step number at geometrically spaced frequencies, [steps, width]."""
+    frequencies = np.exp(-np.log(10_000.0) * np.arange(width // 2) / (width // 2))
+    angles = steps[:, None] * frequencies[None, :]
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+
 
 Clip = tuple[float, float] | None
 _TIME_WIDTH = 16

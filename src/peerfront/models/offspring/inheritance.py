@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes, Schema
-from peerfront.errors import DataFileError
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.stored import Stored
 from peerfront.models.checks import check_luck, check_people
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.randomness import Luck
-from peerfront.stored import Stored
 
 Array = NDArray[np.float64]
 PULLS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # pairs the marginal is worth

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from peerfront.covariates import Codes, Schema
-from peerfront.errors import SettingError
-from peerfront.randomness import named_key
-from peerfront.stored import Stored, restored_layers, stored_layers
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_key
+from peerfront.foundation.stored import Stored, restored_layers, stored_layers
 
 
 def perceptron(inputs: int, hidden: tuple[int, ...], outputs: int, seed: int) -> nn.Sequential:

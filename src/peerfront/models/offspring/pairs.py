@@ -1,16 +1,20 @@
-"""What every generator is fitted to: parent-child pairs, checked, with a part held out where one is needed."""
+"""What every generator is fitted to: parent-child pairs, checked, with a part held out where one is needed.
+
+Judging a generator that only gives samples: how likely are the recruits that really came?
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.covariates import Codes, Schema
-from peerfront.errors import SettingError
-from peerfront.models.checks import check_people, seed_number
-from peerfront.models.checks import share as checked_share
-from peerfront.problem import History
-from peerfront.randomness import named_generator
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.foundation.settings import seed_number, whole_number
+from peerfront.foundation.settings import share as checked_share
+from peerfront.models.checks import check_people, check_schema
+from peerfront.problem import History, OffspringModel
 
 _WELL_KNOWN = 20  # pairs of each kind of recruiter, on average
 
@@ -75,3 +79,29 @@ class Pairs:
         held = min(max(1, round(share * len(kinds))), len(kinds) - 1)
         out = np.isin(kind.reshape(-1), rng.permutation(len(kinds))[:held])
         return self.chosen(~out), self.chosen(out)
+
+
+SAMPLES = 100
+
+
+def sampled_children(model: OffspringModel, parents: Codes, samples: int, seed: int = 0) -> Codes:
+    """`samples` recruits of each parent, [parents, samples, fields]."""
+    samples = whole_number("samples", samples, 1)
+    luck = named_luck(("judge offspring", seed_number("seed", seed)), len(parents) * samples)
+    children = model.sample(np.repeat(parents, samples, axis=0), luck)
+    return children.reshape(len(parents), samples, parents.shape[1])
+
+
+def sampled_log_scores(
+    model: OffspringModel, judged: Pairs, *, samples: int = SAMPLES, seed: int = 0
+) -> NDArray[np.float64]:
+    """Log of the share of samples with the true category, [pairs, fields]; unknown categories score 0.
+
+    Half a sample is spread over the categories of the field: a category never drawn is unlikely, not impossible.
+    """
+    check_schema(model, judged.schema)
+    children = sampled_children(model, judged.parents, samples, seed)
+    hits = (children == judged.children[:, None, :]).sum(axis=1)
+    chances = (hits + 0.5 / judged.schema.sizes) / (samples + 0.5)
+    scores: NDArray[np.float64] = np.where(judged.children >= 0, np.log(chances), 0.0)
+    return scores

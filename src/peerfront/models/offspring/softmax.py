@@ -12,17 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from peerfront.covariates import Codes, Schema
-from peerfront.models.checks import (
-    check_fields,
-    check_luck,
-    check_people,
-    layer_widths,
-    one_or_more,
-    seed_number,
-    share,
-    step_size,
-)
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.randomness import Luck, named_generator
+from peerfront.foundation.settings import check_fields, layer_widths, one_or_more, seed_number, share, step_size
+from peerfront.foundation.stored import Stored
+from peerfront.models.checks import check_luck, check_people
 from peerfront.models.offspring.inheritance import draw_fields
 from peerfront.models.offspring.networks import (
     field_losses,
@@ -33,8 +27,6 @@ from peerfront.models.offspring.networks import (
     train,
 )
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.randomness import Luck, named_generator
-from peerfront.stored import Stored
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Section 3.3: who gets how many coupons now. Backup, exact greedy, planner."""

@@ -1,0 +1,183 @@
+"""Algorithm 1, exact and fast: the same allocation and value as `greedy_reference.py`, to the last bit.
+
+*Lazy.* Gains only shrink as vouchers are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
+(-gain, index) re-evaluates only its top. Rounding cannot spoil this: sums and products are monotone in floating point.
+
+*Alike.* Of people whose rows are the same, the next voucher goes to the one with fewest, the first of them on the list;
+the others wait outside the heap. A frontier of thousands has hundreds of kinds of people.
+
+*Pruned.* For a spend s no allocation is worth more than
+
+    UB(s) = A*(s) + discount * sum_j w_j(r - s) * (1 - u*_j(s)),
+
+where A*(s) adds the s largest chances of use and u*_j(s) multiplies the s smallest ratios tau(k + 1) / tau(k) of
+coordinate j, each on its own. Spends are visited by descending UB until it falls below the best value found, and a run
+stops as soon as its remaining vouchers, each worth at most the current largest gain, cannot reach the best.
+
+Where the value is flat that leaves hundreds of spends, so after a few a tighter bound is asked: 1 - exp(-x) lies below
+its tangent at the coverage x* of the best plan so far, and with the tangent people separate,
+
+    Q(s) <= sum_j W_j (1 - u_j - u_j x*_j)  +  the s largest of  p_i(k + 1) + sum_j W_j u_j l_ij(k),
+
+with W = discount * w(r - s), u = exp(-x*), l(k) = log(tau(k) / tau(k + 1)). It is exact to second order: what it misses
+is less than what Q loses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.allocation.backup import Array, check_tables, coverage_gains
+from peerfront.allocation.greedy_kernels import plan, plan_many, run
+from peerfront.foundation.errors import SettingError
+
+_FEW = 30  # people among whom it does not pay to look for those who are alike,
+_MANY = 300  # and among how many it pays where there are many frontiers to plan
+_FLAT = 8  # spends begun, after which the tangent is asked before another
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyPlan:
+    """What Algorithm 1 returns."""
+
+    vouchers: NDArray[np.int64]  # [people]
+    spend: int
+    value: float
+    """Q of the chosen spend."""
+    values: Array  # [spendable + 1]
+    """Q of every spend that was evaluated; NaN where pruning showed that it cannot be best, or it is not allowed."""
+
+
+def greedy(
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    *,
+    spendable: int | None = None,
+    most_per_person: int | None = None,
+    least_per_person: int = 0,
+    every_spend: bool = False,
+    check: bool = True,
+) -> GreedyPlan:
+    """The best spend and its greedy allocation.
+
+    `survival` is [people, vouchers], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r is w(r)).
+    `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend`
+    turns pruning off, for the whole curve of Q over the spend.
+    """
+    budget = len(weights) - 1
+    most = budget if most_per_person is None else most_per_person
+    people = len(survival)
+    spendable = min(budget if spendable is None else spendable, budget, most * people)
+    if check:
+        check_tables(survival, uncovered, weights)
+        if not 0 <= least_per_person <= most or least_per_person * people > spendable:
+            raise SettingError(
+                f"At least {least_per_person} vouchers for each of {people} people is not possible with {spendable} to "
+                f"spend and at most {most} each. Lower the least, or raise the caps."
+            )
+    vouchers, spend, values = plan(
+        np.ascontiguousarray(survival, dtype=np.float64),
+        np.ascontiguousarray(uncovered, dtype=np.float64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        float(discount),
+        int(spendable),
+        int(most),
+        int(least_per_person),
+        bool(every_spend),
+        True,
+        _FLAT,
+        *alike(survival, uncovered),
+    )
+    return GreedyPlan(vouchers, int(spend), float(values[spend]), values)
+
+
+def greedy_at(
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    spends: Sequence[int],
+    most_per_person: int,
+    least_per_person: int = 0,
+) -> tuple[NDArray[np.int64], Array]:
+    """The greedy allocations of given spends, [spends, people], and their values (the inner loop of Algorithm 1)."""
+    people, latent = uncovered.shape
+    vouchers, values = np.zeros((len(spends), people), np.int64), np.zeros(len(spends))
+    left, heap_gains = np.empty(latent), np.empty(people)
+    heap_persons, fresh = np.empty((2, people), np.int64)
+    covers = coverage_gains(survival, uncovered)
+    before, after = alike(survival, uncovered)
+    for number, spend in enumerate(spends):
+        values[number] = run(
+            survival,
+            covers,
+            discount * weights[len(weights) - 1 - spend],
+            spend,
+            most_per_person,
+            least_per_person,
+            -np.inf,
+            True,
+            before,
+            after,
+            vouchers[number],
+            left,
+            heap_gains,
+            heap_persons,
+            fresh,
+        )
+    return vouchers, values
+
+
+def alike(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each person the one before and the one after among people with the same rows, -1 for none, [people] each."""
+    people = len(survival)
+    before, after = np.full(people, -1), np.full(people, -1)
+    if people > _FEW:
+        _, kind = np.unique(np.concatenate([survival, uncovered], axis=1), axis=0, return_inverse=True)
+        line = np.argsort(kind, kind="stable")
+        same = np.flatnonzero(kind[line[1:]] == kind[line[:-1]])
+        before[line[same + 1]], after[line[same]] = line[same], line[same + 1]
+    return before, after
+
+
+def greedy_many(
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    which: NDArray[np.int64],
+    discount: float,
+    first: NDArray[np.int64],
+    budgets: NDArray[np.int64],
+    spendable: NDArray[np.int64],
+    most_per_person: NDArray[np.int64],
+    least_per_person: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Array]:
+    """Plans for many frontiers that stand one after another in the tables: vouchers [people], values [frontiers].
+
+    Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
+    budget + 1, latent]. One call of compiled code: what training and rollouts use.
+    """
+    before, after = np.full((2, len(survival)), -1)
+    for f in np.flatnonzero(np.diff(first) > _MANY).tolist():
+        own = slice(first[f], first[f + 1])
+        before[own], after[own] = alike(survival[own], uncovered[own])
+    found: tuple[NDArray[np.int64], Array] = plan_many(
+        np.ascontiguousarray(survival, dtype=np.float64),
+        np.ascontiguousarray(uncovered, dtype=np.float64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        which,
+        float(discount),
+        first,
+        budgets,
+        spendable,
+        most_per_person,
+        least_per_person,
+        _FLAT,
+        before,
+        after,
+    )
+    return found

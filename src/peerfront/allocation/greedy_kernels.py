@@ -1,0 +1,257 @@
+"""The kernels of Algorithm 1 (`greedy.py` says what they do and why it is exact).
+
+They release the GIL, share nothing, and are cached on disk.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerfront.allocation.backup import Array, coverage_gains
+from peerfront.allocation.greedy_pruning import coverages, tangent_bound, upper_bounds
+
+_SLACK = 1e-9  # relative; pruning never discards a spend whose bound is within it, so rounding cannot change the plan
+
+
+@njit(cache=True, nogil=True)
+def _above(gain: float, person: int, other_gain: float, other: int) -> bool:
+    return gain > other_gain or (gain == other_gain and person < other)
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(gains: Array, persons: NDArray[np.int64], size: int, at: int) -> None:
+    gain, person = gains[at], persons[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _above(gains[child + 1], persons[child + 1], gains[child], persons[child]):
+            child += 1
+        if not _above(gains[child], persons[child], gain, person):
+            break
+        gains[at], persons[at] = gains[child], persons[child]
+        at = child
+    gains[at], persons[at] = gain, person
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
+    gain, person = gains[at], persons[at]
+    while at > 0:
+        parent = (at - 1) // 2
+        if not _above(gain, person, gains[parent], persons[parent]):
+            break
+        gains[at], persons[at] = gains[parent], persons[parent]
+        at = parent
+    gains[at], persons[at] = gain, person
+
+
+@njit(cache=True, nogil=True)
+def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
+    """The marginal gain of one more voucher (Equation 8)."""
+    if given >= chance.shape[1]:
+        return 0.0
+    gain = chance[person, given]
+    for j in range(len(left)):
+        gain += worth[j] * left[j] * covers[person, given, j]
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def run(
+    chance: Array,
+    covers: Array,
+    worth: Array,
+    spend: int,
+    most: int,
+    least: int,
+    to_beat: float,
+    lazy: bool,
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    vouchers: NDArray[np.int64],
+    left: Array,
+    heap_gains: Array,
+    heap_persons: NDArray[np.int64],
+    fresh: NDArray[np.int64],
+) -> float:
+    """Give out `spend` vouchers greedily, into `vouchers` and `left`; their value, or -inf if below `to_beat`."""
+    people = len(chance)
+    reward = 0.0
+    vouchers[:] = 0
+    left[:] = 1.0
+    for i in range(people):
+        for k in range(least):
+            if k < chance.shape[1]:
+                reward += chance[i, k]
+                for j in range(len(left)):
+                    left[j] *= 1.0 - covers[i, k, j]
+        vouchers[i] = least
+    so_far = reward
+    for j in range(len(left)):
+        so_far += worth[j] * (1.0 - left[j])
+    size = 0
+    for i in range(people):
+        fresh[i] = 0
+        if vouchers[i] < most and before[i] < 0:
+            heap_gains[size] = _gain(chance, covers, worth, left, i, vouchers[i])
+            heap_persons[size] = i
+            size += 1
+    for at in range(size // 2 - 1, -1, -1):
+        _sift_down(heap_gains, heap_persons, size, at)
+    for step in range(spend - least * people):
+        if lazy:
+            while fresh[heap_persons[0]] != step:
+                person = heap_persons[0]
+                heap_gains[0] = _gain(chance, covers, worth, left, person, vouchers[person])
+                fresh[person] = step
+                _sift_down(heap_gains, heap_persons, size, 0)
+        elif step:
+            for at in range(size):
+                heap_gains[at] = _gain(chance, covers, worth, left, heap_persons[at], vouchers[heap_persons[at]])
+            for at in range(size // 2 - 1, -1, -1):
+                _sift_down(heap_gains, heap_persons, size, at)
+        gain, person = heap_gains[0], heap_persons[0]
+        if so_far + (spend - least * people - step) * gain < to_beat:
+            return -np.inf
+        so_far += gain
+        given = vouchers[person]
+        if given < chance.shape[1]:
+            reward += chance[person, given]
+            for j in range(len(left)):
+                left[j] *= 1.0 - covers[person, given, j]
+        vouchers[person] = given + 1
+        behind = before[person] >= 0 and vouchers[before[person]] == given + 1  # and waits for that one again
+        if given + 1 >= most or behind:
+            size -= 1
+            heap_gains[0], heap_persons[0] = heap_gains[size], heap_persons[size]
+        else:
+            heap_gains[0] = _gain(chance, covers, worth, left, person, given + 1)
+            fresh[person] = step + 1
+        if size > 1:
+            _sift_down(heap_gains, heap_persons, size, 0)
+        following = after[person]
+        if following >= 0 and vouchers[following] == given:  # whose turn it is now
+            heap_gains[size] = _gain(chance, covers, worth, left, following, given)
+            heap_persons[size] = following
+            fresh[following] = step + 1
+            size += 1
+            _sift_up(heap_gains, heap_persons, size - 1)
+    value = reward
+    for j in range(len(left)):
+        value += worth[j] * (1.0 - left[j])
+    return value
+
+
+@njit(cache=True, nogil=True)
+def plan(
+    chance: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    spendable: int,
+    most: int,
+    least: int,
+    every_spend: bool,
+    lazy: bool,
+    flat: int,
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], int, Array]:
+    people = len(chance)
+    budget, latent = len(weights) - 1, weights.shape[1]
+    covers = coverage_gains(chance, uncovered)
+    values = np.full(spendable + 1, np.nan)
+    vouchers, best_vouchers = np.zeros(people, np.int64), np.zeros(people, np.int64)
+    left, heap_gains = np.empty(latent), np.empty(people)
+    heap_persons, fresh = np.empty(people, np.int64), np.empty(people, np.int64)
+    begun, smallest = 0, 0.0
+    best_left, logs, entries = np.ones(latent), np.empty((0, 0, 0)), np.empty(chance.size)
+    if every_spend:
+        bounds = np.full(spendable + 1, np.inf)
+        order = np.arange(spendable + 1)
+    else:
+        bounds = upper_bounds(chance, covers, weights, discount, spendable, most, least)
+        order = np.argsort(-bounds)
+    best, best_spend = -np.inf, least * people
+    for at in range(len(order)):
+        spend = int(order[at])
+        if spend < least * people:
+            continue
+        to_beat = -np.inf if every_spend else best - _SLACK * (1.0 + abs(best))
+        if bounds[spend] < to_beat:
+            break
+        worth = discount * weights[budget - spend]
+        if not every_spend and begun >= flat:
+            if begun == flat:
+                logs = coverages(covers)
+            begun += 1
+            bound, smallest = tangent_bound(chance, logs, worth, best_left, spend, most, least, 0.9 * smallest, entries)
+            if bound < to_beat:
+                continue
+        else:
+            begun += 1
+        value = run(
+            chance,
+            covers,
+            worth,
+            spend,
+            most,
+            least,
+            to_beat,
+            lazy,
+            before,
+            after,
+            vouchers,
+            left,
+            heap_gains,
+            heap_persons,
+            fresh,
+        )
+        if value == -np.inf:
+            continue
+        values[spend] = value
+        if value > best or (value == best and spend < best_spend):
+            best, best_spend = value, spend
+            best_vouchers[:] = vouchers
+            best_left[:] = left
+    return best_vouchers, best_spend, values
+
+
+@njit(cache=True, nogil=True)
+def plan_many(
+    chance: Array,
+    uncovered: Array,
+    weights: Array,
+    which: NDArray[np.int64],
+    discount: float,
+    first: NDArray[np.int64],
+    budgets: NDArray[np.int64],
+    spendable: NDArray[np.int64],
+    most: NDArray[np.int64],
+    least: NDArray[np.int64],
+    flat: int,
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Array]:
+    frontiers = len(budgets)
+    vouchers, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
+    for f in range(frontiers):
+        start, end = first[f], first[f + 1]
+        own, spend, found = plan(
+            chance[start:end],
+            uncovered[start:end],
+            weights[which[f]][: budgets[f] + 1],
+            discount,
+            min(spendable[f], most[f] * (end - start)),
+            most[f],
+            least[f],
+            False,
+            True,
+            flat,
+            before[start:end],
+            after[start:end],
+        )
+        vouchers[start:end] = own
+        values[f] = found[spend]
+    return vouchers, values

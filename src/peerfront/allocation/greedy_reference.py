@@ -1,0 +1,61 @@
+"""Algorithm 1 as the paper writes it: for every spend, one voucher at a time to the largest marginal gain.
+
+Slow and plain, the yardstick for `greedy.py`. Sums run over the latent coordinates in order, as they do there, so that
+the two agree to the last bit and break ties the same way.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.allocation.backup import Array, coverage_gains
+
+
+def greedy_reference(
+    survival: Array,
+    uncovered: Array,
+    weights: Array,
+    discount: float,
+    *,
+    spendable: int,
+    most_per_person: int,
+    least_per_person: int = 0,
+) -> tuple[NDArray[np.int64], Array]:
+    """Vouchers of the first best spend, [people], and the value of every spend, [spendable + 1] (NaN: not allowed).
+
+    `weights` is [budget + 1, latent]: row r - s holds w(r - s), so its last row belongs to the whole remaining budget.
+    """
+    people, columns = survival.shape
+    budget = len(weights) - 1
+    beyond = max(most_per_person - columns, 0) + 1
+    chance = np.concatenate([survival, np.zeros((people, beyond))], axis=1)
+    gains = np.concatenate(
+        [coverage_gains(survival, uncovered), np.zeros((people, beyond, uncovered.shape[1]))], axis=1
+    )
+    everybody = np.arange(people)
+    values = np.full(spendable + 1, np.nan)
+    best, chosen = -np.inf, np.full(people, least_per_person, dtype=np.int64)
+    for spend in range(people * least_per_person, spendable + 1):
+        worth = discount * weights[budget - spend]
+        vouchers = np.zeros(people, dtype=np.int64)
+        left = np.ones(uncovered.shape[1])  # u_j, what nobody covers
+        reward = 0.0
+        for person in np.repeat(everybody, least_per_person).tolist():
+            reward += chance[person, vouchers[person]]
+            left = left * (1.0 - gains[person, vouchers[person]])
+            vouchers[person] += 1
+        for _ in range(spend - people * least_per_person):
+            gain = chance[everybody, vouchers].copy()
+            for j in range(len(left)):
+                gain += worth[j] * left[j] * gains[everybody, vouchers, j]
+            gain[vouchers >= most_per_person] = -np.inf
+            person = int(gain.argmax())
+            reward += chance[person, vouchers[person]]
+            left = left * (1.0 - gains[person, vouchers[person]])
+            vouchers[person] += 1
+        value = reward
+        for j in range(len(left)):
+            value += worth[j] * (1.0 - left[j])
+        values[spend] = value
+        if value > best:
+            best, chosen = value, vouchers
+    return chosen, values

@@ -1,0 +1,1 @@
+"""How good any plan could be: upper bounds, and certificates in words."""

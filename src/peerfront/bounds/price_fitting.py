@@ -1,0 +1,48 @@
+"""Fit a price index: a table where the covariate space is small, a checked network where it is large."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from peerfront.bounds.price_index import BoundSettings, PriceIndex
+from peerfront.bounds.price_network import fit_price_network
+from peerfront.bounds.price_table import price_table
+from peerfront.bounds.surplus import Array
+from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import checked_discount
+from peerfront.problem import CapacityModel, OffspringModel
+
+
+def fit_price_index(
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    people: Codes,
+    schema: Schema,
+    discount: float,
+    settings: BoundSettings | None = None,
+    *,
+    transition: Array | None = None,
+    checked_at: Codes | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PriceIndex:
+    """A table if the covariate space is small (`transition` [rows, rows] makes it exact), else a network.
+
+    `people` are those the network is trained at: the population and some generations of recruits (`generations`).
+    `checked_at` are people like those on the frontiers to be certified, usually the population: a network is checked at
+    frontiers made of them, or without them of some of `people`, which are then kept out of the fit. A table's rows are
+    in the order of `np.ravel_multi_index(codes, sizes)`.
+    """
+    chosen = settings or BoundSettings()
+    discount = checked_discount(discount)
+    schema.check(people)
+    rows = float(np.prod(schema.sizes.astype(np.float64)))
+    if rows <= chosen.table_rows and not (people == UNKNOWN).any():
+        table = price_table(capacity, offspring, schema, discount, chosen, transition)
+        return PriceIndex(capacity, schema, discount, chosen, table)
+    if transition is not None:
+        raise SettingError(
+            f"Transition probabilities are for spaces of at most table_rows = {chosen.table_rows} rows without unknown "
+            f"codes; this one has {rows:g}. Leave them out, or raise table_rows."
+        )
+    return fit_price_network(capacity, offspring, people, schema, discount, chosen, checked_at, progress)

@@ -1,0 +1,203 @@
+"""The price index of a large covariate space: one network for everybody and every price.
+
+With unlimited rounds the child value A(x, m) = E[J(child of x, m / gamma)] depends on person and price alone, so that
+one fit serves every state and budget of a study. Its logarithm is a cubic spline in the log-odds of m / gamma (A
+vanishes like a power of 1 - m / gamma), whose coefficients are a network of the person:
+
+    A(x, m) = exp(sum_k u_k(x) * B_k(s)),    s = log((1 - m / gamma) / (m / gamma)),    and 0 for m >= gamma.
+
+**Fitted iteration.** Children of the training people are sampled once. Again and again the network gives their A, the
+surplus their J at m / gamma, the average over some children the target of the parent, and the network follows. The
+loss A - y log A (Poisson) makes it follow the mean of the noisy targets, errors counted in proportion; it starts small,
+so that where the recursion has several solutions (gamma = 1) the smallest is approached, which is the true one.
+
+**What is proved.** Nothing yet: a network may be wrong anywhere. The fit therefore ends with an audit (`price_audit`)
+of frontiers of people held out of it: the factor by which nested sampling, which errs only upwards, exceeds the
+network's bounds. A certificate is scaled by it (`PriceCheck`), or has its own frontier audited. At gamma = 1 no audit
+comes to an end; there the budget and the clairvoyant bound are proved, the price bound of a network is not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from scipy.interpolate import BSpline
+
+from peerfront.bounds.price_audit import check_index
+from peerfront.bounds.price_index import BoundSettings, PriceIndex, sampled_children
+from peerfront.bounds.surplus import Array, chances_that_matter
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.randomness import named_generator, named_key, named_luck
+from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.value.networks import FrozenNetwork, PersonInputs, Rows, frozen, perceptron
+
+_NEAREST = 0.999  # m / gamma of the last knot; between it and 1 the child value is next to nothing
+_LOGARITHMS = (-25.0, 12.0)  # what log A may be
+_START = -3.0  # log A at even odds before the first fit
+_FIRST_SEARCH = 96  # prices of the first search for the smallest bound
+
+
+@dataclass(frozen=True, eq=False)
+class PriceSpline:
+    """Basis functions of the price."""
+
+    discount: float
+    smallest_price: float
+    knots: int
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Log-odds of the dearest and of the cheapest price."""
+        cheapest = min(self.smallest_price / self.discount, 0.5)
+        return float(_log_odds(np.array(_NEAREST))), float(_log_odds(np.array(cheapest)))
+
+    def basis(self, prices: Array) -> Array:
+        """B_k(s), [..., knots], for prices of any shape."""
+        low, high = self.ends
+        inner = np.linspace(low, high, self.knots - 2)
+        knots = np.concatenate([np.full(3, low), inner, np.full(3, high)])
+        shares = np.clip(prices / self.discount, 1e-6, 1.0 - 1e-6)
+        points = np.clip(_log_odds(shares), low, high)
+        dense: Array = BSpline.design_matrix(points.ravel(), knots, 3).toarray()
+        return dense.reshape(*points.shape, self.knots)
+
+    @property
+    def start(self) -> Array:
+        """Coefficients of log A = s + constant, [knots]: the shape A has before anything is known of it."""
+        low, high = self.ends
+        points = np.linspace(low, high, 4 * self.knots)
+        prices = self.discount / (1.0 + np.exp(points))
+        return np.asarray(np.linalg.lstsq(self.basis(prices), points + _START, rcond=None)[0], dtype=np.float64)
+
+    def spread(self, count: int, shift: float) -> Array:
+        """Prices evenly spread in the log-odds, rising, the grid shifted by a share of its step, [count]."""
+        low, high = self.ends
+        points = low + (np.arange(count) + shift) * (high - low) / count
+        return np.sort(self.discount / (1.0 + np.exp(points)))
+
+
+def _log_odds(shares: Array) -> Array:
+    odds: Array = np.log1p(-shares) - np.log(shares)
+    return odds
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkChildValues:
+    """The fitted A, as arrays."""
+
+    inputs: PersonInputs
+    spline: PriceSpline
+    network: FrozenNetwork
+    kind: str = "network"
+
+    @property
+    def prices(self) -> Array:
+        inside = self.spline.spread(_FIRST_SEARCH, 0.5)
+        beyond = np.linspace(self.spline.discount, 1.0, 17)[:: 1 if self.spline.discount < 1.0 else 16]
+        return np.unique(np.concatenate([[self.spline.smallest_price], inside, beyond]))
+
+    def expected(self, covariates: Codes, prices: Array, rounds_left: int | None) -> Array:
+        return self.of_rows(self.inputs.rows(covariates), prices)
+
+    def of_rows(self, rows: Rows, prices: Array) -> Array:
+        """A of people described by `inputs.rows`, [people, prices]."""
+        coefficients = self.network(rows).astype(np.float64)
+        basis = self.spline.basis(prices)
+        logarithms = coefficients @ basis.T if prices.ndim == 1 else np.einsum("ik,ijk->ij", coefficients, basis)
+        values: Array = np.where(prices < self.spline.discount, np.exp(np.clip(logarithms, *_LOGARITHMS)), 0.0)
+        return values
+
+
+def fit_price_network(
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    people: Codes,
+    schema: Schema,
+    discount: float,
+    settings: BoundSettings,
+    checked_at: Codes | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PriceIndex:
+    """Fit the network at some of the people and check it at others."""
+    tell = progress or (lambda _: None)
+    rng = named_generator("price network", settings.seed)
+    order = rng.permutation(len(people))
+    if checked_at is None:
+        held_out = people[order[: min(settings.held_out, len(people) // 4)]]
+        order = order[len(held_out) :]
+    else:
+        held_out = checked_at[: settings.held_out]
+    trained = people[order[: settings.people]]
+    trainer = _Trainer(capacity, offspring, trained, schema, discount, settings)
+    for refresh in range(settings.refreshes):
+        tell(f"price index: generation {refresh + 1} of {settings.refreshes}")
+        trainer.refresh(refresh / settings.refreshes)
+    index = PriceIndex(capacity, schema, discount, settings, trainer.child_values())
+    if not len(held_out) or discount == 1.0:  # at which no audit comes to an end
+        return index
+    tell("price index: checking frontiers of people held out")
+    return replace(index, check=check_index(index, offspring, held_out))
+
+
+class _Trainer:
+    def __init__(
+        self,
+        capacity: CapacityModel,
+        offspring: OffspringModel,
+        people: Codes,
+        schema: Schema,
+        discount: float,
+        settings: BoundSettings,
+    ) -> None:
+        self.settings, self.discount = settings, discount
+        self.rng = named_generator("price training", settings.seed)
+        self.inputs = PersonInputs(schema, capacity)
+        self.spline = PriceSpline(discount, settings.smallest_price, settings.knots)
+        self.parents = torch.as_tensor(self.inputs.rows(people))
+        luck = named_luck(("price children", settings.seed), len(people))
+        children, _ = sampled_children(offspring, people, settings.children, luck)
+        self.children = self.inputs.rows(children)
+        self.chances = chances_that_matter(
+            capacity, children, settings.most_per_person, settings.smallest_price, 1.0 + settings.largest_budget
+        )
+        sizes = [self.inputs.width, settings.hidden, settings.hidden, settings.knots]
+        self.network = perceptron(sizes, named_key("price network", settings.seed) % 2**63)
+        last = self.network[-1]
+        assert isinstance(last, torch.nn.Linear), "a perceptron ends with a linear layer"
+        with torch.no_grad():
+            last.weight.mul_(0.1)
+            last.bias.copy_(torch.as_tensor(self.spline.start))
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate)
+
+    def child_values(self) -> NetworkChildValues:
+        return NetworkChildValues(self.inputs, self.spline, frozen(self.network))
+
+    def refresh(self, done: float) -> None:
+        """New targets from the network as it is, and some steps towards them; slower steps towards the end."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.settings.learning_rate * min(1.0, 2.0 * (1.0 - done)) ** 1.5
+        prices = self.spline.spread(self.settings.prices, float(self.rng.random()))
+        targets = torch.as_tensor(self.targets(prices), dtype=torch.float32)
+        basis = torch.as_tensor(self.spline.basis(prices).T, dtype=torch.float32)
+        weights = 1.0 / (targets.mean(dim=0) + 1e-6)  # every price counts alike, whatever J is there
+        for _ in range(self.settings.steps):
+            chosen = torch.as_tensor(self.rng.integers(len(self.parents), size=self.settings.batch))
+            logarithms = (self.network(self.parents[chosen]) @ basis).clamp(*_LOGARITHMS)
+            loss = ((logarithms.exp() - targets[chosen] * logarithms) * weights).mean()
+            self.optimiser.zero_grad()
+            torch.autograd.backward(loss)
+            self.optimiser.step()
+
+    def targets(self, prices: Array) -> Array:
+        """The mean J(child, m / gamma) of some children of each parent, [parents, prices]."""
+        parents, each = len(self.parents), min(self.settings.children_per_refresh, self.settings.children)
+        offsets = self.rng.integers(self.settings.children, size=(parents, each))
+        chosen = (np.arange(parents)[:, None] * self.settings.children + offsets).ravel()
+        later = prices / self.discount
+        crude = self.settings.largest_budget * np.maximum(1.0 - later / self.discount, 0.0)
+        child = np.minimum(self.child_values().of_rows(self.children[chosen], later), crude)
+        values = self.chances.take(chosen).surplus(1.0 + self.discount * child, later)
+        values = np.minimum(values, self.settings.largest_budget * np.maximum(1.0 - later, 0.0))
+        means: Array = values.reshape(parents, each, len(prices)).mean(axis=1)
+        return means

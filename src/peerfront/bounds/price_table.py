@@ -1,0 +1,135 @@
+"""The price index of a small covariate space: backward induction over rounds left, on a grid of prices.
+
+    A_1 = 0,    A_{t+1}(x, m) = sum over children y of P(y | x) * J_t(y, m / gamma),    J_t from A_t by the surplus.
+
+Prices form a geometric grid whose step divides log(1 / gamma), so that m / gamma is again on it and nothing is
+interpolated; at discounts too near 1 for that, values between prices are interpolated linearly, which lies above a
+convex function. With given transition probabilities every number is therefore an upper bound, up to rounding.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.bounds.price_index import BoundSettings, sampled_children
+from peerfront.bounds.surplus import Array, chances_that_matter
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
+from peerfront.problem import CapacityModel, OffspringModel
+
+_SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
+_SHORTEST_STRIDE = 0.004  # log(1 / gamma) below which the grid would be too fine: interpolate instead
+
+
+@dataclass(frozen=True, eq=False)
+class PriceTable:
+    """A(x, m) for every row of the space."""
+
+    schema: Schema
+    kind: str
+    prices: Array  # [prices], rising to 1
+    stored: Array  # [rounds + 1, rows, prices]: entry t - 1 is A_t, t rounds left; the last is any number of rounds
+
+    def expected(self, covariates: Codes, prices: Array, rounds_left: int | None) -> Array:
+        last = len(self.stored) - 1
+        table = self.stored[last if rounds_left is None else min(rounds_left - 1, last)]
+        return interpolated(table[_rows(covariates, self.schema)], self.prices, prices)
+
+
+def interpolated(values: Array, grid: Array, prices: Array) -> Array:
+    """`values` [people, grid] at other prices ([prices] or [people, prices]), linearly; the ends continue flat."""
+    asked = np.atleast_2d(prices)
+    right = np.clip(np.searchsorted(grid, asked), 1, len(grid) - 1)
+    share = np.clip((asked - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
+    right = np.broadcast_to(right, (len(values), right.shape[1]))
+    below, above = np.take_along_axis(values, right - 1, axis=1), np.take_along_axis(values, right, axis=1)
+    mixed: Array = below + share * (above - below)
+    return mixed
+
+
+def price_grid(discount: float, settings: BoundSettings) -> Array:
+    """Prices from `smallest_price` to 1; log(1 / gamma) is a whole number of steps unless it is too short."""
+    step, stride = settings.price_step, -np.log(discount)
+    if stride >= _SHORTEST_STRIDE:
+        step = stride / np.ceil(stride / step)
+        count = int(np.ceil(-np.log(settings.smallest_price) / step))
+        return np.exp(-step * np.arange(count, -1, -1))
+    # Near gamma = 1 prices near 1 matter as much as small ones: even steps in the log-odds.
+    end = np.log(1.0 / settings.smallest_price - 1.0)
+    odds = np.arange(-end, end + step, 2 * step)
+    return np.append(1.0 / (1.0 + np.exp(-odds)), 1.0)
+
+
+def price_table(
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    schema: Schema,
+    discount: float,
+    settings: BoundSettings,
+    transition: Array | None,
+) -> PriceTable:
+    """Backward induction until the values settle, or until no budget could pay for another round."""
+    space = every_row(schema)
+    kind = "sampled table" if transition is None else "table"
+    if transition is None:
+        transition = _sampled_transition(offspring, space, schema, settings)
+    else:
+        _check_transition(transition, len(space))
+    prices = price_grid(discount, settings)
+    crude = np.maximum(1.0 - prices, 0.0) * settings.largest_budget
+    largest_worth = 1.0 + settings.largest_budget
+    chances = chances_that_matter(capacity, space, settings.most_per_person, float(prices[0]), largest_worth)
+    child = np.zeros((len(space), len(prices)))
+    stored = [child]
+    for left in range(1, settings.largest_budget + 1):  # every round costs a voucher: no more rounds can matter
+        values = np.minimum(chances.surplus(1.0 + discount * child, prices), crude)  # J_left
+        later = transition @ interpolated(values, prices, prices / discount)
+        later[:, prices >= discount] = 0.0  # J is 0 from price 1 on; rounding must not say otherwise
+        settled = float(np.abs(later - child).max()) <= _SETTLED * settings.largest_budget
+        child = later
+        if settled:
+            break
+        if left < settings.rounds:
+            stored.append(child)
+    stored.append(child)
+    return PriceTable(schema, kind, prices, np.array(stored))
+
+
+def _check_transition(transition: Array, rows: int) -> None:
+    if transition.shape != (rows, rows):
+        raise SettingError(
+            f"Transition probabilities must form a {rows} x {rows} table; found one of shape {transition.shape}."
+        )
+    wrong = (transition < 0.0).any(axis=1) | (np.abs(transition.sum(axis=1) - 1.0) > 1e-9)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise SettingError(
+            f"Transition probabilities must not be negative and must sum to 1 in each row; row {row} (counted from 0) "
+            f"holds {np.array2string(transition[row], precision=4, threshold=8)}, sum {transition[row].sum():.6g}."
+        )
+
+
+def _rows(covariates: Codes, schema: Schema) -> NDArray[np.int64]:
+    """Where people stand in `every_row`, [people]."""
+    if (covariates < 0).any():
+        raise SettingError("A table of prices needs every category known; fit a network instead (table_rows=0).")
+    return np.ravel_multi_index(tuple(covariates.T), tuple(schema.sizes)).astype(np.int64)
+
+
+def every_row(schema: Schema) -> Codes:
+    """All covariate rows, in the order of `np.ravel_multi_index`, [rows, fields]."""
+    sizes = tuple(int(size) for size in schema.sizes)
+    indices = np.unravel_index(np.arange(int(np.prod(sizes))), sizes)
+    return np.stack(indices, axis=1).astype(np.int16)
+
+
+def _sampled_transition(
+    offspring: OffspringModel, space: Codes, schema: Schema, settings: BoundSettings
+) -> NDArray[np.float64]:
+    luck = named_luck(("price table", settings.seed), len(space))
+    children, _ = sampled_children(offspring, space, settings.table_samples, luck)
+    found = _rows(children, schema).reshape(len(space), -1)
+    shares: NDArray[np.float64] = np.stack([np.bincount(row, minlength=len(space)) for row in found]) / found.shape[1]
+    return shares

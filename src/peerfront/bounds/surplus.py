@@ -1,0 +1,76 @@
+"""What a person is worth when every voucher has a price: the sum over l of max(0, p(l) * worth - price).
+
+p(l) = P(C >= l) falls with l, so the sum takes the vouchers whose chance of use is above price / worth and no others:
+a binary search in the person's row and two looked-up sums, whatever the number of vouchers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes
+from peerfront.problem import CapacityModel
+
+Array = NDArray[np.float64]
+_FIRST_LEVELS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """Survival tables of some people, up to the last voucher that can matter, with their running sums."""
+
+    survival: Array  # [people, levels], P(C >= l)
+    sums: Array  # [people, levels + 1], expected recruits of 0 .. levels vouchers
+
+    @classmethod
+    def of(cls, survival: Array) -> "Chances":
+        people = len(survival)
+        return cls(
+            np.ascontiguousarray(survival), np.concatenate([np.zeros((people, 1)), survival.cumsum(axis=1)], axis=1)
+        )
+
+    def take(self, chosen: NDArray[np.int64]) -> "Chances":
+        return Chances(self.survival[chosen], self.sums[chosen])
+
+    def surplus(self, worth: Array, prices: Array) -> Array:
+        """sum over l of max(0, p(l) * worth - price), [people, prices]; `prices` is [prices] or [people, prices]."""
+        each = np.ascontiguousarray(np.atleast_2d(prices), dtype=np.float64)
+        return _surplus(self.survival, self.sums, np.ascontiguousarray(worth), each)
+
+
+def chances_that_matter(
+    capacity: CapacityModel, covariates: Codes, most: int, smallest_price: float, largest_worth: float
+) -> Chances:
+    """Survival up to `most` vouchers, cut where no voucher is worth the smallest price: nothing is lost by the cut."""
+    levels = min(_FIRST_LEVELS, most)
+    while True:
+        survival = capacity.survival(covariates, levels)
+        if levels == most or (survival[:, -1] * largest_worth <= smallest_price).all():
+            return Chances.of(survival)
+        levels = min(2 * levels, most)
+
+
+def _surplus_plain(survival: Array, sums: Array, worth: Array, prices: Array) -> Array:
+    people, levels = survival.shape
+    columns = worth.shape[1]
+    shared = prices.shape[0] == 1
+    total = np.zeros((people, columns))
+    for i in range(people):
+        row = 0 if shared else i
+        for j in range(columns):
+            price = prices[row, j]
+            low, high = 0, levels  # vouchers 1 .. low are worth their price, those beyond high are not
+            while low < high:
+                middle = (low + high) // 2
+                if survival[i, middle] * worth[i, j] > price:
+                    low = middle + 1
+                else:
+                    high = middle
+            total[i, j] = worth[i, j] * sums[i, low] - price * low
+    return total
+
+
+_surplus: Callable[[Array, Array, Array, Array], Array] = njit(cache=True, nogil=True)(_surplus_plain)

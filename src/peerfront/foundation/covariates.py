@@ -1,0 +1,161 @@
+"""What is known about a person: named categorical fields, and the only place that knows their layout.
+
+Inside the program a person is a row of category codes, one small integer per field; networks see the one-hot row of
+the paper (x in {0, 1}^72). A code of -1 means "not known" and becomes a block of zeros.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.errors import DataFileError, SettingError
+
+Codes = NDArray[np.int16]  # [people, fields]
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Field:
+    """One categorical covariate: its name and the names of its categories, in the order of their codes."""
+
+    name: str
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.categories:
+            raise SettingError(f"Field {self.name!r} has no categories; give it at least one.")
+        if len(set(self.categories)) != len(self.categories):
+            repeated = sorted({c for c in self.categories if self.categories.count(c) > 1})
+            raise SettingError(f"Field {self.name!r} lists {', '.join(repeated)} more than once; list each one once.")
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    @cached_property
+    def code_of(self) -> Mapping[str, int]:
+        return {category: code for code, category in enumerate(self.categories)}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields of a study, in order; translates records <-> codes <-> one-hot rows."""
+
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        names = [field.name for field in self.fields]
+        if not names:
+            raise SettingError("A schema needs at least one field.")
+        if len(set(names)) != len(names):
+            raise SettingError(f"Two fields share a name among {', '.join(names)}; give each its own.")
+
+    @classmethod
+    def of_sizes(cls, sizes: Mapping[str, int]) -> "Schema":
+        """Fields whose categories are just numbered 1 .. size."""
+        return cls(tuple(Field(name, tuple(str(c + 1) for c in range(size))) for name, size in sizes.items()))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Categories per field, [fields]."""
+        return np.array([len(field) for field in self.fields], dtype=np.int64)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """The one-hot column at which each field starts, [fields]."""
+        starts: NDArray[np.int64] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.sizes)[:-1]])
+        return starts
+
+    @property
+    def columns(self) -> int:
+        """Width of the one-hot row (72 in the paper)."""
+        return int(self.sizes.sum())
+
+    def one_hot(self, codes: Codes) -> NDArray[np.float32]:
+        """Rows of zeros and ones, [people, columns]; an unknown category is a block of zeros."""
+        rows = np.zeros((len(codes), self.columns), dtype=np.float32)
+        person, field = np.nonzero(codes >= 0)
+        rows[person, self.offsets[field] + codes[person, field]] = 1.0
+        return rows
+
+    def from_one_hot(self, rows: NDArray[np.floating]) -> Codes:
+        """The category of largest weight in each field (for exact one-hot rows: the category); zeros are unknown."""
+        codes = np.empty((len(rows), len(self.fields)), dtype=np.int16)
+        for f, (start, size) in enumerate(zip(self.offsets, self.sizes, strict=True)):
+            block = rows[:, start : start + size]
+            codes[:, f] = np.where(block.any(axis=1), block.argmax(axis=1), UNKNOWN)
+        return codes
+
+    def linear(self, weights: NDArray[np.float64], codes: Codes) -> NDArray[np.float64]:
+        """weights . x for one-hot x, without building x: a table look-up per field, [people]."""
+        padded = np.append(weights, 0.0)  # the last entry answers for unknown categories
+        scores: NDArray[np.float64] = padded[np.where(codes >= 0, self.offsets + codes, len(weights))].sum(axis=1)
+        return scores
+
+    def encode(self, records: Iterable[Mapping[str, str]]) -> Codes:
+        """Codes of records by category name; empty text is unknown, a missing field or strange category an error."""
+        rows: list[list[int]] = []
+        for number, record in enumerate(records, start=1):
+            row = []
+            for field in self.fields:
+                if field.name not in record:
+                    raise DataFileError(
+                        f"Record {number} has no field {field.name!r}. Needed: {', '.join(self.names)}."
+                    )
+                value = record[field.name]
+                if value == "" and value not in field.code_of:
+                    row.append(UNKNOWN)
+                    continue
+                if value not in field.code_of:
+                    raise DataFileError(
+                        f"Record {number}: {value!r} is not a category of {field.name!r}. "
+                        f"Allowed: {', '.join(field.categories)}."
+                    )
+                row.append(field.code_of[value])
+            rows.append(row)
+        return np.array(rows, dtype=np.int16).reshape(len(rows), len(self.fields))
+
+    def decode(self, codes: Codes) -> list[dict[str, str]]:
+        """Records by category name; unknown categories become empty text."""
+        return [
+            {f.name: f.categories[c] if c >= 0 else "" for f, c in zip(self.fields, row, strict=True)} for row in codes
+        ]
+
+    def check(self, codes: Codes) -> None:
+        """Codes that do not belong to this schema are an error before they become a wrong answer."""
+        if codes.ndim != 2 or codes.shape[1] != len(self.fields):
+            raise SettingError(
+                f"Covariates of shape {codes.shape} do not fit a schema of {len(self.fields)} fields; "
+                "give one row per person and one code per field."
+            )
+        wrong = (codes < UNKNOWN) | (codes >= self.sizes)
+        if wrong.any():
+            person, field = (int(index[0]) for index in np.nonzero(wrong))
+            raise SettingError(
+                f"Row {person} (counted from 0) has code {codes[person, field]} in field {self.names[field]!r}; "
+                f"allowed are 0 to {self.sizes[field] - 1}, or {UNKNOWN} for unknown."
+            )
+
+
+def uniform_codes(schema: Schema, uniforms: NDArray[np.float64]) -> Codes:
+    """A category drawn evenly in each field, from one uniform per person and field."""
+    codes: Codes = (uniforms * schema.sizes).astype(np.int16)
+    return codes
+
+
+def categories_in(values: Sequence[str]) -> tuple[str, ...]:
+    """The categories that occur, in a stable order: numbers by size, then text by alphabet."""
+
+    def order(value: str) -> tuple[int, float, str]:
+        try:
+            return (0, float(value), value)
+        except ValueError:
+            return (1, 0.0, value)
+
+    return tuple(sorted(set(values), key=order))

@@ -1,0 +1,117 @@
+"""What a model is made of, ready to be written down: plain settings and arrays, no code.
+
+Each model that can be saved gives a `Stored` (`stored()`) and can be made again from one (`restored(...)`); the file
+format (`artifacts`) only composes them. Reading is strict: what is missing, of another kind or shape, or not finite is
+an error that names it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.errors import DataFileError
+
+T = TypeVar("T")
+_APART = "/"  # between the name of a part and the name of its array
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Settings (what JSON can hold: texts, numbers, truths, lists, None) and arrays, by name."""
+
+    settings: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    place: str = "the fit"
+    """What this belongs to, for messages."""
+
+    @classmethod
+    def of_parts(cls, settings: Mapping[str, Any], **parts: "Stored") -> "Stored":
+        """Several as one: settings of a part under its name, arrays as `part/array`."""
+        arrays = {f"{name}{_APART}{key}": array for name, part in parts.items() for key, array in part.arrays.items()}
+        return cls({**settings, **{name: dict(part.settings) for name, part in parts.items()}}, arrays)
+
+    def part(self, name: str) -> "Stored":
+        """One of the parts `of_parts` put together."""
+        prefix = name + _APART
+        arrays = {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
+        return Stored(self.setting(name, dict), arrays, f"{self.place}, {name}")
+
+    def setting(self, name: str, kind: type[T]) -> T:
+        """The setting of this name, which must be of this kind (a whole number passes for a float)."""
+        value = self.settings.get(name)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise DataFileError(
+                f"In {self.place}, {name!r} is {value!r}; expected {_KINDS.get(kind, kind.__name__)}. "
+                "This fit cannot be used; make it again."
+            )
+        return value
+
+    def optional(self, name: str, kind: type[T]) -> T | None:
+        """The same, or None where None is written."""
+        return None if name in self.settings and self.settings[name] is None else self.setting(name, kind)
+
+    def whole_numbers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers."""
+        values = self.setting(name, list)
+        if not all(type(value) is int for value in values):
+            raise DataFileError(f"In {self.place}, {name!r} is {values!r}; expected whole numbers. Make the fit again.")
+        return tuple(values)
+
+    def array(self, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64) -> NDArray[Any]:
+        """The array of this name, of this shape (None: any size) and kind, every number finite."""
+        found = self.arrays.get(name)
+        if found is None:
+            raise DataFileError(f"In {self.place}, the array {name!r} is missing. Make the fit again.")
+        wanted = np.dtype(dtype)
+        fits = len(found.shape) == len(shape) and all(
+            size is None or size == own for size, own in zip(shape, found.shape, strict=True)
+        )
+        if not fits or found.dtype != wanted:
+            sizes = ", ".join("any" if size is None else str(size) for size in shape)
+            raise DataFileError(
+                f"In {self.place}, the array {name!r} is {found.dtype} of shape {found.shape}; expected {wanted} of "
+                f"shape ({sizes}). Make the fit again."
+            )
+        if not np.isfinite(found).all():
+            raise DataFileError(
+                f"In {self.place}, the array {name!r} has numbers that are not finite. Refit the model."
+            )
+        return found
+
+
+def stored_layers(layers: Iterable[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Stored:
+    """Layers of a network: weights [inputs, outputs] and biases [outputs] of each."""
+    pairs = list(enumerate(layers))
+    weights = {f"weights {n}": weight for n, (weight, _) in pairs}
+    return Stored({}, {**weights, **{f"biases {n}": bias for n, (_, bias) in pairs}})
+
+
+def restored_layers(stored: Stored, inputs: int, outputs: int) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """The layers `stored_layers` put down: each takes what the one before gives, from `inputs` to `outputs`."""
+    widths: list[int] = [inputs]
+    layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+    while (name := f"weights {len(layers)}") in stored.arrays:
+        weight = stored.array(name, (widths[-1], None), np.float32)
+        widths.append(weight.shape[1])
+        layers.append((weight, stored.array(f"biases {len(layers)}", (widths[-1],), np.float32)))
+    if not layers or widths[-1] != outputs:
+        raise DataFileError(
+            f"In {stored.place}, the network has layers {widths}; expected them to end with {outputs}. "
+            "Make the fit again."
+        )
+    return layers
+
+
+_KINDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}

@@ -1,0 +1,47 @@
+"""What the past taught: who was given how many vouchers, how many came, and who brought whom."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError
+
+
+@dataclass(frozen=True)
+class History:
+    """Censored triples (x, k, y) and parent-child pairs (Section 3.1), checked on the way in."""
+
+    schema: Schema
+    referrers: Codes  # [triples, fields], x
+    vouchers: NDArray[np.int64]  # [triples], k
+    recruits: NDArray[np.int64]  # [triples], y = min(k, C)
+    parents: Codes  # [pairs, fields]
+    children: Codes  # [pairs, fields]
+
+    def __post_init__(self) -> None:
+        for codes in (self.referrers, self.parents, self.children):
+            self.schema.check(codes)
+        if not len(self.referrers) == len(self.vouchers) == len(self.recruits):
+            raise DataFileError(
+                f"{len(self.referrers)} referrers, {len(self.vouchers)} voucher counts and {len(self.recruits)} "
+                "recruit counts do not match; give one of each per person."
+            )
+        if len(self.parents) != len(self.children):
+            raise DataFileError(f"{len(self.parents)} parents and {len(self.children)} children do not form pairs.")
+        _refuse_rows("have negative counts", (self.vouchers < 0) | (self.recruits < 0))
+        _refuse_rows("have more recruits than vouchers", self.recruits > self.vouchers)
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """Rows with y = k, which say only that C >= k."""
+        saturated: NDArray[np.bool_] = self.recruits == self.vouchers
+        return saturated
+
+
+def _refuse_rows(fault: str, wrong: NDArray[np.bool_]) -> None:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        shown = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        raise DataFileError(f"{len(rows)} referral rows {fault} (rows {shown}). Correct them, or leave them out.")

@@ -1,0 +1,120 @@
+"""A made-up study to try everything on: nobody in it exists.
+
+It is drawn like the paper's simulated world (Section 5.1), with five named fields instead of seventeen: people recruit
+as many as they can, up to three coupons, and recruits often resemble their recruiter. New seeds join when a wave is
+small. The last wave has taken part and has no coupons yet: these people are the frontier.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from peerfront.foundation.covariates import Codes, Field, Schema, uniform_codes
+from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
+from peerfront.foundation.settings import whole_number
+from peerfront.problem import BranchingWorld, Crowd
+from peerfront.simulation.icpsr22140 import Inheritance, calibrated
+
+FIELDS = (
+    Field("gender", ("woman", "man", "another")),
+    Field("age_group", ("18-24", "25-34", "35-44", "45 or more")),
+    Field("district", ("North", "East", "South", "West")),
+    Field("housing", ("own", "shared", "none")),
+    Field("acquaintances", ("few", "some", "many")),
+)
+_ALIKE = {"gender": 0.5, "age_group": 0.4, "district": 0.75, "housing": 0.45, "acquaintances": 0.2}
+_LEANING = {
+    "gender": (0.2, -0.1, 0.0),
+    "age_group": (0.6, 0.2, -0.2, -0.5),
+    "district": (0.3, 0.0, -0.2, 0.0),
+    "housing": (-0.3, 0.1, 0.6),
+    "acquaintances": (-0.9, 0.0, 0.9),
+}
+"""How much more (or fewer) people of each category bring, before the calibration of the mean."""
+_MEAN, _COUPONS, _SEEDS, _SMALL_WAVE = 1.25, 3, 12, 10
+_WAVE_OF = 40  # people: larger waves are cut, as a study can only interview so many in a week
+_NOT_STATED = 0.02
+_FIRST_DAY = "2024-01-08"
+
+
+@dataclass(frozen=True, eq=False)
+class DemoStudy:
+    study: pd.DataFrame
+    """A coupon table: id, own.coupon, coupon.1 .. coupon.3, date, and the fields."""
+    frontier: pd.DataFrame
+    """id and the fields of those who wait for coupons."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Anybody:
+    schema: Schema
+
+    def sample(self, luck: Luck) -> Codes:
+        return uniform_codes(self.schema, luck.uniforms("anybody", len(self.schema.fields)))
+
+
+def demo_world() -> BranchingWorld:
+    """The truth behind the study."""
+    layout = Schema(FIELDS)
+    weights = np.concatenate([np.array(_LEANING[field.name]) for field in FIELDS])
+    reference = _Anybody(layout).sample(named_luck(("demo reference",), 20_000))
+    return BranchingWorld(
+        "the made-up study",
+        layout,
+        calibrated(layout, weights, reference, _MEAN),
+        Inheritance(layout, np.array([_ALIKE[field.name] for field in FIELDS])),
+        _Anybody(layout),
+    )
+
+
+def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
+    """A study of about so many people. The same seed gives the same study."""
+    wanted, seed = whole_number("people", people, 2 * _SEEDS), whole_number("seed", seed, 0)
+    world, rng = demo_world(), named_generator("demo study", seed)
+    rows: list[pd.DataFrame] = []
+    wave = _seeds(world, seed, 0, _SEEDS)
+    came_with, count, number = [""] * len(wave), 0, 0
+    while True:
+        ids = [f"P{count + i + 1:04d}" for i in range(len(wave))]
+        count += len(wave)
+        waits = count >= wanted
+        rows.append(_rows(world.schema, wave, ids, came_with, number, waits, rng))
+        if waits:
+            break
+        found = world.refer(wave, np.full(len(wave), _COUPONS))
+        kept = np.sort(rng.permutation(len(found.parent))[:_WAVE_OF])
+        # A recruit came with one of the recruiter's coupons: the first, the second, ... as they come.
+        place = np.arange(len(found.parent)) - np.searchsorted(found.parent, found.parent)
+        came_with = [_code(ids[found.parent[i]], int(place[i])) for i in kept]
+        number += 1
+        wave = found.next_crowd.where(np.isin(np.arange(len(found.parent)), kept))
+        if len(wave) < _SMALL_WAVE:
+            joined = _seeds(world, seed, number, _SMALL_WAVE)
+            wave = Crowd(
+                np.zeros(len(wave) + len(joined), dtype=np.int64),
+                np.concatenate([wave.keys, joined.keys]),
+                np.concatenate([wave.covariates, joined.covariates]),
+            )
+            came_with += [""] * len(joined)
+    study = pd.concat(rows, ignore_index=True)
+    return DemoStudy(study, rows[-1][["id", *world.schema.names]].reset_index(drop=True))
+
+
+def _seeds(world: BranchingWorld, seed: int, wave: int, people: int) -> Crowd:
+    keys = fold(named_luck(("demo seeds", seed, wave), 1).keys, np.arange(people))
+    return Crowd(np.zeros(people, dtype=np.int64), keys, world.population(Luck(keys)))
+
+
+def _rows(
+    schema: Schema, wave: Crowd, ids: list[str], came_with: list[str], week: int, waits: bool, rng: np.random.Generator
+) -> pd.DataFrame:
+    stated = np.where(rng.random(wave.covariates.shape) < _NOT_STATED, np.int16(-1), wave.covariates)
+    days = pd.Timestamp(_FIRST_DAY) + pd.to_timedelta(7 * week + rng.integers(0, 7, size=len(ids)), unit="D")
+    coupons = {f"coupon.{n + 1}": ["" if waits else _code(person, n) for person in ids] for n in range(_COUPONS)}
+    tree = pd.DataFrame({"id": ids, "own.coupon": came_with, **coupons, "date": days.strftime("%Y-%m-%d")})
+    return pd.concat([tree, pd.DataFrame(schema.decode(stated))], axis=1)
+
+
+def _code(person: str, place: int) -> str:
+    return f"C{person[1:]}{'ABC'[place]}"

@@ -1,0 +1,131 @@
+"""States to learn values from: budgets, frontiers and rounds left of many states, one after another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, fold, named_generator
+from peerfront.problem import Crowd, Policy, Round, Rules, World, rollout
+
+
+@dataclass(frozen=True, eq=False)
+class Situations:
+    """State s has budget budgets[s] and the people first[s] .. first[s + 1] - 1."""
+
+    budgets: NDArray[np.int64]  # [states]
+    first: NDArray[np.int64]  # [states + 1]
+    covariates: Codes  # [people, fields]
+    rounds_left: NDArray[np.int64] | None = None  # [states], or None where nobody counts them
+
+    def __len__(self) -> int:
+        return len(self.budgets)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """People on each frontier, [states]."""
+        return np.diff(self.first)
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The state each person belongs to, [people]."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def take(self, chosen: NDArray[np.int64]) -> "Situations":
+        """The chosen states, in this order."""
+        sizes = self.sizes[chosen]
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        people = np.arange(first[-1]) - np.repeat(first[:-1] - self.first[chosen], sizes)
+        rounds_left = None if self.rounds_left is None else self.rounds_left[chosen]
+        return Situations(self.budgets[chosen], first, self.covariates[people], rounds_left)
+
+    def thinned(self, rng: np.random.Generator) -> "Situations":
+        """The same states with only a random few of their people.
+
+        A good policy never meets thin frontiers, so it would never learn that they are worth little.
+        """
+        wanted = np.maximum(1, np.ceil(self.sizes * rng.random(len(self)) ** 2)).astype(np.int64)
+        order = np.lexsort((rng.random(len(self.covariates)), self.owner))
+        rank = np.arange(len(order)) - np.repeat(self.first[:-1], self.sizes)
+        kept = np.sort(order[rank < np.repeat(wanted, self.sizes)])
+        first = np.concatenate([[0], np.cumsum(wanted)])
+        return Situations(self.budgets, first, self.covariates[kept], self.rounds_left)
+
+    def redated(self, rng: np.random.Generator, share: float, rounds: int) -> "Situations":
+        """The same states, a share of them with other rounds left: any from 1 to `rounds`, evenly.
+
+        A policy meets large budgets early and small ones late; it would never learn what they are worth at other times.
+        """
+        if self.rounds_left is None:
+            raise SettingError("These states do not say how many rounds are left, so they cannot be given others.")
+        other = rng.random(len(self)) < share
+        drawn = rng.integers(1, rounds, size=len(self), endpoint=True)
+        return replace(self, rounds_left=np.where(other, drawn, self.rounds_left))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Situations"]) -> "Situations":
+        """All states of all parts, one part after another."""
+        sizes = np.concatenate([part.sizes for part in parts])
+        rounds_left = [part.rounds_left for part in parts if part.rounds_left is not None]
+        if len(rounds_left) not in (0, len(parts)):
+            raise SettingError(
+                "Some of these states say how many rounds are left and some do not; join like with like."
+            )
+        return cls(
+            np.concatenate([part.budgets for part in parts]),
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([part.covariates for part in parts]),
+            np.concatenate(rounds_left) if rounds_left else None,
+        )
+
+
+def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> Situations:
+    """Every state the policy meets in these episodes."""
+    budgets, sizes, rounds_left = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
+    covariates = [np.zeros((0, len(world.schema.fields)), dtype=np.int16)]
+    remaining = np.full(len(episodes), rules.budget, dtype=np.int64)
+
+    def note(played: Round) -> None:
+        living, counts = np.unique(played.crowd.episode, return_counts=True)
+        budgets.append(remaining[living])
+        sizes.append(counts)
+        rounds_left.append(np.full(len(living), rules.rounds - played.number))
+        covariates.append(played.crowd.covariates)
+        np.subtract.at(remaining, played.crowd.episode, played.vouchers)
+
+    rollout(world, policy, rules, episodes, watch=note)
+    first = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+    return Situations(np.concatenate(budgets), first, np.concatenate(covariates), np.concatenate(rounds_left))
+
+
+def simulated_returns(
+    world: World, policy: Policy, rules: Rules, discount: float, states: Situations, each: int, luck: Luck
+) -> NDArray[np.float64]:
+    """Discounted rewards of the policy from each state, [states, each]. `luck` has one row per state.
+
+    States that do not say how many rounds are left have all of the rules' before them.
+    """
+    repeated = states.take(np.repeat(np.arange(len(states)), each))
+    episodes = luck_of_copies(luck, each)
+    owner = repeated.owner
+    ordinals = np.arange(len(owner)) - repeated.first[owner]
+    start = Crowd(owner, fold(episodes.keys[owner], ordinals), repeated.covariates)
+    played = rollout(
+        world, policy, rules, episodes, start=start, budgets=repeated.budgets, rounds_left=repeated.rounds_left
+    )
+    return played.discounted_rewards(discount).reshape(len(states), each)
+
+
+def luck_of_copies(luck: Luck, each: int) -> Luck:
+    """`each` independent lucks for every row, one row's after another."""
+    return Luck(np.repeat(luck.keys, each)).members(np.tile(np.arange(each), len(luck)))
+
+
+def chosen_states(states: Situations, count: int, *names: str | int) -> Situations:
+    """At most `count` of the states, drawn without replacement by the generator of these names."""
+    if len(states) <= count:
+        return states
+    return states.take(np.sort(named_generator(*names).choice(len(states), count, replace=False)))

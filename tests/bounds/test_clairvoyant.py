@@ -1,0 +1,79 @@
+"""The clairvoyant bound: levels of a tree, counted."""
+
+import numpy as np
+import pytest
+
+from bounds.bound_cases import people
+from peerfront.bounds.clairvoyant import Caps, clairvoyant_bound
+from peerfront.foundation.randomness import named_luck
+from peerfront.problem import Rules
+from peerfront.simulation.exact import solve
+from peerfront.simulation.typed import boom_bust, bridge
+from support import within
+
+# ---- the clairvoyant -----------------------------------------------------------------------------------------------
+
+
+class CodeIsCapacity:
+    """Everybody brings exactly as many as their code says."""
+
+    def survival(self, covariates, max_vouchers) -> np.ndarray:
+        return (covariates[:, :1] >= np.arange(1, max_vouchers + 1)).astype(float)
+
+    def sample(self, covariates, luck) -> np.ndarray:
+        return covariates[:, 0].astype(np.int64)
+
+
+class OneLess:
+    def sample(self, parents, luck) -> np.ndarray:
+        return np.maximum(parents - 1, 0)
+
+
+def plain_clairvoyant(codes: list[int], budget: int, discount: float, rounds: int, caps: Caps) -> float:
+    total, level = 0.0, codes
+    for t in range(rounds):
+        level = [max(c - 1, 0) for c in level for _ in range(min(c, caps.per_person or c))]
+        taken = min(len(level), budget, caps.per_round or budget)
+        total, budget = total + discount**t * taken, budget - taken
+    return total
+
+
+@pytest.mark.parametrize("budget", [0, 1, 5, 9, 40])
+@pytest.mark.parametrize("caps", [Caps(), Caps(per_person=2), Caps(per_person=3, per_round=4)])
+@pytest.mark.parametrize("rounds", [0, 1, 2, 6])
+def test_the_clairvoyant_counts_levels_of_the_tree(budget, caps, rounds) -> None:
+    found = clairvoyant_bound(
+        CodeIsCapacity(), OneLess(), people(3, 0, 2), budget, 0.9, rounds, named_luck(("c",), 1), 3, caps
+    )
+    # 3 -> 2, 2, 2 -> 1 ... and 2 -> 1, 1 -> 0, 0: levels of 5, 8, 8 people, then nobody.
+    assert found.mean == pytest.approx(plain_clairvoyant([3, 0, 2], budget, 0.9, rounds, caps))
+    assert found.standard_error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_tree_of_plenty_counts_as_full_under_a_rounds_cap() -> None:
+    class Many(CodeIsCapacity):
+        def sample(self, covariates, luck) -> np.ndarray:
+            return np.full(len(covariates), 40)
+
+    found = clairvoyant_bound(Many(), OneLess(), people(9), 6, 0.5, 10, named_luck(("c",), 1), 2, Caps(per_round=2))
+    assert found.mean == pytest.approx(2 * (1 + 0.5 + 0.25))
+
+
+def test_the_clairvoyant_is_above_the_optimum() -> None:
+    world = bridge()
+    for discount in (0.9, 1.0):
+        best = solve(world, Rules(budget=8, people=3), discount).value(people(1, 1, 2))
+        found = clairvoyant_bound(
+            world.capacity, world.offspring, people(1, 1, 2), 8, discount, 50, named_luck(("o",), 1), 2000
+        )
+        assert best < found.mean + 4 * found.standard_error
+        assert found.mean < 8
+
+
+def test_the_clairvoyant_bound_of_one_round_is_the_capped_mean_capacity() -> None:
+    world = boom_bust()
+    luck = named_luck(("one round",), 1)
+    found = clairvoyant_bound(world.capacity, world.offspring, people(0, 1), 6, 0.9, 1, luck, 4000)
+    rng = np.random.default_rng(1)
+    capacity = np.minimum(rng.poisson(world.rates[[0, 1]].sum(), 200_000), 6)
+    assert within(np.array([found.mean] * 2) + np.array([-1, 1]) * found.standard_error, capacity.mean())
