@@ -1,4 +1,4 @@
-"""Upper bounds on every policy, with true models: 100 vouchers, 10 people, 50 rounds; and what they cost to compute.
+"""Upper bounds on every policy, with true models: 100 coupons, 10 people, 50 rounds; and what they cost to compute.
 
 OMP_NUM_THREADS=1 python benchmarks/bound.py --draws 5 > results/bound.txt
 
@@ -19,7 +19,7 @@ from peerfront.bounds.price_index import BoundSettings, PriceIndex, generations
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Rules, World, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 THRESHOLDS = {  # good rules, for comparison
@@ -74,7 +74,7 @@ def measured(name: str, draw: int, discount: float, chosen: argparse.Namespace) 
     fitted = time.perf_counter() - begun
     luck = named_luck(("bound frontiers", draw), chosen.states)
     start = world.seeds(luck, 10)
-    states = Situations(np.full(chosen.states, 100), 10 * np.arange(chosen.states + 1), start.covariates)
+    states = StateBatch(np.full(chosen.states, 100), 10 * np.arange(chosen.states + 1), start.covariates)
     models = (index, world.capacity, world.offspring)
     tightest = certify_many(states, *models, luck)
     begun = time.perf_counter()

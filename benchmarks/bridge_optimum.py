@@ -1,11 +1,11 @@
-"""What the best policy earns in bridge, 100 vouchers and 10 people: backward induction over (budget, hubs).
+"""What the best policy earns in bridge, 100 coupons and 10 people: backward induction over (budget, hubs).
 
 python benchmarks/bridge_optimum.py
 
 After the first round only hubs matter: locals' recruits are dead, bridges' recruits are hubs, and the dead bring next
-to nobody (rate .02, taken as nobody here). So the state is (vouchers left, hubs), people of one type share vouchers as
+to nobody (rate .02, taken as nobody here). So the state is (coupons left, hubs), people of one type share coupons as
 evenly as possible, and the first round tries every pair of spends on locals and on bridges. Both simplifications can
-only lower the result: a real policy could also let the dead have vouchers that nobody else wants, at .02 recruits each.
+only lower the result: a real policy could also let the dead have coupons that nobody else wants, at .02 recruits each.
 """
 
 import numpy as np
@@ -16,22 +16,22 @@ from peerfront.simulation.typed import bridge
 
 Array = NDArray[np.float64]
 BUDGET, PEOPLE = 100, 10
-MOST_HUBS, MOST_EACH = 60, 14  # more hubs, or more vouchers for one of them, are never wanted
+MOST_HUBS, MOST_EACH = 60, 14  # more hubs, or more coupons for one of them, are never wanted
 
 
-def recruits(rate: float, vouchers: int) -> Array:
-    """Distribution of min(vouchers, C), [MOST_EACH + 1]."""
+def recruits(rate: float, coupons: int) -> Array:
+    """Distribution of min(coupons, C), [MOST_EACH + 1]."""
     pmf = np.zeros(MOST_EACH + 1)
-    pmf[:vouchers] = poisson.pmf(np.arange(vouchers), rate)
-    pmf[vouchers] = poisson.sf(vouchers - 1, rate) if vouchers else 1.0
+    pmf[:coupons] = poisson.pmf(np.arange(coupons), rate)
+    pmf[coupons] = poisson.sf(coupons - 1, rate) if coupons else 1.0
     return pmf
 
 
-def expected(rate: float, vouchers: int, people: int) -> float:
-    """Expected recruits of people who share vouchers evenly."""
+def expected(rate: float, coupons: int, people: int) -> float:
+    """Expected recruits of people who share coupons evenly."""
     if not people:
         return 0.0
-    each, more = divmod(vouchers, people)
+    each, more = divmod(coupons, people)
     sums = np.concatenate([[0.0], np.cumsum(poisson.sf(np.arange(BUDGET + 1), rate))])
     return float((people - more) * sums[each] + more * sums[each + 1])
 
@@ -45,12 +45,12 @@ def capped(pmf: Array) -> Array:
 
 
 def hub_values(rate: float, stays: float, discount: float) -> Array:
-    """U(r, n) of n hubs with r vouchers, [BUDGET + 1, MOST_HUBS + 1]."""
-    one = []  # hubs among the recruits of one hub with k vouchers
-    for vouchers in range(MOST_EACH + 1):
-        came = recruits(rate, vouchers)
+    """U(r, n) of n hubs with r coupons, [BUDGET + 1, MOST_HUBS + 1]."""
+    one = []  # hubs among the recruits of one hub with k coupons
+    for coupons in range(MOST_EACH + 1):
+        came = recruits(rate, coupons)
         one.append(sum(came[c] * binom.pmf(np.arange(MOST_EACH + 1), c, stays) for c in range(MOST_EACH + 1)))
-    powers = [[capped(np.ones(1))] for _ in one]  # n hubs with k vouchers each
+    powers = [[capped(np.ones(1))] for _ in one]  # n hubs with k coupons each
     for k, pmf in enumerate(one):
         for _ in range(MOST_HUBS):
             powers[k].append(capped(np.convolve(powers[k][-1], pmf)))

@@ -68,7 +68,7 @@ def main() -> None:
         size = path.stat().st_size
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{people:,} people, {size / 1e6:.0f} MB, {summary.waves} waves, {len(study.problems)} warnings")
-    print(f"read and validated in {times[1] - times[0]:.1f} s; summary, schema, {len(history.vouchers):,} triples in "
+    print(f"read and validated in {times[1] - times[0]:.1f} s; summary, schema, {len(history.coupons):,} triples in "
           f"{times[2] - times[1]:.1f} s; {worked:.1f} s of one processor")  # fmt: skip
     print(f"peak memory {peak / 1024:.0f} MiB (of which {before / 1024:.0f} MiB were there before reading began)")
 

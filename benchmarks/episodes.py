@@ -36,7 +36,7 @@ def main() -> None:
             Threshold(world.capacity, 0.9, 12),
             fit_population_dp(world.capacity, people, Rules(), 0.95),
         ]
-        print(f"{name}: 100 vouchers, 10 people, one core")
+        print(f"{name}: 100 coupons, 10 people, one core")
         print(f"  {'policy':34} {'in bulk':>12} {'one by one':>12} {'ratio':>7}   (episodes a second)")
         for policy in policies:
             rollout(world, policy, Rules(), named_luck(("warm-up",), 2))

@@ -27,14 +27,14 @@ def study(folder: Path, fields: list[str]) -> History:
     people = pd.read_csv(folder / "participants.csv", dtype=str, keep_default_na=False)
     schema = Schema(tuple(Field(name, categories_in([v for v in people[name] if v])) for name in fields))
     codes = schema.encode(people[fields].to_dict("records"))
-    vouchers, recruits = (people[name].astype(int).to_numpy() for name in ("n_coupons_issued", "n_recruits"))
-    usable = recruits <= vouchers
+    coupons, recruits = (people[name].astype(int).to_numpy() for name in ("n_coupons_issued", "n_recruits"))
+    usable = recruits <= coupons
     row = {person: number for number, person in enumerate(people["id"])}
     pairs = [(row[r], i) for i, r in enumerate(people["recruiter_id"]) if r in row]
     parents, children = (codes[[pair[end] for pair in pairs]] for end in (0, 1))
     left_out = f"{(~usable).sum()} with more recruits than coupons left out"
     print(f"\n{folder.name}: {len(people)} people ({left_out}), {len(pairs)} pairs")
-    return History(schema, codes[usable], vouchers[usable], recruits[usable], parents, children)
+    return History(schema, codes[usable], coupons[usable], recruits[usable], parents, children)
 
 
 def villages(folder: Path) -> History:

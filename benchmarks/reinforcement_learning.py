@@ -81,7 +81,7 @@ def main() -> None:
     history = simulate_history(true)
     capacity = fit_capacity(history)
     pairs = Pairs.of(history)
-    print(f"icpsr22140 with learned models, 100 vouchers, 10 people, discount {DISCOUNT}; one gradient step a round")
+    print(f"icpsr22140 with learned models, 100 coupons, 10 people, discount {DISCOUNT}; one gradient step a round")
     print(
         f"{'generator':12} {'policy':14} {'s/500 ep.':>9} {'drawing':>8} {'children':>9} {'children/s':>11} "
         f"{'one by one: s/500 ep.':>22} {'children/s':>11} {'ratio':>6} {'drawing':>8}"

@@ -18,8 +18,8 @@ run population-dp-typed --world published --world boom_bust --world bridge "${dp
 run default-20-draws --draws 20 --policy random_split --policy population_dp
 run default-sigma-0.2 --draws 5 --world icpsr22140:sigma=0.2
 run published --world published --policy random_split --policy population_dp --episodes 4000
-run typed --world boom_bust --world bridge --policy random_split --policy constant:vouchers=1 --policy constant:vouchers=2 \
-    --policy constant:vouchers=3 --policy constant:vouchers=5 --policy threshold --policy population_dp --episodes 2000
+run typed --world boom_bust --world bridge --policy random_split --policy constant:coupons=1 --policy constant:coupons=2 \
+    --policy constant:coupons=3 --policy constant:coupons=5 --policy threshold --policy population_dp --episodes 2000
 run network --draws 5 --world network
 
 # The planner: an hour and more on two cores.
@@ -38,7 +38,7 @@ run gfp-b300 --draws 2 --budget 300 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-f3 --draws 2 --people 3 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-f30 --draws 2 --people 30 --models learned "${ends[@]}" "${gfp[@]}"
 run five-rounds --rounds 5 --max-per-person 3 --budget 60 --draws 2 --discount 0.95 --discount 1 --policy gfp --policy gfp:deadline=yes \
-    --policy threshold --policy constant:vouchers=3 --policy evenly --policy evenly:pace=0.5
+    --policy threshold --policy constant:coupons=3 --policy evenly --policy evenly:pace=0.5
 
 
 # What composition and the generator are worth.

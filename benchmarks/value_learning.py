@@ -37,7 +37,7 @@ from peerfront.value.learning import LearnedPlanner
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.value.surrogate import SurrogateSettings
 
-_LEVELS = 64  # vouchers up to which a mixture of capacities is tabulated
+_LEVELS = 64  # coupons up to which a mixture of capacities is tabulated
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,8 @@ class Bootstrapped:
     members: Sequence[LearnedCapacity]
     pessimism: float = 0.0
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> NDArray[np.float64]:
-        tables = np.stack([member.survival(covariates, max_vouchers) for member in self.members])
+    def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
+        tables = np.stack([member.survival(covariates, max_coupons) for member in self.members])
         lower = np.clip(tables.mean(axis=0) - self.pessimism * tables.std(axis=0, ddof=1), 0.0, 1.0)
         kept: NDArray[np.float64] = np.minimum.accumulate(lower, axis=1)
         return kept
@@ -68,7 +68,7 @@ def bootstrapped(history: History, fitted: LearnedCapacity, members: int, pessim
         resampled = replace(
             history,
             referrers=history.referrers[rows],
-            vouchers=history.vouchers[rows],
+            coupons=history.coupons[rows],
             recruits=history.recruits[rows],
         )
         found.append(fit_capacity(resampled, settled))
@@ -118,7 +118,7 @@ VARIANTS = {
     "sees covariates only": Variant(_returns(sees="covariates")),
     "blind": Variant(_returns(sees="nothing")),
     "no thinned states": Variant(_returns(thinned=0.0)),
-    "no wandering": Variant(_returns(wandering=0.0)),
+    "no exploration": Variant(_returns(exploration=0.0)),
     "one round": Variant(_returns(rounds=1)),
     "256 parents, 200 steps": Variant(_returns(laplace=LaplaceSettings(parents=256, steps=200))),
     "the paper's capacity fit": Variant(_returns(), "learned:capacity=paper"),

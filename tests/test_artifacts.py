@@ -87,7 +87,7 @@ def test_plans_are_the_same_to_the_last_bit(tmp_path_factory, family, generator,
     one, other = (each.planner.plan(state) for each in (fit, again))
     for name in ("person", "now", "later", "values"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    np.testing.assert_array_equal(one.allocation.vouchers, other.allocation.vouchers)
+    np.testing.assert_array_equal(one.allocation.coupons, other.allocation.coupons)
     luck = named_luck(("children",), len(rows))
     np.testing.assert_array_equal(fit.offspring.sample(codes(*rows), luck), again.offspring.sample(codes(*rows), luck))
 
@@ -105,7 +105,7 @@ def test_the_manifest_is_readable_sorted_and_knows_nobody(tmp_path: Path) -> Non
     assert manifest["rules"]["max_per_person"] == 3
     assert "Alter, in Jahren: ä" in text
     arrays = load_arrays((tmp_path / "fit" / WEIGHTS).read_bytes())
-    rows = len(a_history().vouchers)
+    rows = len(a_history().coupons)
     assert all(rows not in array.shape for array in arrays.values())  # nothing has one entry per participant
     assert "held_out" not in str(sorted(arrays))
     fit.save(tmp_path / "other")
@@ -115,7 +115,7 @@ def test_the_manifest_is_readable_sorted_and_knows_nobody(tmp_path: Path) -> Non
 def test_a_fingerprint_is_that_of_the_data() -> None:
     history = a_history()
     assert fingerprint(history) == fingerprint(a_history())
-    changed = dataclasses.replace(history, recruits=np.minimum(history.recruits + 1, history.vouchers))
+    changed = dataclasses.replace(history, recruits=np.minimum(history.recruits + 1, history.coupons))
     assert fingerprint(changed) != fingerprint(history)
     renamed = dataclasses.replace(history, schema=Schema.of_sizes({"a": 3, "c": 4}))
     assert fingerprint(renamed) != fingerprint(history)

@@ -32,7 +32,7 @@ def test_a_random_agent_earns_what_the_episode_runner_says(seed, rules) -> None:
     while not over:
         action = env.action_space.sample(mask=info["action_mask"])
         if action == env.unwrapped.close_round:
-            given.append(observation["vouchers"][: observation["present"].sum()].tolist())
+            given.append(observation["coupons"][: observation["present"].sum()].tolist())
         observation, reward, over, _, info = env.step(action)
         assert not info["refused"]
         earned += reward
@@ -49,8 +49,8 @@ def test_the_random_policy_plays_the_same_game_in_both(seed) -> None:
     env.reset(seed=seed)
     earned = 0.0
     while env.state is not None:
-        vouchers = policy.allocate(env.state, env.policy_luck).vouchers
-        for person, count in enumerate(vouchers):
+        coupons = policy.allocate(env.state, env.policy_luck).coupons
+        for person, count in enumerate(coupons):
             for _ in range(count):
                 env.step(np.int64(person))
         _, reward, *_ = env.step(np.int64(env.close_round))
@@ -64,11 +64,11 @@ def test_forbidden_actions_change_nothing_and_are_flagged() -> None:
     assert info["action_mask"].tolist() == [1, 1, 0, 1]
     after, reward, over, _, info = env.step(np.int64(2))  # nobody stands there
     assert (info["refused"], reward, over) == (True, 0.0, False)
-    assert np.array_equal(after["vouchers"], observation["vouchers"])
+    assert np.array_equal(after["coupons"], observation["coupons"])
     for nonsense in (np.int64(-1), np.int64(99)):
         after, _, _, _, info = env.step(nonsense)
         assert info["refused"]
-        assert after["vouchers"].sum() == 0
+        assert after["coupons"].sum() == 0
     env.step(np.int64(0))
     _, _, _, _, info = env.step(np.int64(0))
     assert info["action_mask"].tolist() == [0, 1, 0, 1]  # the cap of two

@@ -1,4 +1,4 @@
-"""peerfront: decide who gets how many referral vouchers, this round and the next.
+"""peerfront: decide who gets how many referral coupons, this round and the next.
 
 Importing the package loads nothing heavy; import what you need from its parts, for example
 

@@ -67,7 +67,7 @@ class Fit:
     planner: Planner
     """Its capacity model is `capacity`; it knows the discount."""
     rules: Rules
-    """What the planner was prepared for: vouchers, people, rounds, caps."""
+    """What the planner was prepared for: coupons, people, rounds, caps."""
     study_schema: str = ""
     """The study's own description of its columns, as it was given; this module does not look inside."""
     data_fingerprint: str = ""
@@ -159,7 +159,7 @@ class Fit:
             raise SettingError("The parts of a fit must know people by the same schema. Fit them to the same history.")
         if self.planner.surrogate.budget < self.rules.budget:
             raise SettingError(
-                f"The rules have {self.rules.budget} vouchers, the value was learned for at most "
+                f"The rules have {self.rules.budget} coupons, the value was learned for at most "
                 f"{self.planner.surrogate.budget}. Learn it for these rules."
             )
 
@@ -199,7 +199,7 @@ def load(folder: Path) -> Fit:
 def fingerprint(history: History) -> str:
     """SHA-256 of a history, as it stands: the same data can be told, and nobody can be read from it."""
     hashed = hashlib.sha256(repr(history.schema).encode())
-    for codes in (history.referrers, history.vouchers, history.recruits, history.parents, history.children):
+    for codes in (history.referrers, history.coupons, history.recruits, history.parents, history.children):
         array = np.ascontiguousarray(codes)
         hashed.update(f"{array.dtype.str}{array.shape}".encode())
         hashed.update(array.tobytes())

@@ -1,6 +1,6 @@
 """`peerfront/Recruitment-v0`: the recruitment game as the Gymnasium environment other people's agents expect.
 
-One step gives one voucher to one person, or closes the round; the choice among hundreds of allocations becomes a
+One step gives one coupon to one person, or closes the round; the choice among hundreds of allocations becomes a
 `Discrete` action, and `info["action_mask"]` says exactly which actions are allowed (budget and caps included). The
 reward arrives when a round closes: its recruits, times discount^round. A step is not a round, so agents should use a
 discount of 1 and leave discounting to the environment; their return is then the paper's objective.
@@ -28,13 +28,13 @@ ENVIRONMENT_ID = "peerfront/Recruitment-v0"
 class Observation(TypedDict):
     covariates: NDArray[np.float32]  # [places, columns], one-hot; zeros where nobody stands
     present: NDArray[np.int8]  # [places]
-    vouchers: NDArray[np.int64]  # [places], given so far this round
+    coupons: NDArray[np.int64]  # [places], given so far this round
     remaining_budget: NDArray[np.int64]  # [1], what is left after them
     rounds_left: NDArray[np.int64]  # [1]
 
 
 class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
-    """Actions 0 .. places - 1 give the person there a voucher; the last action closes the round.
+    """Actions 0 .. places - 1 give the person there a coupon; the last action closes the round.
 
     An action that the mask forbids, or that is no action at all, changes nothing, earns nothing, and is flagged as
     `info["refused"]`.
@@ -48,14 +48,14 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         self.world = make_world(world, draw) if isinstance(world, str) else world
         self.rules = rules or Rules()
         self.discount = checked_discount(discount)
-        # Nobody is recruited without a voucher, so no frontier is larger than the first one or the budget.
+        # Nobody is recruited without a coupon, so no frontier is larger than the first one or the budget.
         self.places = max(self.rules.people, self.rules.budget, 1)
         columns = self.world.schema.columns
         self.observation_space = spaces.Dict(
             {
                 "covariates": spaces.Box(0.0, 1.0, (self.places, columns), np.float32),
                 "present": spaces.MultiBinary(self.places),
-                "vouchers": spaces.Box(0, max(self.rules.budget, 1), (self.places,), np.int64),
+                "coupons": spaces.Box(0, max(self.rules.budget, 1), (self.places,), np.int64),
                 "remaining_budget": spaces.Box(0, max(self.rules.budget, 1), (1,), np.int64),
                 "rounds_left": spaces.Box(0, self.rules.rounds, (1,), np.int64),
             }
@@ -63,7 +63,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         self.action_space = spaces.Discrete(self.places + 1)
         self._episodes: Episodes | None = None
         self._state: State | None = None
-        self._vouchers = np.zeros(self.places, dtype=np.int64)
+        self._coupons = np.zeros(self.places, dtype=np.int64)
 
     @property
     def close_round(self) -> int:
@@ -102,13 +102,13 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         if allowed and int(action) == self.close_round:
             reward = self._refer()
         elif allowed:
-            self._vouchers[int(action)] += 1
+            self._coupons[int(action)] += 1
         return self._observation(), reward, self._state is None, False, self._info(refused=not allowed)
 
     def _refer(self) -> float:
         assert self._episodes is not None
         assert self._state is not None
-        allocation = Allocation(self._vouchers[: len(self._state.frontier)].copy())
+        allocation = Allocation(self._coupons[: len(self._state.frontier)].copy())
         check_feasible(allocation, self._state, "the agent")
         played = self._episodes.step([allocation])
         self._begin_round()
@@ -118,14 +118,14 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         assert self._episodes is not None
         states = self._episodes.states()
         self._state = states[0] if states else None
-        self._vouchers[:] = 0
+        self._coupons[:] = 0
 
     def _mask(self) -> NDArray[np.int8]:
         mask = np.zeros(self.places + 1, dtype=np.int8)
         mask[self.close_round] = self._state is not None
-        if self._state is not None and self._vouchers.sum() < self._state.spendable:
+        if self._state is not None and self._coupons.sum() < self._state.spendable:
             people = len(self._state.frontier)
-            mask[:people] = self._vouchers[:people] < self._state.most_per_person
+            mask[:people] = self._coupons[:people] < self._state.most_per_person
         return mask
 
     def _observation(self) -> Observation:
@@ -136,12 +136,12 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
             people = len(self._state.frontier)
             covariates[:people] = self.world.schema.one_hot(self._state.frontier.covariates)
             present[:people] = 1
-            remaining = self._state.remaining_budget - int(self._vouchers.sum())
+            remaining = self._state.remaining_budget - int(self._coupons.sum())
             rounds_left = self._state.rounds_left
         return {
             "covariates": covariates,
             "present": present,
-            "vouchers": self._vouchers.copy(),
+            "coupons": self._coupons.copy(),
             "remaining_budget": np.array([remaining]),
             "rounds_left": np.array([rounds_left]),
         }

@@ -193,9 +193,9 @@ def test_a_large_study_is_learned_from_some_of_its_rows() -> None:
     whole = history_of(study, schema)
     assert fitting._at_most(whole, 200, 0) is whole
     few = fitting._at_most(whole, 50, 0)
-    assert (len(few.vouchers), len(few.parents)) == (50, 50)
-    known = {tuple(row) for row in np.column_stack([whole.referrers, whole.vouchers, whole.recruits]).tolist()}
-    assert {tuple(row) for row in np.column_stack([few.referrers, few.vouchers, few.recruits]).tolist()} <= known
+    assert (len(few.coupons), len(few.parents)) == (50, 50)
+    known = {tuple(row) for row in np.column_stack([whole.referrers, whole.coupons, whole.recruits]).tolist()}
+    assert {tuple(row) for row in np.column_stack([few.referrers, few.coupons, few.recruits]).tolist()} <= known
     again = fitting._at_most(whole, 50, 0)
     assert np.array_equal(again.referrers, few.referrers)
     assert not np.array_equal(fitting._at_most(whole, 50, 1).referrers, few.referrers)

@@ -15,7 +15,7 @@ from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.problem import Frontier
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 
 def sheet_of(people: int = 12, *, seed: int = 0, **order):
@@ -257,7 +257,7 @@ def test_the_bound_agrees_with_the_table_of_the_price_index(left) -> None:
     space = np.array(np.meshgrid(*[np.arange(size) for size in fit.schema.sizes])).reshape(5, -1).T.astype(np.int16)
     chosen = BoundSettings(largest_budget=25, max_per_person=3, table_rows=4000, table_samples=256, rounds=left)
     index = fit_price_index(fit.capacity, fit.offspring, space, fit.schema, fit.discount, chosen)
-    alone = Situations(np.array([25]), np.array([0, len(ids)]), everything_known.covariates)
+    alone = StateBatch(np.array([25]), np.array([0, len(ids)]), everything_known.covariates)
     table = smallest_duals(index, alone, left, 3, 0.0)
     found, price = price_bound(fit, state)
     assert found.mean == pytest.approx(float(table.bounds[0]), rel=0.015)
@@ -275,7 +275,7 @@ def test_a_limit_of_the_round_tightens_the_bound() -> None:
 
 
 def test_reasons_of_a_plan_add_up() -> None:
-    """The planner's order, found with a heap, is the greedy one: each voucher is the best that is left."""
+    """The planner's order, found with a heap, is the greedy one: each coupon is the best that is left."""
     fit = small_fit().fit
     frontier, _ = some_people(15, seed=4)
     planner: Planner = fit.planner
@@ -284,4 +284,4 @@ def test_reasons_of_a_plan_add_up() -> None:
     assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
     gains = plan.now + plan.later
     assert (np.diff(gains) <= 1e-12).all()
-    assert np.array_equal(np.bincount(plan.person, minlength=15), plan.allocation.vouchers)
+    assert np.array_equal(np.bincount(plan.person, minlength=15), plan.allocation.coupons)

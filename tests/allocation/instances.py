@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Instance:
-    survival: Array  # [people, vouchers]
+    survival: Array  # [people, coupons]
     uncovered: Array  # [people, latent]
     weights: Array  # [budget + 1, latent]
     discount: float

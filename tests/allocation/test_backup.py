@@ -16,7 +16,7 @@ from peerfront.foundation.errors import SettingError
 
 
 def capacity_pmf(survival: np.ndarray) -> np.ndarray:
-    """P(C = 0), ..., P(C = vouchers) per person: what lies beyond the table counts as its last level."""
+    """P(C = 0), ..., P(C = coupons) per person: what lies beyond the table counts as its last level."""
     edges = np.concatenate([np.ones((len(survival), 1)), survival, np.zeros((len(survival), 1))], axis=1)
     return edges[:, :-1] - edges[:, 1:]
 
@@ -52,18 +52,18 @@ def test_proposition_1_against_simulation() -> None:
         kinds_of = rng.dirichlet(np.ones(kinds), size=people)  # G(. | person)
         uncovered = kinds_of @ np.exp(-cover)
         weights = rng.uniform(0.0, 10.0, latent)
-        vouchers = rng.integers(0, 6, people)
-        recruits = np.minimum(capacity, vouchers)
+        coupons = rng.integers(0, 6, people)
+        recruits = np.minimum(capacity, coupons)
         covered = np.zeros((draws, latent))
         for person in range(people):
-            for ordinal in range(int(vouchers[person])):
+            for ordinal in range(int(coupons[person])):
                 kind = rng.choice(kinds, size=draws, p=kinds_of[person])
                 covered += (recruits[:, person] > ordinal)[:, None] * cover[kind]
         simulated = (weights * (1.0 - np.exp(-covered))).sum(axis=1)
-        closed_form = expected_future_value(survival, uncovered, weights, vouchers)
+        closed_form = expected_future_value(survival, uncovered, weights, coupons)
         error = simulated.std() / np.sqrt(draws)
         assert abs(simulated.mean() - closed_form) < 4 * error + 1e-9
-        assert expected_recruits(survival, vouchers) == pytest.approx(recruits.sum(axis=1).mean())
+        assert expected_recruits(survival, coupons) == pytest.approx(recruits.sum(axis=1).mean())
 
 
 @given(instances())
@@ -73,9 +73,9 @@ def test_proposition_2_monotone_with_diminishing_returns(problem: Instance) -> N
     people, columns = problem.survival.shape
     weights = problem.discount * problem.weights[-1]
 
-    def value(vouchers: np.ndarray) -> float:
-        return expected_recruits(problem.survival, vouchers) + expected_future_value(
-            problem.survival, problem.uncovered, weights, vouchers
+    def value(coupons: np.ndarray) -> float:
+        return expected_recruits(problem.survival, coupons) + expected_future_value(
+            problem.survival, problem.uncovered, weights, coupons
         )
 
     for _ in range(5):

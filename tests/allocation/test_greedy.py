@@ -41,7 +41,7 @@ def solve(problem: Instance, **more: bool) -> GreedyPlan:
 @given(instances())
 @settings(max_examples=400, deadline=None)
 def test_the_same_plan_as_the_reference(problem: Instance) -> None:
-    vouchers, values = greedy_reference(
+    coupons, values = greedy_reference(
         problem.survival,
         problem.uncovered,
         problem.weights,
@@ -52,14 +52,14 @@ def test_the_same_plan_as_the_reference(problem: Instance) -> None:
     )
     whole, pruned = solve(problem, every_spend=True), solve(problem)
     np.testing.assert_array_equal(whole.values, values)
-    np.testing.assert_array_equal(whole.vouchers, vouchers)
-    np.testing.assert_array_equal(pruned.vouchers, vouchers)
+    np.testing.assert_array_equal(whole.coupons, coupons)
+    np.testing.assert_array_equal(pruned.coupons, coupons)
     assert pruned.value == np.nanmax(values)
     evaluated = np.isfinite(pruned.values)
     np.testing.assert_array_equal(pruned.values[evaluated], values[evaluated])
-    assert whole.spend == vouchers.sum() <= problem.spendable
-    assert problem.least_per_person <= vouchers.min()
-    assert vouchers.max() <= problem.most_per_person
+    assert whole.spend == coupons.sum() <= problem.spendable
+    assert problem.least_per_person <= coupons.min()
+    assert coupons.max() <= problem.most_per_person
 
 
 @given(instances())
@@ -88,8 +88,8 @@ def test_lazy_is_plain(problem: Instance) -> None:
 def test_values_are_those_of_the_backup(problem: Instance) -> None:
     plan = solve(problem)
     weights = problem.discount * problem.weights[len(problem.weights) - 1 - plan.spend]
-    now = expected_recruits(problem.survival, plan.vouchers)
-    later = expected_future_value(problem.survival, problem.uncovered, weights, plan.vouchers)
+    now = expected_recruits(problem.survival, plan.coupons)
+    later = expected_future_value(problem.survival, problem.uncovered, weights, plan.coupons)
     assert plan.value == pytest.approx(now + later, abs=1e-9)
 
 
@@ -109,10 +109,10 @@ def test_a_crowd_of_a_few_kinds_is_planned_as_people_one_by_one() -> None:
     nobody = np.full(200, -1)
     for most, least in ((3, 0), (5, 1), (7, 0)):
         found = greedy(survival, uncovered, weights, 0.95, most_per_person=most, least_per_person=least)
-        vouchers, spend, values = kernels.plan(
+        coupons, spend, values = kernels.plan(
             survival, uncovered, weights, 0.95, 300, most, least, False, True, 10**9, nobody, nobody
         )
-        np.testing.assert_array_equal(found.vouchers, vouchers)
+        np.testing.assert_array_equal(found.coupons, coupons)
         assert found.value == values[spend]
         assert found.spend == spend > 0
         assert np.isfinite(found.values).sum() <= np.isfinite(values).sum()  # the tangent saves runs
@@ -127,15 +127,15 @@ def test_the_tangent_is_a_bound_on_every_allocation(problem: Instance) -> None:
     logs, room = coverages(covers), np.empty(problem.survival.size)
     people, most, least = len(problem.survival), problem.most_per_person, problem.least_per_person
     for _ in range(5):
-        touches, vouchers = (rng.integers(least, most, people, endpoint=True) for _ in range(2))
-        spend = min(int(vouchers.sum()), len(problem.weights) - 1)
-        if spend < vouchers.sum():
+        touches, coupons = (rng.integers(least, most, people, endpoint=True) for _ in range(2))
+        spend = min(int(coupons.sum()), len(problem.weights) - 1)
+        if spend < coupons.sum():
             continue
         left = tau_table(problem.survival, problem.uncovered)
         left = left[np.arange(people), np.minimum(touches, problem.survival.shape[1])].prod(axis=0)
         worth = problem.discount * problem.weights[len(problem.weights) - 1 - spend]
-        value = expected_recruits(problem.survival, vouchers)
-        value += expected_future_value(problem.survival, problem.uncovered, worth, vouchers)
+        value = expected_recruits(problem.survival, coupons)
+        value += expected_future_value(problem.survival, problem.uncovered, worth, coupons)
         for floor in (0.0, 0.3):
             bound, _ = tangent_bound(
                 problem.survival, logs, worth, np.maximum(left, 0.0), spend, most, least, floor, room
@@ -151,7 +151,7 @@ def test_larger_problems_are_pruned_and_unchanged() -> None:
     weights = np.arange(budget + 1)[:, None] * rng.dirichlet(np.ones(latent))[None, :]
     whole = greedy(survival, uncovered, weights, 0.95, every_spend=True)
     pruned = greedy(survival, uncovered, weights, 0.95)
-    np.testing.assert_array_equal(whole.vouchers, pruned.vouchers)
+    np.testing.assert_array_equal(whole.coupons, pruned.coupons)
     assert np.isfinite(whole.values).all()
     assert np.isfinite(pruned.values).sum() < 40
 
@@ -186,9 +186,9 @@ def test_a_separable_value_is_solved_exactly() -> None:
     survival = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
     uncovered = np.array([[0.5, 1.0], [1.0, 0.01]])
     weights = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 2.0], [0.0, 2.0]])
-    # Two vouchers now leave two: worth 1 + 1 + .99 * 2. Three now leave one, worth nothing.
+    # Two coupons now leave two: worth 1 + 1 + .99 * 2. Three now leave one, worth nothing.
     plan = greedy(survival, uncovered, weights, 1.0, every_spend=True)
-    np.testing.assert_array_equal(plan.vouchers, [1, 1])
+    np.testing.assert_array_equal(plan.coupons, [1, 1])
     assert plan.value == pytest.approx(2 + 2 * 0.99)
 
 
@@ -201,7 +201,7 @@ def test_many_frontiers_are_planned_as_each_alone() -> None:
     weights = np.arange(13)[:, None] * np.array([[[0.6, 0.4]], [[0.1, 0.3]]])  # [tables, budget + 1, latent]
     spendable, most, which = np.array([5, 0, 12]), np.array([2, 0, 12]), np.array([1, 0, 0])
     least = np.array([1, 0, 2])
-    vouchers, values = greedy_many(survival, uncovered, weights, which, 0.9, first, budgets, spendable, most, least)
+    coupons, values = greedy_many(survival, uncovered, weights, which, 0.9, first, budgets, spendable, most, least)
     for f in range(3):
         own = slice(first[f], first[f + 1])
         alone = greedy(
@@ -213,7 +213,7 @@ def test_many_frontiers_are_planned_as_each_alone() -> None:
             most_per_person=int(most[f]),
             least_per_person=int(least[f]),
         )
-        np.testing.assert_array_equal(vouchers[own], alone.vouchers)
+        np.testing.assert_array_equal(coupons[own], alone.coupons)
         assert values[f] == alone.value
 
 
@@ -223,9 +223,9 @@ def test_threads_do_not_disturb_each_other() -> None:
         (np.sort(rng.random((20, 10)), axis=1)[:, ::-1].copy(), rng.uniform(0.2, 1.0, (20, 4))) for _ in range(24)
     ]
     weights = np.arange(61)[:, None] * np.full((1, 4), 0.25)
-    alone = [greedy(s, a, weights, 0.9).vouchers for s, a in problems]
+    alone = [greedy(s, a, weights, 0.9).coupons for s, a in problems]
     with ThreadPoolExecutor(8) as threads:
-        together = list(threads.map(lambda problem: greedy(*problem, weights, 0.9).vouchers, problems))
+        together = list(threads.map(lambda problem: greedy(*problem, weights, 0.9).coupons, problems))
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -104,15 +104,15 @@ def test_plans_respect_every_cap(rules: Rules) -> None:
     for budget in (0, 1, 7, 30):
         state = a_state(budget, rules=rules)
         check_feasible(planner.allocate(state, LUCK), state, "gfp")
-        np.testing.assert_array_equal(planner.plan(state).allocation.vouchers, planner.allocate(state, LUCK).vouchers)
+        np.testing.assert_array_equal(planner.plan(state).allocation.coupons, planner.allocate(state, LUCK).coupons)
     rollout(WORLD, planner, replace(rules, budget=30, people=5), named_luck(("caps",), 20))
 
 
-def test_a_plan_says_what_each_voucher_is_worth() -> None:
+def test_a_plan_says_what_each_coupon_is_worth() -> None:
     state = a_state(25)
     plan = a_planner().plan(state)
-    assert plan.spend == len(plan.person) == plan.allocation.vouchers.sum() > 0
-    np.testing.assert_array_equal(np.bincount(plan.person, minlength=6), plan.allocation.vouchers)
+    assert plan.spend == len(plan.person) == plan.allocation.coupons.sum() > 0
+    np.testing.assert_array_equal(np.bincount(plan.person, minlength=6), plan.allocation.coupons)
     assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
     assert plan.value == pytest.approx(np.nanmax(plan.values))
     assert np.isfinite(plan.values).all()
@@ -121,13 +121,13 @@ def test_a_plan_says_what_each_voucher_is_worth() -> None:
 
 def test_everybody_gets_the_least_while_it_lasts() -> None:
     planner = a_planner(least_per_person=2)
-    assert planner.allocate(a_state(30), LUCK).vouchers.min() >= 2
-    scarce = planner.allocate(a_state(7), LUCK)  # six people, seven vouchers: not enough for two each
+    assert planner.allocate(a_state(30), LUCK).coupons.min() >= 2
+    scarce = planner.allocate(a_state(7), LUCK)  # six people, seven coupons: not enough for two each
     assert scarce.spend == 7
-    assert scarce.vouchers.max() <= 2
+    assert scarce.coupons.max() <= 2
     states = [a_state(budget) for budget in (30, 7, 12)]
     for state, together in zip(states, planner.allocate_many(states, [LUCK] * 3), strict=True):
-        assert np.array_equal(together.vouchers, planner.plan(state).allocation.vouchers)
+        assert np.array_equal(together.coupons, planner.plan(state).allocation.coupons)
 
 
 def test_a_frontier_of_another_study_is_refused() -> None:

@@ -18,7 +18,7 @@ EPISODES = named_luck(("judged",), 400)
 
 @st.composite
 def capped_states(draw: st.DrawFn) -> State:
-    """Any state of a study with at most RULES.budget vouchers, with and without caps."""
+    """Any state of a study with at most RULES.budget coupons, with and without caps."""
     people = draw(st.lists(st.integers(0, TYPES - 1), min_size=1, max_size=14))
     rules = replace(
         RULES,

@@ -1,4 +1,4 @@
-"""Budget-DQN: it learns, its budgets are feasible, and vouchers go where they are most likely used."""
+"""Budget-DQN: it learns, its budgets are feasible, and coupons go where they are most likely used."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
 from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
 from peerfront.baselines.deep_sets import Frontiers
-from peerfront.baselines.q_learning import Exploration, QLearningSettings, Wander
+from peerfront.baselines.q_learning import Exploration, QLearningSettings, RandomActions
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
@@ -61,13 +61,13 @@ def test_the_same_seed_is_the_same_policy_whatever_else_is_random() -> None:
 @given(st.lists(capped_states(), min_size=1, max_size=6), st.sampled_from([0.0, 0.5, 1.0]))
 def test_actions_are_feasible_exploring_or_not(states, share) -> None:
     frontiers = Frontiers.of(WORLD.schema, states)
-    wander = Wander(named_luck(("wander",), len(states)), np.full(len(states), share))
+    random_actions = RandomActions(named_luck(("wander",), len(states)), np.full(len(states), share))
     agent, network = START.policy.agent, START.policy.network
     # Values that rise with the budget tempt it to spend what it may not.
     with torch.no_grad():
         tempting = network(frontiers)
-    for action, state in zip(agent.act(network, frontiers, wander), states, strict=True):
-        check_feasible(Allocation(action.vouchers), state, "exploring")
+    for action, state in zip(agent.act(network, frontiers, random_actions), states, strict=True):
+        check_feasible(Allocation(action.coupons), state, "exploring")
     for row, state in zip(tempting, states, strict=True):
         assert torch.isfinite(row[: state.spendable + 1]).all()
         assert (row[state.spendable + 1 :] == -torch.inf).all()
@@ -104,10 +104,10 @@ def test_the_order_of_people_does_not_matter(state, random) -> None:
     assert torch.allclose(values[0], values[1], atol=1e-6)
 
 
-def test_vouchers_go_where_they_are_most_likely_used(trained) -> None:
+def test_coupons_go_where_they_are_most_likely_used(trained) -> None:
     types = WORLD.schema.fields[0].code_of
     people = np.array([[types["C"]], [types["B"]], [types["A"]]], dtype=np.int16)
-    given = trained.policy.allocate(State(15, Frontier.of(people), rules=RULES), named_luck(("one",), 1)).vouchers
+    given = trained.policy.allocate(State(15, Frontier.of(people), rules=RULES), named_luck(("one",), 1)).coupons
     assert given[2] > given[1] >= given[0]
     capped = replace(RULES, max_per_person=2)
     with torch.no_grad():
@@ -116,7 +116,7 @@ def test_vouchers_go_where_they_are_most_likely_used(trained) -> None:
     spendthrift = replace(trained.policy, network=network)
     assert spendthrift.allocate(
         State(5, Frontier.of(people), rules=capped), named_luck(("one",), 1)
-    ).vouchers.tolist() == [1, 2, 2]
+    ).coupons.tolist() == [1, 2, 2]
 
 
 def test_many_states_are_answered_like_one(trained) -> None:
@@ -124,7 +124,7 @@ def test_many_states_are_answered_like_one(trained) -> None:
     states = [State(b, Frontier.of(people[b : 2 * b]), rules=RULES) for b in (2, 5, 9, 12)]
     together = trained.policy.allocate_many(states, [])
     for state, allocation in zip(states, together, strict=True):
-        assert np.array_equal(trained.policy.allocate(state, named_luck(("one",), 1)).vouchers, allocation.vouchers)
+        assert np.array_equal(trained.policy.allocate(state, named_luck(("one",), 1)).coupons, allocation.coupons)
 
 
 def test_what_it_was_not_trained_for_is_refused() -> None:

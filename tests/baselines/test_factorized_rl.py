@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
 from peerfront.baselines.deep_sets import Frontiers
 from peerfront.baselines.factorized_rl import FactorizedAgent, FactorizedRLSettings, fit_factorized_rl
-from peerfront.baselines.q_learning import Wander
+from peerfront.baselines.q_learning import RandomActions
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
@@ -48,15 +48,15 @@ def test_actions_are_feasible_exploring_or_not(states, share, most_activated) ->
     with torch.no_grad():  # values that rise with the budget tempt it to spend what it may not
         network.budget_head[-1].bias.copy_(100 * torch.arange(RULES.budget + 1.0))
     frontiers = Frontiers.of(WORLD.schema, states)
-    wander = Wander(named_luck(("wander",), len(states)), np.full(len(states), share))
-    for action, state in zip(agent.act(network, frontiers, wander), states, strict=True):
-        check_feasible(Allocation(action.vouchers), state, "exploring")
-        assert (action.vouchers > 0).sum() <= action.support <= min(most_activated, len(state.frontier))
+    random_actions = RandomActions(named_luck(("wander",), len(states)), np.full(len(states), share))
+    for action, state in zip(agent.act(network, frontiers, random_actions), states, strict=True):
+        check_feasible(Allocation(action.coupons), state, "exploring")
+        assert (action.coupons > 0).sum() <= action.support <= min(most_activated, len(state.frontier))
         assert np.isclose(action.weights.sum(), 1.0)
         assert (action.weights > 0).sum() == action.support
     for action, state in zip(agent.act(network, frontiers), states, strict=True):
         activated = min(most_activated, len(state.frontier))
-        assert action.vouchers.sum() == min(state.spendable, activated * state.most_per_person)
+        assert action.coupons.sum() == min(state.spendable, activated * state.most_per_person)
 
 
 @given(st.lists(capped_states(), min_size=1, max_size=5))
@@ -79,9 +79,7 @@ def test_the_heads_add_up(state) -> None:
         action = agent.act(network, frontiers)[0]
         budgets, supports, scores = network(frontiers)
         total = agent.values(network, frontiers, [action]).item()
-    by_hand = (
-        budgets[0, action.vouchers.sum()] + supports[0, action.support - 1] + scores @ torch.tensor(action.weights)
-    )
+    by_hand = budgets[0, action.coupons.sum()] + supports[0, action.support - 1] + scores @ torch.tensor(action.weights)
     assert np.isclose(total, by_hand.item(), atol=1e-6)
 
 
@@ -98,7 +96,7 @@ def test_the_order_of_people_does_not_matter(state, random) -> None:
     assert torch.allclose(scores[order], scores2, atol=1e-6)
 
 
-def test_the_best_scores_get_the_vouchers_in_proportion() -> None:
+def test_the_best_scores_get_the_coupons_in_proportion() -> None:
     agent = FactorizedAgent(WORLD.schema, RULES, 8, 10, 1.0)
     network = agent.network()
     types = WORLD.schema.fields[0].code_of
@@ -106,7 +104,7 @@ def test_the_best_scores_get_the_vouchers_in_proportion() -> None:
     with torch.no_grad():
         for weights in network.parameters():
             weights.zero_()
-        network.budget_head[-1].bias[9] = 1.0  # nine vouchers ...
+        network.budget_head[-1].bias[9] = 1.0  # nine coupons ...
         network.support_head[-1].bias[1] = 1.0  # ... to two people ...
         # ... with scores of log 2 for A, 0 for B and less for C, carried through one unit of each layer.
         carried, shift = torch.tensor([np.log(2.0), 0.0, -1.0]), 2.0
@@ -116,7 +114,7 @@ def test_the_best_scores_get_the_vouchers_in_proportion() -> None:
             network.score_head[layer].weight[0, 0] = 1.0
         action = agent.act(network, Frontiers.of(WORLD.schema, [State(15, Frontier.of(people), rules=RULES)]))[0]
     assert [types[name] for name in "ABC"] == [0, 1, 2]
-    assert action.vouchers.tolist() == [0, 3, 6]
+    assert action.coupons.tolist() == [0, 3, 6]
     assert action.support == 2
     assert np.allclose(action.weights, [0, 1 / 3, 2 / 3])
 

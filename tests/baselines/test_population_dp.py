@@ -74,8 +74,8 @@ class Rows:
     def __init__(self, table: np.ndarray) -> None:
         self.table = table
 
-    def survival(self, covariates, max_vouchers):
-        return self.table[covariates[:, 0], :max_vouchers]
+    def survival(self, covariates, max_coupons):
+        return self.table[covariates[:, 0], :max_coupons]
 
 
 @given(
@@ -94,7 +94,7 @@ def test_acting_equals_the_plain_text(rates, budget, discount, per_person, per_r
     plain = plain_best_spend(
         capacity.survival(everybody, state.most_per_person), policy.values, budget, state.spendable, discount
     )
-    assert policy.allocate(state, LUCK).vouchers.tolist() == plain.tolist()
+    assert policy.allocate(state, LUCK).coupons.tolist() == plain.tolist()
 
 
 def test_value_bounds_and_monotonicity() -> None:
@@ -130,7 +130,7 @@ def test_the_two_marginals() -> None:
     expected = population_values(poisson_survival(np.array([2.01]), 3)[0], rules, 0.9)
     assert np.allclose(poisson.values, expected, atol=1e-9)
     mixture = fit_population_dp(world.capacity, people, rules, 0.9)
-    assert (mixture.values <= poisson.values + 1e-9).all()  # spread in capacity wastes vouchers
+    assert (mixture.values <= poisson.values + 1e-9).all()  # spread in capacity wastes coupons
     assert (mixture.name, poisson.name) == ("population_dp", "population_dp:marginal=poisson")
     with pytest.raises(UnknownName, match="Did you mean 'poisson'"):
         fit_population_dp(world.capacity, people, rules, 0.9, marginal="poison")

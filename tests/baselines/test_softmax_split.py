@@ -1,4 +1,4 @@
-"""Whole vouchers from softmax shares."""
+"""Whole coupons from softmax shares."""
 
 from itertools import product
 
@@ -44,7 +44,7 @@ def test_caps_hold_and_everything_is_given_out(weights, most, data) -> None:
     assert given_out.max() <= most
     assert given_out.min() >= 0
     assert (given_out[np.array(weights) == 0] == 0).all()
-    # Larger weights never get less, beyond the one voucher that a tie of remainders decides.
+    # Larger weights never get less, beyond the one coupon that a tie of remainders decides.
     for i, j in product(range(len(weights)), repeat=2):
         if weights[i] > weights[j]:
             assert given_out[i] >= given_out[j] - 1

@@ -6,7 +6,7 @@ from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.foundation.randomness import named_luck
 from peerfront.simulation.typed import TypedWorld
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 NOBODY = np.zeros((0, 1), dtype=np.int16)
 TINY = BoundSettings(largest_budget=8)
@@ -22,11 +22,11 @@ def exact_index(world: TypedWorld, discount: float, chosen: BoundSettings | None
     )
 
 
-def one_state(budget: int, codes: np.ndarray) -> Situations:
-    return Situations(np.array([budget]), np.array([0, len(codes)]), codes)
+def one_state(budget: int, codes: np.ndarray) -> StateBatch:
+    return StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
 
 
 def first_frontiers(world, count: int, size: int = 10, budget: int = 100):
     luck = named_luck(("bound test", world.name), count)
     crowd = world.seeds(luck, size)
-    return Situations(np.full(count, budget), size * np.arange(count + 1), crowd.covariates), luck
+    return StateBatch(np.full(count, budget), size * np.arange(count + 1), crowd.covariates), luck

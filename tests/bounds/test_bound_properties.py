@@ -19,12 +19,12 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import BulkPolicy, Frontier, Rules, State, check_feasible
 from peerfront.simulation.typed import TypedOffspring, bridge, typed_world
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 WORLD = bridge()
 MODELS = (WORLD.capacity, WORLD.offspring)
 LUCK = named_luck(("bound properties",), 200)
-STATES = Situations(np.full(200, 100), 10 * np.arange(201), WORLD.seeds(LUCK, 10).covariates)
+STATES = StateBatch(np.full(200, 100), 10 * np.arange(201), WORLD.seeds(LUCK, 10).covariates)
 
 
 def people(*types: int) -> Codes:
@@ -72,8 +72,8 @@ class Certain:
 
     counts: tuple[int, ...]
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> np.ndarray:
-        return (np.arange(1, max_vouchers + 1) <= np.array(self.counts)[covariates]).astype(float)
+    def survival(self, covariates: Codes, max_coupons: int) -> np.ndarray:
+        return (np.arange(1, max_coupons + 1) <= np.array(self.counts)[covariates]).astype(float)
 
     def sample(self, covariates: Codes, luck: Luck) -> np.ndarray:
         return np.array(self.counts)[covariates[:, 0]]
@@ -84,9 +84,9 @@ def best_of_all(counts, child, types, budget: int, discount: float, rounds: int,
     if not budget or not types or not rounds:
         return 0.0
     best, most = 0.0, min(budget, caps.per_person or budget)
-    for vouchers in product(*(range(min(most, counts[t]) + 1) for t in types)):
-        if 0 < sum(vouchers) <= min(budget, caps.per_round or budget):
-            kids = tuple(child[t] for t, k in zip(types, vouchers, strict=True) for _ in range(k))
+    for coupons in product(*(range(min(most, counts[t]) + 1) for t in types)):
+        if 0 < sum(coupons) <= min(budget, caps.per_round or budget):
+            kids = tuple(child[t] for t, k in zip(types, coupons, strict=True) for _ in range(k))
             later = best_of_all(counts, child, kids, budget - len(kids), discount, rounds - 1, caps)
             best = max(best, len(kids) + discount * later)
     return best
@@ -123,7 +123,7 @@ def test_the_clairvoyant_is_the_optimum_where_nothing_is_left_to_chance(
 def test_sums_of_many_states_are_those_of_each(table) -> None:
     sizes = np.arange(200) % 5  # some of them empty, the first and the last with them
     first = np.concatenate([[0], np.cumsum(sizes)])
-    states = Situations(1 + np.arange(200) % 100, first, STATES.covariates[: first[-1]])
+    states = StateBatch(1 + np.arange(200) % 100, first, STATES.covariates[: first[-1]])
     many = smallest_duals(table, states)
     for s in (0, 1, 4, 5, 99, 198, 199):
         alone = smallest_duals(table, states.take(np.array([s])))
@@ -165,12 +165,12 @@ def test_what_certificates_say(table) -> None:
     full = State(60, Frontier.of(people(0, 0, 1, 1, 2)))
     found = certify(full, table, *MODELS, LUCK.row(0), samples=0)
     assert said(full, samples=0) == (
-        f"No policy can expect more than {found.bound:.1f} discounted recruits from here: even if vouchers were "
-        f"unlimited at {found.price:.2f} recruits each, and {found.price:.2f} paid back for every voucher of the "
+        f"No policy can expect more than {found.bound:.1f} discounted recruits from here: even if coupons were "
+        f"unlimited at {found.price:.2f} recruits each, and {found.price:.2f} paid back for every coupon of the "
         "budget, one could not expect more. This is proved for the models used."
     )
     assert "It is a mean over samples, give or take" in said(State(60, Frontier.of(people(3, 3))))
-    assert "the vouchers and caps alone set this limit" in said(State(0, Frontier.of(people(2))))
+    assert "the coupons and caps alone set this limit" in said(State(0, Frontier.of(people(2))))
     network = replace(table, children=Fitted(table))
     assert "estimated, not proved, and nothing was measured" in said(full, network, samples=0, audits=0)
     assert "is proved" in said(full, network, samples=0, audits=8)
@@ -200,7 +200,7 @@ def test_the_price_rule_is_feasible_and_the_same_in_bulk(
     assert alone.spend == state.spendable if share == 0.0 else alone.spend >= 1
     others = [State(5, Frontier.of(people(2, 3))), State(7, Frontier.of(people())), State(0, Frontier.of(people(1)))]
     together = policy.allocate_many([*others, state], [LUCK.row(i) for i in range(4)])
-    assert together[3].vouchers.tolist() == alone.vouchers.tolist()
+    assert together[3].coupons.tolist() == alone.coupons.tolist()
     assert [given_out.spend > 0 for given_out in together[:3]] == [True, False, False]
 
 
@@ -208,7 +208,7 @@ def test_the_price_rule_is_feasible_and_the_same_in_bulk(
 
 
 def test_nothing_is_lost_at_price_zero() -> None:
-    """In the last round a person is worth their mean capacity, to the last voucher."""
+    """In the last round a person is worth their mean capacity, to the last coupon."""
     many = typed_world("many", {"a": 11.0}, {"a": {"a": 1.0}}, {"a": 1.0})
     index = fit_price_index(many.capacity, many.offspring, people(0), many.schema, 0.9, transition=many.transition)
     found = index.values(people(0), np.array([0.0]), rounds_left=1)[0, 0]

@@ -74,7 +74,7 @@ def test_a_proved_certificate_is_above_the_optimum_of_any_world(
 
 
 def test_in_the_last_round_the_price_bound_is_the_optimum() -> None:
-    # Vouchers have diminishing returns, so with nothing to come after, pricing them loses nothing.
+    # Coupons have diminishing returns, so with nothing to come after, pricing them loses nothing.
     world = bridge()
     optimum = solve(world, Rules(budget=8, rounds=1), 0.9)
     index = exact_index(world, 0.9, TINY)
@@ -151,14 +151,14 @@ def test_the_price_rule_is_feasible_stays_below_its_bound_and_beats_looking_at_s
 def test_the_price_rule_gives_what_is_worth_its_price() -> None:
     world = bridge()
     index = exact_index(world, 0.9)
-    # A Hub alone with plenty: everything worth more than the price, and no voucher beyond.
+    # A Hub alone with plenty: everything worth more than the price, and no coupon beyond.
     state = State(100, Frontier.of(people(2, 3)))
-    vouchers = PriceIndexPolicy(index).allocate(state, named_luck(("x",), 1)).vouchers
+    coupons = PriceIndexPolicy(index).allocate(state, named_luck(("x",), 1)).coupons
     price = smallest_duals(index, one_state(100, people(2, 3)), 50).prices
     worth = world.capacity.survival(people(2, 3), 100) * (1 + index.child_values(people(2, 3), price, 50))
-    assert vouchers.tolist() == (worth > price).sum(axis=1).tolist()
-    assert vouchers[0] > vouchers[1]
-    # Hopeless people still get one voucher: nothing is gained by giving up.
+    assert coupons.tolist() == (worth > price).sum(axis=1).tolist()
+    assert coupons[0] > coupons[1]
+    # Hopeless people still get one coupon: nothing is gained by giving up.
     hopeless = PriceIndexPolicy(index).allocate(State(1, Frontier.of(people(3, 3))), named_luck(("x",), 1))
     assert hopeless.spend == 1
     assert PriceIndexPolicy(index).allocate(State(0, Frontier.of(people(3))), named_luck(("x",), 1)).spend == 0
@@ -238,7 +238,7 @@ def test_impossible_settings_and_states_are_refused() -> None:
     index = exact_index(world, 0.9, replace(TINY, max_per_person=2))
     with pytest.raises(SettingError, match="at most 8; found 9"):
         smallest_duals(index, one_state(9, people(1)), 50, 2)
-    with pytest.raises(SettingError, match="at most 2 vouchers a person; the rules allow any number"):
+    with pytest.raises(SettingError, match="at most 2 coupons a person; the rules allow any number"):
         smallest_duals(index, one_state(8, people(1)), 50)
     with pytest.raises(SettingError, match="every category known"):
         index.values(people(-1), np.array([0.5]))

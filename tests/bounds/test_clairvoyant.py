@@ -17,8 +17,8 @@ from support import within
 class CodeIsCapacity:
     """Everybody brings exactly as many as their code says."""
 
-    def survival(self, covariates, max_vouchers) -> np.ndarray:
-        return (covariates[:, :1] >= np.arange(1, max_vouchers + 1)).astype(float)
+    def survival(self, covariates, max_coupons) -> np.ndarray:
+        return (covariates[:, :1] >= np.arange(1, max_coupons + 1)).astype(float)
 
     def sample(self, covariates, luck) -> np.ndarray:
         return covariates[:, 0].astype(np.int64)

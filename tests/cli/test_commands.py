@@ -60,10 +60,10 @@ def test_policies(monkeypatch, capsys) -> None:
 
 def test_simulate_prints_its_rounds(monkeypatch, capsys) -> None:
     code, out, _ = run(
-        monkeypatch, capsys, "simulate", "--world", "boom_bust", "--policy", "constant:vouchers=2", "--budget", "30"
+        monkeypatch, capsys, "simulate", "--world", "boom_bust", "--policy", "constant:coupons=2", "--budget", "30"
     )
     assert code == 0
-    assert "constant:vouchers=2 in boom_bust, draw 0, episode 0" in out
+    assert "constant:coupons=2 in boom_bust, draw 0, episode 0" in out
     assert "10 x 2" in out
     assert "It ended because" in out
 
@@ -75,7 +75,7 @@ def test_simulate_plays_the_same_episode_as_compare(monkeypatch, capsys, tmp_pat
     run(monkeypatch, capsys, "compare", *same, "--episodes", "4", "--out", str(tmp_path / "out"), "--workers", "1")
     episodes = pd.read_csv(tmp_path / "out" / "episodes.csv")
     _, out, _ = run(monkeypatch, capsys, "simulate", *same, "--episode", "3")
-    assert f"{episodes['recruits'][3]} recruits with {episodes['spend'][3]} vouchers" in out
+    assert f"{episodes['recruits'][3]} recruits with {episodes['spend'][3]} coupons" in out
 
 
 def test_compare_prints_tables_and_names_its_files(monkeypatch, capsys, tmp_path) -> None:

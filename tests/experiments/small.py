@@ -7,7 +7,7 @@ from peerfront.problem import Rules
 
 SMALL = Comparison(
     worlds=("bridge", "icpsr22140"),
-    policies=("random_split", "constant:vouchers=2", "threshold:cutoff=0.9,at_least=4", "population_dp:population=64"),
+    policies=("random_split", "constant:coupons=2", "threshold:cutoff=0.9,at_least=4", "population_dp:population=64"),
     draws=(0, 1),
     discounts=(0.9, 1.0),
     episodes=12,

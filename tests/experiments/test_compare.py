@@ -187,7 +187,7 @@ def test_unknown_names_stop_before_any_work(tmp_path) -> None:
     for policy, message in [
         ("threshold:cutoff=0.5", "both cutoff= and at_least="),
         ("threshold:cutoff=2,at_least=1", "between 0 and 1"),
-        ("constant:vouchers=-1", "vouchers of constant"),
+        ("constant:coupons=-1", "coupons of constant"),
         ("population_dp:population=0", "population of population_dp"),
         ("population_dp:marginal=poison", "Did you mean 'poisson'"),
     ]:

@@ -100,7 +100,7 @@ def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
     assert not (asked.referrers == hub).any()
     assert (followed.referrers == hub).sum() > 20
     assert (followed.parents == hub).sum() > 20
-    assert len(followed.vouchers) == 500
+    assert len(followed.coupons) == 500
     assert len(followed.parents) == 400
-    assert followed.vouchers[followed.vouchers > 0].min() >= 1
-    assert followed.vouchers.max() <= 10
+    assert followed.coupons[followed.coupons > 0].min() >= 1
+    assert followed.coupons.max() <= 10

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from peerfront.experiments.store import NOWHERE, Shelf, Store, program
+from peerfront.experiments.store import NO_STORE, Store, StoreSection, program
 from peerfront.foundation.errors import DataFileError
 from peerfront.problem import Rules
 
@@ -52,12 +52,12 @@ def test_a_damaged_result_is_made_again(tmp_path, damage) -> None:
 
 
 def test_without_a_folder_nothing_is_kept() -> None:
-    assert [NOWHERE.find_or_make("part", {}, lambda n=n: n) for n in range(2)] == [0, 1]
-    assert not NOWHERE.has("part", {})
+    assert [NO_STORE.find_or_make("part", {}, lambda n=n: n) for n in range(2)] == [0, 1]
+    assert not NO_STORE.has("part", {})
 
 
 def test_a_shelf_keeps_parts_of_one_thing_apart_from_those_of_another(tmp_path) -> None:
-    one, other = (Shelf(Store(tmp_path), name) for name in ("one", "other"))
+    one, other = (StoreSection(Store(tmp_path), name) for name in ("one", "other"))
     assert one.find_or_make("part", lambda: 1) == 1
     assert other.find_or_make("part", lambda: 2) == 2
     assert one.find_or_make("part", lambda: 3) == 1

@@ -45,13 +45,13 @@ def test_the_tables_agree_with_the_trajectories(finished) -> None:
 
 
 def test_another_policy_or_variant_changes_nobody_elses_draws() -> None:
-    alone = dataclasses.replace(SMALL, worlds=("icpsr22140",), policies=("constant:vouchers=2",))
+    alone = dataclasses.replace(SMALL, worlds=("icpsr22140",), policies=("constant:coupons=2",))
     company = dataclasses.replace(
-        alone, worlds=("icpsr22140:name=again", "icpsr22140"), policies=("random_split", "constant:vouchers=2")
+        alone, worlds=("icpsr22140:name=again", "icpsr22140"), policies=("random_split", "constant:coupons=2")
     )
     one, other = compare(alone).rounds(), compare(company).rounds()
     for world in ("icpsr22140", "again"):
-        same = other[(other["policy"] == "constant:vouchers=2") & (other["world"] == world)]
+        same = other[(other["policy"] == "constant:coupons=2") & (other["world"] == world)]
         columns = ["draw", "discount", "episode", "round", "frontier", "spend", "recruits"]
         assert np.array_equal(same[columns].to_numpy(), one[columns].to_numpy())
 
@@ -69,14 +69,14 @@ def test_tables_for_people() -> None:
     means = mean_tables(results)
     assert [title for title, _, _ in means] == ["Discounted reward in bridge", "Recruits in bridge"]
     assert means[0][1] == ["policy", "discount 0.9", "discount 1"]
-    ((_, _, rows),) = difference_tables(results, "constant:vouchers=2")
+    ((_, _, rows),) = difference_tables(results, "constant:coupons=2")
     assert [row[0] for row in rows] == ["random_split", *SMALL.policies[2:]]
     ((_, _, flipped),) = difference_tables(results, "random_split")
     forth, back = rows[0][1], flipped[0][1]
     assert float(forth.split()[0]) == -float(back.split()[0])
     text = markdown_report(results)
     assert "| random_split |" in text
-    assert "20 vouchers, 4 people at the start" in text
+    assert "20 coupons, 4 people at the start" in text
     console = Console(width=80, file=io.StringIO())
     for table in terminal_tables(results):
         console.print(table)
@@ -86,7 +86,7 @@ def test_tables_for_people() -> None:
     assert difference_tables(lonely) == []
     assert "±" not in mean_tables(lonely)[0][2][0][1]
     capped = dataclasses.replace(SMALL, worlds=("bridge",), rules=Rules(budget=5, max_per_person=2, max_per_round=3))
-    assert "at most 2 vouchers a person, at most 3 vouchers a round" in markdown_report(compare(capped))
+    assert "at most 2 coupons a person, at most 3 coupons a round" in markdown_report(compare(capped))
 
 
 def test_two_variants_of_a_world_get_two_figures(tmp_path) -> None:

@@ -131,19 +131,19 @@ def test_the_censored_likelihood_sums_to_one(family) -> None:
         assert float(logs.exp().sum()) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_no_voucher_says_nothing() -> None:
+def test_no_coupon_says_nothing() -> None:
     zero = torch.zeros(1, dtype=torch.float64)
     assert float(censored_log_likelihood("zinb", zero, zero, zero + 3.0, zero, zero)) == 0.0
 
 
 def test_gradients_stay_finite_in_the_tails() -> None:
     means = torch.tensor([1e-9, 1e4, 1e-9], dtype=torch.float64, requires_grad=True)
-    vouchers = torch.tensor([10.0, 3.0, 50.0], dtype=torch.float64)
+    coupons = torch.tensor([10.0, 3.0, 50.0], dtype=torch.float64)
     recruits = torch.tensor([10.0, 0.0, 50.0], dtype=torch.float64)
     for family in FAMILIES:
         (slope,) = torch.autograd.grad(
             censored_log_likelihood(
-                family, vouchers, recruits, means, torch.tensor(0.0, dtype=torch.float64), torch.tensor(0.0)
+                family, coupons, recruits, means, torch.tensor(0.0, dtype=torch.float64), torch.tensor(0.0)
             ).sum(),
             means,
         )

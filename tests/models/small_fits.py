@@ -36,8 +36,8 @@ def codes(*rows: tuple[int, ...]) -> np.ndarray:
 def a_history(rows: int = 60, schema: Schema = SCHEMA) -> History:
     rng = named_generator("a history", rows)
     people, children = ((rng.random((rows, len(schema.fields))) * schema.sizes).astype(np.int16) for _ in range(2))
-    vouchers = rng.integers(1, 5, rows)
-    return History(schema, people, vouchers, np.minimum(rng.poisson(1.5, rows), vouchers), people, children)
+    coupons = rng.integers(1, 5, rows)
+    return History(schema, people, coupons, np.minimum(rng.poisson(1.5, rows), coupons), people, children)
 
 
 @cache

@@ -94,7 +94,7 @@ def test_nobody_and_nothing(family) -> None:
     assert model.survival(codes((0, 0), (-1, -1)), 0).shape == (2, 0)
     assert model.sample(nobody, named_luck(("nobody",), 0)).shape == (0,)
     for most in (-1, 2.5, NAN, None):
-        with pytest.raises(SettingError, match="max vouchers must be a whole number of at least 0"):
+        with pytest.raises(SettingError, match="max coupons must be a whole number of at least 0"):
             model.survival(codes((0, 0)), most)
 
 
@@ -103,7 +103,7 @@ def test_nobody_and_nothing(family) -> None:
 
 def test_counts_that_are_not_counts() -> None:
     whole = a_history(4)
-    holes = dataclasses.replace(whole, vouchers=np.full(4, 3.0), recruits=np.array([1.0, NAN, 0.0, 2.0]))
+    holes = dataclasses.replace(whole, coupons=np.full(4, 3.0), recruits=np.array([1.0, NAN, 0.0, 2.0]))
     with pytest.raises(DataFileError, match="stored as float64.*missing"):
         fit_capacity(holes, QUICK)
     with pytest.raises(DataFileError, match="stored as float64"):
@@ -141,7 +141,7 @@ def test_nothing_held_out_is_not_called_held_out() -> None:
 
 def test_capacities_never_seen_are_called_a_guess() -> None:
     history = a_history()
-    used = dataclasses.replace(history, recruits=history.vouchers)
+    used = dataclasses.replace(history, recruits=history.coupons)
     assert "only known from below" in fit_capacity(used, QUICK).reason
     assert "only known from below" not in fit_capacity(history, QUICK).reason
 
@@ -156,7 +156,7 @@ def test_people_of_whom_nothing_is_known(shape) -> None:
 @pytest.mark.parametrize("shape", [LINEAR, NETWORK])
 def test_rates_whose_exponential_is_no_number(shape) -> None:
     history = a_history()
-    many = dataclasses.replace(history, vouchers=np.full(60, 2000), recruits=np.full(60, 900) + np.arange(60))
+    many = dataclasses.replace(history, coupons=np.full(60, 2000), recruits=np.full(60, 900) + np.arange(60))
     model = fit_capacity(many, dataclasses.replace(QUICK, shapes=(shape,), epochs=5))
     assert model.means(history.referrers).mean() == pytest.approx(930, rel=0.1)
 
@@ -195,8 +195,8 @@ def test_models_are_judged_on_their_own_schema() -> None:
 
 def test_nothing_to_judge_by() -> None:
     history, model = a_history(), fitted("inheritance")
-    silent = dataclasses.replace(history, vouchers=np.zeros(60, dtype=int), recruits=np.zeros(60, dtype=int))
-    with pytest.raises(SettingError, match="nobody was given a voucher"):
+    silent = dataclasses.replace(history, coupons=np.zeros(60, dtype=int), recruits=np.zeros(60, dtype=int))
+    with pytest.raises(SettingError, match="nobody was given a coupon"):
         capacity_report(fitted("poisson"), silent)
     with pytest.raises(SettingError, match="parameters must be"):
         capacity_report(fitted("poisson"), history, parameters=-1)

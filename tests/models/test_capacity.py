@@ -26,8 +26,8 @@ def two_groups(rows: int, rates=(0.5, 4.0), zero: float = 0.0, size: float | Non
     if size is not None:
         means = means * rng.gamma(size, 1 / size, rows)
     capacity = rng.poisson(means) * (rng.random(rows) >= zero)
-    vouchers = rng.integers(0, most + 1, rows)
-    return History(schema, people, vouchers, np.minimum(vouchers, capacity), people[:0], people[:0])
+    coupons = rng.integers(0, most + 1, rows)
+    return History(schema, people, coupons, np.minimum(coupons, capacity), people[:0], people[:0])
 
 
 @pytest.mark.parametrize("shape", [LINEAR, LOG_LINEAR, NETWORK])
@@ -87,8 +87,8 @@ def test_held_out_likelihood_prefers_the_right_shape() -> None:
     schema = Schema.of_sizes({"a": 2, "b": 2})
     people = rng.integers(0, 2, (2000, 2)).astype(np.int16)
     capacity = rng.poisson(np.where(people[:, 0] == people[:, 1], 5.0, 0.3))
-    vouchers = rng.integers(1, 7, 2000)
-    history = History(schema, people, vouchers, np.minimum(vouchers, capacity), people[:0], people[:0])
+    coupons = rng.integers(1, 7, 2000)
+    history = History(schema, people, coupons, np.minimum(coupons, capacity), people[:0], people[:0])
     model = fit_capacity(history, dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR, NETWORK), epochs=60))
     assert model.rates.shape == NETWORK
     assert "network 64 x 64" in model.reason
@@ -132,9 +132,9 @@ def test_small_and_odd_histories() -> None:
     silent = History(
         schema, np.zeros((2, 1), dtype=np.int16), np.zeros(2, dtype=int), np.zeros(2, dtype=int), nobody, nobody
     )
-    with pytest.raises(SettingError, match="nobody was given a voucher"):
+    with pytest.raises(SettingError, match="nobody was given a coupon"):
         fit_capacity(silent)
-    with pytest.raises(DataFileError, match=r"more recruits than vouchers \(rows 1\)"):
+    with pytest.raises(DataFileError, match=r"more recruits than coupons \(rows 1\)"):
         History(schema, np.zeros((2, 1), dtype=np.int16), np.array([1, 1]), np.array([1, 2]), nobody, nobody)
 
 

@@ -17,7 +17,7 @@ EPISODES = named_luck(("test episodes",), 60)
 
 
 def sure_world(rate: float):
-    """Everybody is alike and brings exactly as many as vouchers allow (or nobody, at rate 0)."""
+    """Everybody is alike and brings exactly as many as coupons allow (or nobody, at rate 0)."""
     return typed_world("sure", {"x": rate}, {"x": {"x": 1.0}}, {"x": 1.0})
 
 
@@ -100,13 +100,13 @@ def test_no_round_spends_more_than_is_left() -> None:
 
 
 def people_met(policy, rules: Rules, world, episodes: Luck) -> dict[int, tuple[tuple[int, ...], int, int]]:
-    """Covariates of everybody met, and how many each brought of how many vouchers, by key."""
+    """Covariates of everybody met, and how many each brought of how many coupons, by key."""
     met: dict[int, tuple[tuple[int, ...], int, int]] = {}
 
     def watch(played: Round) -> None:
         crowd = played.crowd
         for i, key in enumerate(crowd.keys.tolist()):
-            met[key] = (tuple(crowd.covariates[i]), int(played.vouchers[i]), int(played.referrals.recruits[i]))
+            met[key] = (tuple(crowd.covariates[i]), int(played.coupons[i]), int(played.referrals.recruits[i]))
 
     rollout(world, policy, rules, episodes, watch=watch)
     return met

@@ -58,13 +58,13 @@ def test_impossible_discounts_are_refused(discount) -> None:
 )
 def test_what_may_be_spent_is_what_the_check_allows(people, budget, per_person, per_round, extra) -> None:
     here = state(people, budget, max_per_person=per_person, max_per_round=per_round)
-    # Deal the most that may be spent, one voucher at a time; it is feasible, and one more nowhere is.
-    vouchers = np.zeros(people, dtype=np.int64)
+    # Deal the most that may be spent, one coupon at a time; it is feasible, and one more nowhere is.
+    coupons = np.zeros(people, dtype=np.int64)
     for _ in range(here.spendable):
-        vouchers[int(vouchers.argmin())] += 1
-    check_feasible(Allocation(vouchers), here, "dealer")
+        coupons[int(coupons.argmin())] += 1
+    check_feasible(Allocation(coupons), here, "dealer")
     for person in range(people):
-        more = vouchers.copy()
+        more = coupons.copy()
         more[person] += 1
         with pytest.raises(InfeasibleAllocation):
             check_feasible(Allocation(more), here, "dealer")
@@ -75,19 +75,19 @@ def test_what_may_be_spent_is_what_the_check_allows(people, budget, per_person, 
 
 
 @pytest.mark.parametrize(
-    ("vouchers", "rules", "fault"),
+    ("coupons", "rules", "fault"),
     [
-        ([4, 4, 4], {}, "spends 12 of 10 remaining vouchers, 2 too many"),
+        ([4, 4, 4], {}, "spends 12 of 10 remaining coupons, 2 too many"),
         ([4, 0, 0], {"max_per_person": 3}, "person 0 gets 4, 1 above the cap of 3 a person"),
         ([3, 3, 0], {"max_per_round": 5}, "spends 6, 1 above the cap of 5 a round"),
-        ([-1, 0, 0], {}, "person 0 gets -1 vouchers"),
+        ([-1, 0, 0], {}, "person 0 gets -1 coupons"),
         ([1, 1], {}, r"shape \(2,\) for 3 people"),
         ([0.5, 0.5, 0.0], {}, "not whole numbers"),
     ],
 )
-def test_infeasible_allocations_name_policy_and_excess(vouchers, rules, fault) -> None:
+def test_infeasible_allocations_name_policy_and_excess(coupons, rules, fault) -> None:
     with pytest.raises(InfeasibleAllocation, match=f"'greedy' made an infeasible allocation: .*{fault}"):
-        check_feasible(Allocation.of(vouchers), state(**rules), "greedy")
+        check_feasible(Allocation.of(coupons), state(**rules), "greedy")
 
 
 def test_terminal_states() -> None:
@@ -107,11 +107,11 @@ def test_a_frontier_has_one_row_per_id() -> None:
 
 def test_histories_refuse_impossible_rows() -> None:
     good = simulate_history(bridge())
-    parts = (good.schema, good.referrers, good.vouchers, good.recruits, good.parents, good.children)
-    assert np.array_equal(good.saturated, good.recruits == good.vouchers)
+    parts = (good.schema, good.referrers, good.coupons, good.recruits, good.parents, good.children)
+    assert np.array_equal(good.saturated, good.recruits == good.coupons)
     too_many = good.recruits.copy()
-    too_many[7] = good.vouchers[7] + 1
-    with pytest.raises(DataFileError, match=r"1 referral rows have more recruits than vouchers \(rows 7\)"):
+    too_many[7] = good.coupons[7] + 1
+    with pytest.raises(DataFileError, match=r"1 referral rows have more recruits than coupons \(rows 7\)"):
         History(*parts[:3], too_many, *parts[4:])
     with pytest.raises(DataFileError, match="negative"):
         History(*parts[:3], -good.recruits - 1, *parts[4:])

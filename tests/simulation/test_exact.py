@@ -29,11 +29,11 @@ def plain_optimum(
         return 0.0
     most = min(budget, rules.max_per_person or budget)
     best = 0.0
-    for vouchers in product(range(most + 1), repeat=len(types)):
-        if not 0 < sum(vouchers) <= min(budget, rules.max_per_round or budget):
+    for coupons in product(range(most + 1), repeat=len(types)):
+        if not 0 < sum(coupons) <= min(budget, rules.max_per_round or budget):
             continue
         outcomes: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
-        for t, k in zip(types, vouchers, strict=True):
+        for t, k in zip(types, coupons, strict=True):
             survival = [1.0, *world.capacity.survival(people(t), budget)[0, :k], 0.0]
             grown = []
             for n in range(k + 1):
@@ -42,7 +42,7 @@ def plain_optimum(
                     grown += [(p * chance, (*sofar, *children)) for p, sofar in outcomes if p * chance > 0]
             outcomes = grown
         value = sum(
-            p * (len(kids) + discount * plain_optimum(world, budget - sum(vouchers), kids, discount, rules, played + 1))
+            p * (len(kids) + discount * plain_optimum(world, budget - sum(coupons), kids, discount, rules, played + 1))
             for p, kids in outcomes
         )
         best = max(best, value)
@@ -85,7 +85,7 @@ def test_the_known_optimum_of_the_tiny_bridge(discount, expected) -> None:
 def test_more_of_anything_never_hurts() -> None:
     optimum = solve(boom_bust(), Rules(budget=6), 0.9)
     assert (np.diff(optimum.values, axis=0) >= -1e-12).all()  # rounds
-    assert (np.diff(optimum.values, axis=1) >= -1e-12).all()  # vouchers
+    assert (np.diff(optimum.values, axis=1) >= -1e-12).all()  # coupons
     assert all((np.diff(optimum.values, axis=2 + t) >= -1e-12).all() for t in range(3))  # people
     assert optimum.value(people(1, 1), rounds_left=1) < optimum.value(people(1, 1), rounds_left=2)
     assert optimum.value(people(1), remaining_budget=2) < optimum.value(people(1))
@@ -93,7 +93,7 @@ def test_more_of_anything_never_hurts() -> None:
     assert optimum.value(people(*[0] * 9)) == optimum.value(people(*[0] * 6))
     with pytest.raises(SettingError, match="at most 8"):
         solve(boom_bust(), Rules(budget=9), 0.9)
-    with pytest.raises(SettingError, match="Solved for 0 to 6 vouchers; asked for 7"):
+    with pytest.raises(SettingError, match="Solved for 0 to 6 coupons; asked for 7"):
         optimum.value(people(1), remaining_budget=7)
 
 

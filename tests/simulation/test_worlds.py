@@ -146,13 +146,13 @@ def test_histories_have_the_papers_sizes_and_are_censored() -> None:
     history = simulate_history(make_world("icpsr22140"))
     assert history.referrers.shape == (2048, 17)
     assert history.parents.shape == history.children.shape == (4096, 17)
-    assert sorted(set(history.vouchers.tolist())) == list(range(1, 11))
+    assert sorted(set(history.coupons.tolist())) == list(range(1, 11))
     assert 0 < history.saturated.mean() < 1
     again = simulate_history(make_world("icpsr22140"))
     assert np.array_equal(again.recruits, history.recruits)
     assert not np.array_equal(simulate_history(make_world("icpsr22140"), seed=1).recruits, history.recruits)
-    small = simulate_history(make_world("network:people=200"), HistorySettings(triples=10, pairs=5, max_vouchers=2))
-    assert (len(small.referrers), len(small.parents), small.vouchers.max()) == (10, 5, 2)
+    small = simulate_history(make_world("network:people=200"), HistorySettings(triples=10, pairs=5, max_coupons=2))
+    assert (len(small.referrers), len(small.parents), small.coupons.max()) == (10, 5, 2)
     with pytest.raises(SettingError, match="triples must be"):
         HistorySettings(triples=-1)
 
@@ -163,5 +163,5 @@ def test_recorded_histories_hold_every_referral(name) -> None:
     history = recorded_history(world, RandomSplit(), Rules(), episodes)
     played = rollout(world, RandomSplit(), Rules(), episodes)
     assert history.recruits.sum() == len(history.children) == played.recruits.sum()
-    assert history.vouchers.sum() == played.spend.sum()
+    assert history.coupons.sum() == played.spend.sum()
     assert len(recorded_history(world, Constant(1), Rules(people=0), episodes).referrers) == 0

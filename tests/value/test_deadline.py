@@ -25,7 +25,7 @@ from peerfront.value.laplace import LaplaceNetwork, LaplaceSettings
 from peerfront.value.learning import LearnedPlanner, explored
 from peerfront.value.networks import PersonInputs, frozen, perceptron
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.value.states import Situations, simulated_returns, visited
+from peerfront.value.states import StateBatch, simulated_returns, visited
 from peerfront.value.surrogate import FrozenSurrogate, Surrogate, SurrogateSettings
 from support import Scripted
 
@@ -116,10 +116,10 @@ def test_propositions_hold_for_every_number_of_rounds_left(left: int, budget: in
         survival, uncovered, weights, 0.9, spendable=budget, most_per_person=budget
     )  # Algorithm 1 as written
     found = greedy(survival, uncovered, weights, 0.9)
-    np.testing.assert_array_equal(found.vouchers, expected)
+    np.testing.assert_array_equal(found.coupons, expected)
     assert found.value == np.nanmax(values)
     plan = planner.plan(State(budget, Frontier.of(people(count)), 5 - left, STUDY))
-    np.testing.assert_array_equal(plan.allocation.vouchers, expected)
+    np.testing.assert_array_equal(plan.allocation.coupons, expected)
     assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
     future = 0.9 * expected_future_value(survival, uncovered, weights[budget - plan.spend], expected)
     assert plan.value == pytest.approx(expected_recruits(survival, expected) + future, abs=1e-9)  # Proposition 1
@@ -146,7 +146,7 @@ def test_the_last_round_is_myopic_and_keeps_nothing_that_may_be_used(cap: int | 
         survival = WORLD.capacity.survival(state.frontier.covariates, state.most_per_person)
         useful = min(state.spendable, int((survival > 1e-9).sum()))
         most_likely = np.bincount(most_likely_used(survival, useful), minlength=4)
-        np.testing.assert_array_equal(plan.allocation.vouchers, most_likely)
+        np.testing.assert_array_equal(plan.allocation.coupons, most_likely)
         assert plan.value == pytest.approx(expected_recruits(survival, most_likely))
         assert (plan.later == 0).all()
 
@@ -156,7 +156,7 @@ def test_states_with_different_rounds_left_are_planned_together_as_each_alone() 
     states = [a_state(12, left, count) for left, count in ((1, 3), (4, 5), (2, 1), (5, 4), (1, 4), (3, 2))]
     together = planner.allocate_many(states, [LUCK] * 6)
     for state, allocation in zip(states, together, strict=True):
-        np.testing.assert_array_equal(allocation.vouchers, planner.plan(state).allocation.vouchers)
+        np.testing.assert_array_equal(allocation.coupons, planner.plan(state).allocation.coupons)
 
 
 @pytest.mark.parametrize("discount", [0.9, 1.0])
@@ -224,7 +224,7 @@ def test_states_carry_their_rounds_left() -> None:
     assert set(met.rounds_left.tolist()) == {1, 2, 3, 4, 5}
     half = met.take(np.arange(0, len(met), 2))
     np.testing.assert_array_equal(half.rounds_left, met.rounds_left[::2])
-    both = Situations.joined([half, met.thinned(np.random.default_rng(0))])
+    both = StateBatch.joined([half, met.thinned(np.random.default_rng(0))])
     np.testing.assert_array_equal(both.rounds_left, np.concatenate([half.rounds_left, met.rounds_left]))
     again = met.redated(np.random.default_rng(1), 1.0, 5)
     assert again.rounds_left.min() == 1
@@ -236,7 +236,7 @@ def test_states_carry_their_rounds_left() -> None:
     assert len(explored(WORLD, rule, STUDY, redated=0.5, **sizes).rounds_left) == 30
     unknown = replace(met, rounds_left=None)
     with pytest.raises(SettingError, match="like with like"):
-        Situations.joined([met, unknown])
+        StateBatch.joined([met, unknown])
     with pytest.raises(SettingError, match="do not say how many rounds are left"):
         unknown.redated(np.random.default_rng(1), 0.5, 5)
 
@@ -246,7 +246,7 @@ def test_returns_are_simulated_with_the_rounds_that_are_left() -> None:
     from peerfront.simulation.typed import typed_world
 
     sure = typed_world("sure", {"x": 400.0}, {"x": {"x": 1.0}}, {"x": 1.0})
-    states = Situations(np.full(3, 100), np.array([0, 5, 10, 15]), np.zeros((15, 1), np.int16), np.array([1, 4, 2]))
+    states = StateBatch(np.full(3, 100), np.array([0, 5, 10, 15]), np.zeros((15, 1), np.int16), np.array([1, 4, 2]))
     one_each = Scripted(lambda state: np.ones(len(state.frontier), dtype=int))
     returns = simulated_returns(sure, one_each, Rules(rounds=6), 1.0, states, 2, named_luck(("sure",), 3))
     np.testing.assert_array_equal(returns, [[5, 5], [20, 20], [10, 10]])
@@ -278,4 +278,4 @@ def test_a_blind_value_is_a_deadline_value_with_one_table() -> None:
     same = replace(blind, surrogate=FrozenSurrogate(INPUTS, blind.surrogate.coverage_network, weights))
     for left in (1, 3, 5):
         state = a_state(20, left)
-        np.testing.assert_array_equal(same.plan(state).allocation.vouchers, blind.plan(state).allocation.vouchers)
+        np.testing.assert_array_equal(same.plan(state).allocation.coupons, blind.plan(state).allocation.coupons)

@@ -14,10 +14,10 @@ from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.value.laplace import LaplaceSettings
-from peerfront.value.learning import Kinds, LearnedPlanner, Wandering, explored, fit_values
+from peerfront.value.learning import ExplorationMixture, Kinds, LearnedPlanner, explored, fit_values
 from peerfront.value.networks import PersonInputs
 from peerfront.value.policy_iteration import PolicyIterationSettings, best_rule, learn_by_policy_iteration
-from peerfront.value.states import Situations, chosen_states, simulated_returns, visited
+from peerfront.value.states import StateBatch, chosen_states, simulated_returns, visited
 from peerfront.value.surrogate import Surrogate, SurrogateSettings
 from support import Scripted, within
 
@@ -91,11 +91,11 @@ def test_a_learned_planner_keeps_the_caps_it_was_learned_with() -> None:
 
 
 def test_states_can_be_taken_joined_and_thinned() -> None:
-    states = Situations(np.array([5, 9]), np.array([0, 3, 5]), np.arange(5, dtype=np.int16)[:, None] % 4)
+    states = StateBatch(np.array([5, 9]), np.array([0, 3, 5]), np.arange(5, dtype=np.int16)[:, None] % 4)
     swapped = states.take(np.array([1, 0, 1]))
     np.testing.assert_array_equal(swapped.budgets, [9, 5, 9])
     np.testing.assert_array_equal(swapped.covariates[:, 0], [3, 0, 0, 1, 2, 3, 0])
-    both = Situations.joined([states, swapped])
+    both = StateBatch.joined([states, swapped])
     np.testing.assert_array_equal(both.sizes, [3, 2, 2, 3, 2])
     np.testing.assert_array_equal(both.owner, np.repeat(np.arange(5), [3, 2, 2, 3, 2]))
     few = both.thinned(np.random.default_rng(0))
@@ -118,8 +118,8 @@ def test_states_met_are_those_of_the_episodes() -> None:
 
 
 def test_simulated_returns_are_what_the_policy_earns() -> None:
-    """Two hubs with one voucher each: a return is one reward of each of them."""
-    two_hubs = Situations(np.array([2, 2]), np.array([0, 2, 4]), np.full((4, 1), 2, dtype=np.int16))
+    """Two hubs with one coupon each: a return is one reward of each of them."""
+    two_hubs = StateBatch(np.array([2, 2]), np.array([0, 2, 4]), np.full((4, 1), 2, dtype=np.int16))
     policy = Scripted(lambda state: np.ones(len(state.frontier), dtype=int))
     returns = simulated_returns(WORLD, policy, Rules(), 0.9, two_hubs, 4000, named_luck(("returns",), 2))
     assert returns.shape == (2, 4000)
@@ -128,14 +128,14 @@ def test_simulated_returns_are_what_the_policy_earns() -> None:
     assert not np.array_equal(returns[0], returns[1])
 
 
-def test_wandering_does_both() -> None:
+def test_an_exploration_mixture_does_both() -> None:
     nothing, everything = Scripted(lambda s: np.zeros(len(s.frontier), int)), Constant(1)
     state = State(9, _three_people())
     lucks = [named_luck(("wander",), 400).row(i) for i in range(400)]
-    spent = [a.spend for a in Wandering(nothing, [everything], 0.25).allocate_many([state] * 400, lucks)]
+    spent = [a.spend for a in ExplorationMixture(nothing, [everything], 0.25).allocate_many([state] * 400, lucks)]
     assert set(spent) == {0, 3}
     assert 60 < sum(s == 3 for s in spent) < 140
-    assert isinstance(Wandering(nothing, [], 1.0).allocate(state, lucks[0]), Allocation)
+    assert isinstance(ExplorationMixture(nothing, [], 1.0).allocate(state, lucks[0]), Allocation)
 
 
 def _three_people():
@@ -158,7 +158,7 @@ def test_the_best_rule_wins_its_episodes() -> None:
         (lambda: PolicyIterationSettings(thinned=1.5), "thinned is a share"),
         (lambda: PolicyIterationSettings(learning_rate=0.0), "learning rate"),
         (lambda: FittedValueIterationSettings(states=0), "states"),
-        (lambda: FittedValueIterationSettings(wandering=-0.1), "wandering is a share"),
+        (lambda: FittedValueIterationSettings(exploration=-0.1), "exploration is a share"),
         (lambda: FittedValueIterationSettings(learning_rate=2.0), "learning rate"),
         (lambda: learn_by_policy_iteration(WORLD, TINY, 0.9, []), "at least one simple rule"),
         (lambda: learn_by_fitted_value_iteration(WORLD, TINY, 0.9, []), "at least one policy"),

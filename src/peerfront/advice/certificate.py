@@ -25,7 +25,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import State
 from peerfront.value.laplace import sampled_recruits
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
@@ -43,7 +43,7 @@ def certify_sheet(fit: Fit, state: State) -> Certificate | None:
         return None
     codes, caps = state.frontier.covariates, Caps.of(state.rules)
     rounds, budget = state.rounds_left, state.remaining_budget
-    alone = Situations(np.array([budget]), np.array([0, len(codes)]), codes)
+    alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
     most = float(budget_bounds(alone, fit.discount, rounds, caps)[0])
     priced, price = price_bound(fit, state)
     found = {"budget": Estimate(most, 0.0), "price": priced}

@@ -48,7 +48,7 @@ class Findings:
     small: bool
     most_issued: int
     calibration: pd.DataFrame
-    """voucher, people, predicted, observed, low, high."""
+    """coupon, people, predicted, observed, low, high."""
     gain: float
     """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike"."""
     gain_error: float
@@ -87,11 +87,11 @@ class Findings:
         return cls(
             source=study.source,
             people=len(study),
-            triples=int((history.vouchers > 0).sum()),
+            triples=int((history.coupons > 0).sum()),
             pairs=len(history.parents),
             open=int(study.still_open.sum()),
             small=small,
-            most_issued=int(history.vouchers.max()),
+            most_issued=int(history.coupons.max()),
             calibration=capacity_report(capacity, history).calibration,
             gain=float(gains.sum()),
             gain_error=float(gains.std(ddof=1) * np.sqrt(len(gains))),
@@ -101,7 +101,7 @@ class Findings:
             kind=offspring.kind,
             offspring_reason=offspring.reason,
             rivals=len(offspring.rivals),
-            all_used=bool(history.saturated[history.vouchers > 0].all()),
+            all_used=bool(history.saturated[history.coupons > 0].all()),
             told_apart=bool(schema.used),
             report=report,
             rules=rules,
@@ -152,7 +152,7 @@ def _use(found: Findings) -> list[str]:
         inside = row["low"] <= row["predicted"] <= row["high"]
         verdict = f"the model says {percent(row['predicted'])}" + ("" if inside else ", which is outside that range")
         lines.append(
-            f"The {ordinal(int(row['voucher']))} coupon is used by {percent(seen)} +- {percent(reach)} of the "
+            f"The {ordinal(int(row['coupon']))} coupon is used by {percent(seen)} +- {percent(reach)} of the "
             f"{row['people']:,} people who had one; {verdict}."
         )
     return lines

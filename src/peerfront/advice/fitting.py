@@ -118,7 +118,7 @@ def fit_study(
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it."""
     tell = progress or (lambda share, what: None)
     history = history_of(study, schema)
-    triples, pairs = int((history.vouchers > 0).sum()), len(history.parents)
+    triples, pairs = int((history.coupons > 0).sum()), len(history.parents)
     if triples < FEWEST or not pairs:
         raise DataFileError(what_can_be_said(study, triples, pairs, FEWEST))
     small = len(study) < FEW or triples < FEW
@@ -186,7 +186,7 @@ def capacity_settings(small: bool, seed: int) -> CapacitySettings:
 
 
 def simple_rules(capacity: CapacityModel, rules: Rules) -> list[Policy]:
-    """Where learning starts, and what it wanders with: rules that spend everything by the last round."""
+    """Heuristics that initialise learning and explore: rules that spend everything by the last round."""
     least = sorted({max(1, round(share * rules.budget)) for share in _SHARES})
     thresholds = [AllAtLast(capacity, Threshold(capacity, c, m)) for c, m in product(_CUTOFFS, least)]
     return [*thresholds, *(Evenly(capacity, pace) for pace in _PACES)]
@@ -206,20 +206,20 @@ class _StudyPeople:
 def _everybody_alike(history: History) -> History:
     """The same history without covariates: what knowing people has to beat."""
     nobody_special = Schema((EVERYBODY,))
-    rows, pairs = (np.zeros((count, 1), dtype=np.int16) for count in (len(history.vouchers), len(history.parents)))
-    return History(nobody_special, rows, history.vouchers, history.recruits, pairs, pairs)
+    rows, pairs = (np.zeros((count, 1), dtype=np.int16) for count in (len(history.coupons), len(history.parents)))
+    return History(nobody_special, rows, history.coupons, history.recruits, pairs, pairs)
 
 
 def _at_most(history: History, rows: int, seed: int) -> History:
     """The history, or as many of its triples and pairs, drawn at random."""
-    if len(history.vouchers) <= rows and len(history.parents) <= rows:
+    if len(history.coupons) <= rows and len(history.parents) <= rows:
         return history
     rng = named_generator("rows to learn from", seed)
-    triples, pairs = (np.sort(rng.permutation(count)[:rows]) for count in (len(history.vouchers), len(history.parents)))
+    triples, pairs = (np.sort(rng.permutation(count)[:rows]) for count in (len(history.coupons), len(history.parents)))
     return History(
         history.schema,
         history.referrers[triples],
-        history.vouchers[triples],
+        history.coupons[triples],
         history.recruits[triples],
         history.parents[pairs],
         history.children[pairs],

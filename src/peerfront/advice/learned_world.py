@@ -49,8 +49,8 @@ class _DrawnCapacity:
     fitted: LearnedCapacity
     weights: Array  # [people, members]
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> Array:
-        return self.fitted.survival(covariates, max_vouchers)
+    def survival(self, covariates: Codes, max_coupons: int) -> Array:
+        return self.fitted.survival(covariates, max_coupons)
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return self.fitted.sample_shifted(covariates, luck, self.weights)
@@ -96,9 +96,9 @@ class UncertainWorld:
     def seeds(self, episodes: Luck, people: int) -> Crowd:
         return self.learned.seeds(episodes, people)
 
-    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
+    def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         drawn = _DrawnCapacity(self.fitted, self.weights[crowd.episode])
-        return replace(self.learned, capacity=drawn).refer(crowd, vouchers)
+        return replace(self.learned, capacity=drawn).refer(crowd, coupons)
 
 
 def log_rate_errors(fitted: LearnedCapacity, covariates: Codes) -> Array:

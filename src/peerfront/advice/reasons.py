@@ -12,7 +12,7 @@ from peerfront.allocation.planner import Plan
 from peerfront.artifacts import Fit
 from peerfront.foundation.words import n_coupons, ordinal, percent
 
-_SPEAKS = 0.03  # a field that moves the chance of use by less is not worth a word
+MIN_EFFECT_TO_MENTION = 0.03  # a field that moves the chance of use by less is not worth a word
 _NEARLY_ALL, _NOTHING = 1.0 - 1e-12, 1e-300
 _NEAR = 0.05  # relative: chances this close to the middle are "about as likely"
 
@@ -39,7 +39,7 @@ class Facts:
 
     @classmethod
     def of(cls, fit: Fit, task: Task, plan: Plan, survival: Array, uncovered: Array) -> "Facts":
-        state, coupons = task.state, plan.allocation.vouchers
+        state, coupons = task.state, plan.allocation.coupons
         people, levels = survival.shape
         everybody = np.arange(people)
         weights = fit.planner.surrogate.weights_with(state.rounds_left - 1)
@@ -145,6 +145,6 @@ def _what_speaks(fit: Fit, covariates: NDArray[np.int16], chance: Array) -> list
     told = []
     for person, number in enumerate(strongest.tolist()):
         field = fit.schema.fields[number]
-        large = apart[person, number] >= _SPEAKS
+        large = apart[person, number] >= MIN_EFFECT_TO_MENTION
         told.append(f"{field.name} is {field.categories[covariates[person, number]]!r}" if large else "")
     return told

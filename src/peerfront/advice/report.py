@@ -217,7 +217,7 @@ def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
     from peerfront.models.offspring.pairs import Pairs
 
     found: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
-    if (history.vouchers > 0).any():
+    if (history.coupons > 0).any():
         report = capacity_report(fit.capacity, history, parameters=0)
         found["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
     if len(history.parents) and history.schema.fields != (EVERYBODY,):

@@ -171,7 +171,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, ids: Sequence[str], order: PlanOr
     plan = planner.plan(task.state, every_spend=whole)
     survival, uncovered = planner.tables(frontier.covariates, task.state.most_per_person)
     facts = Facts.of(fit, task, plan, survival, uncovered)
-    table = _table(ids, plan.allocation.vouchers, survival, facts.later, reasons_of(facts))
+    table = _table(ids, plan.allocation.coupons, survival, facts.later, reasons_of(facts))
     curve = _curve(plan.values) if whole else _some_of_the_curve(planner, task, plan, survival, uncovered)
     simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, planner, task, plan.allocation)
     return CouponSheet(

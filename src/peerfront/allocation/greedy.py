@@ -1,9 +1,9 @@
 """Algorithm 1, exact and fast: the same allocation and value as `greedy_reference.py`, to the last bit.
 
-*Lazy.* Gains only shrink as vouchers are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
+*Lazy.* Gains only shrink as coupons are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
 (-gain, index) re-evaluates only its top. Rounding cannot spoil this: sums and products are monotone in floating point.
 
-*Alike.* Of people whose rows are the same, the next voucher goes to the one with fewest, the first of them on the list;
+*Alike.* Of people whose rows are the same, the next coupon goes to the one with fewest, the first of them on the list;
 the others wait outside the heap. A frontier of thousands has hundreds of kinds of people.
 
 *Pruned.* For a spend s no allocation is worth more than
@@ -12,7 +12,7 @@ the others wait outside the heap. A frontier of thousands has hundreds of kinds 
 
 where A*(s) adds the s largest chances of use and u*_j(s) multiplies the s smallest ratios tau(k + 1) / tau(k) of
 coordinate j, each on its own. Spends are visited by descending UB until it falls below the best value found, and a run
-stops as soon as its remaining vouchers, each worth at most the current largest gain, cannot reach the best.
+stops as soon as its remaining coupons, each worth at most the current largest gain, cannot reach the best.
 
 Where the value is flat that leaves hundreds of spends, so after a few a tighter bound is asked: 1 - exp(-x) lies below
 its tangent at the coverage x* of the best plan so far, and with the tangent people separate,
@@ -42,7 +42,7 @@ _FLAT = 8  # spends begun, after which the tangent is asked before another
 class GreedyPlan:
     """What Algorithm 1 returns."""
 
-    vouchers: NDArray[np.int64]  # [people]
+    coupons: NDArray[np.int64]  # [people]
     spend: int
     value: float
     """Q of the chosen spend."""
@@ -64,7 +64,7 @@ def greedy(
 ) -> GreedyPlan:
     """The best spend and its greedy allocation.
 
-    `survival` is [people, vouchers], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r is w(r)).
+    `survival` is [people, coupons], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r is w(r)).
     `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend`
     turns pruning off, for the whole curve of Q over the spend.
     """
@@ -76,10 +76,10 @@ def greedy(
         check_tables(survival, uncovered, weights)
         if not 0 <= least_per_person <= most or least_per_person * people > spendable:
             raise SettingError(
-                f"At least {least_per_person} vouchers for each of {people} people is not possible with {spendable} to "
+                f"At least {least_per_person} coupons for each of {people} people is not possible with {spendable} to "
                 f"spend and at most {most} each. Lower the least, or raise the caps."
             )
-    vouchers, spend, values = plan(
+    coupons, spend, values = plan(
         np.ascontiguousarray(survival, dtype=np.float64),
         np.ascontiguousarray(uncovered, dtype=np.float64),
         np.ascontiguousarray(weights, dtype=np.float64),
@@ -92,7 +92,7 @@ def greedy(
         _FLAT,
         *alike(survival, uncovered),
     )
-    return GreedyPlan(vouchers, int(spend), float(values[spend]), values)
+    return GreedyPlan(coupons, int(spend), float(values[spend]), values)
 
 
 def greedy_at(
@@ -106,7 +106,7 @@ def greedy_at(
 ) -> tuple[NDArray[np.int64], Array]:
     """The greedy allocations of given spends, [spends, people], and their values (the inner loop of Algorithm 1)."""
     people, latent = uncovered.shape
-    vouchers, values = np.zeros((len(spends), people), np.int64), np.zeros(len(spends))
+    coupons, values = np.zeros((len(spends), people), np.int64), np.zeros(len(spends))
     left, heap_gains = np.empty(latent), np.empty(people)
     heap_persons, fresh = np.empty((2, people), np.int64)
     covers = coverage_gains(survival, uncovered)
@@ -123,13 +123,13 @@ def greedy_at(
             True,
             before,
             after,
-            vouchers[number],
+            coupons[number],
             left,
             heap_gains,
             heap_persons,
             fresh,
         )
-    return vouchers, values
+    return coupons, values
 
 
 def alike(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -156,7 +156,7 @@ def greedy_many(
     most_per_person: NDArray[np.int64],
     least_per_person: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
-    """Plans for many frontiers that stand one after another in the tables: vouchers [people], values [frontiers].
+    """Plans for many frontiers that stand one after another in the tables: coupons [people], values [frontiers].
 
     Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
     budget + 1, latent]. One call of compiled code: what training and rollouts use.

@@ -48,7 +48,7 @@ def _sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
-    """The marginal gain of one more voucher (Equation 8)."""
+    """The marginal gain of one more coupon (Equation 8)."""
     if given >= chance.shape[1]:
         return 0.0
     gain = chance[person, given]
@@ -69,16 +69,16 @@ def run(
     lazy: bool,
     before: NDArray[np.int64],
     after: NDArray[np.int64],
-    vouchers: NDArray[np.int64],
+    coupons: NDArray[np.int64],
     left: Array,
     heap_gains: Array,
     heap_persons: NDArray[np.int64],
     fresh: NDArray[np.int64],
 ) -> float:
-    """Give out `spend` vouchers greedily, into `vouchers` and `left`; their value, or -inf if below `to_beat`."""
+    """Give out `spend` coupons greedily, into `coupons` and `left`; their value, or -inf if below `to_beat`."""
     people = len(chance)
     reward = 0.0
-    vouchers[:] = 0
+    coupons[:] = 0
     left[:] = 1.0
     for i in range(people):
         for k in range(least):
@@ -86,15 +86,15 @@ def run(
                 reward += chance[i, k]
                 for j in range(len(left)):
                     left[j] *= 1.0 - covers[i, k, j]
-        vouchers[i] = least
+        coupons[i] = least
     so_far = reward
     for j in range(len(left)):
         so_far += worth[j] * (1.0 - left[j])
     size = 0
     for i in range(people):
         fresh[i] = 0
-        if vouchers[i] < most and before[i] < 0:
-            heap_gains[size] = _gain(chance, covers, worth, left, i, vouchers[i])
+        if coupons[i] < most and before[i] < 0:
+            heap_gains[size] = _gain(chance, covers, worth, left, i, coupons[i])
             heap_persons[size] = i
             size += 1
     for at in range(size // 2 - 1, -1, -1):
@@ -103,25 +103,25 @@ def run(
         if lazy:
             while fresh[heap_persons[0]] != step:
                 person = heap_persons[0]
-                heap_gains[0] = _gain(chance, covers, worth, left, person, vouchers[person])
+                heap_gains[0] = _gain(chance, covers, worth, left, person, coupons[person])
                 fresh[person] = step
                 _sift_down(heap_gains, heap_persons, size, 0)
         elif step:
             for at in range(size):
-                heap_gains[at] = _gain(chance, covers, worth, left, heap_persons[at], vouchers[heap_persons[at]])
+                heap_gains[at] = _gain(chance, covers, worth, left, heap_persons[at], coupons[heap_persons[at]])
             for at in range(size // 2 - 1, -1, -1):
                 _sift_down(heap_gains, heap_persons, size, at)
         gain, person = heap_gains[0], heap_persons[0]
         if so_far + (spend - least * people - step) * gain < to_beat:
             return -np.inf
         so_far += gain
-        given = vouchers[person]
+        given = coupons[person]
         if given < chance.shape[1]:
             reward += chance[person, given]
             for j in range(len(left)):
                 left[j] *= 1.0 - covers[person, given, j]
-        vouchers[person] = given + 1
-        behind = before[person] >= 0 and vouchers[before[person]] == given + 1  # and waits for that one again
+        coupons[person] = given + 1
+        behind = before[person] >= 0 and coupons[before[person]] == given + 1  # and waits for that one again
         if given + 1 >= most or behind:
             size -= 1
             heap_gains[0], heap_persons[0] = heap_gains[size], heap_persons[size]
@@ -131,7 +131,7 @@ def run(
         if size > 1:
             _sift_down(heap_gains, heap_persons, size, 0)
         following = after[person]
-        if following >= 0 and vouchers[following] == given:  # whose turn it is now
+        if following >= 0 and coupons[following] == given:  # whose turn it is now
             heap_gains[size] = _gain(chance, covers, worth, left, following, given)
             heap_persons[size] = following
             fresh[following] = step + 1
@@ -162,7 +162,7 @@ def plan(
     budget, latent = len(weights) - 1, weights.shape[1]
     covers = coverage_gains(chance, uncovered)
     values = np.full(spendable + 1, np.nan)
-    vouchers, best_vouchers = np.zeros(people, np.int64), np.zeros(people, np.int64)
+    coupons, best_coupons = np.zeros(people, np.int64), np.zeros(people, np.int64)
     left, heap_gains = np.empty(latent), np.empty(people)
     heap_persons, fresh = np.empty(people, np.int64), np.empty(people, np.int64)
     begun, smallest = 0, 0.0
@@ -202,7 +202,7 @@ def plan(
             lazy,
             before,
             after,
-            vouchers,
+            coupons,
             left,
             heap_gains,
             heap_persons,
@@ -213,9 +213,9 @@ def plan(
         values[spend] = value
         if value > best or (value == best and spend < best_spend):
             best, best_spend = value, spend
-            best_vouchers[:] = vouchers
+            best_coupons[:] = coupons
             best_left[:] = left
-    return best_vouchers, best_spend, values
+    return best_coupons, best_spend, values
 
 
 @njit(cache=True, nogil=True)
@@ -235,7 +235,7 @@ def plan_many(
     after: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
     frontiers = len(budgets)
-    vouchers, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
+    coupons, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
     for f in range(frontiers):
         start, end = first[f], first[f + 1]
         own, spend, found = plan(
@@ -252,6 +252,6 @@ def plan_many(
             before[start:end],
             after[start:end],
         )
-        vouchers[start:end] = own
+        coupons[start:end] = own
         values[f] = found[spend]
-    return vouchers, values
+    return coupons, values

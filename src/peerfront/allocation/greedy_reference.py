@@ -1,4 +1,4 @@
-"""Algorithm 1 as the paper writes it: for every spend, one voucher at a time to the largest marginal gain.
+"""Algorithm 1 as the paper writes it: for every spend, one coupon at a time to the largest marginal gain.
 
 Slow and plain, the yardstick for `greedy.py`. Sums run over the latent coordinates in order, as they do there, so that
 the two agree to the last bit and break ties the same way.
@@ -20,7 +20,7 @@ def greedy_reference(
     most_per_person: int,
     least_per_person: int = 0,
 ) -> tuple[NDArray[np.int64], Array]:
-    """Vouchers of the first best spend, [people], and the value of every spend, [spendable + 1] (NaN: not allowed).
+    """Coupons of the first best spend, [people], and the value of every spend, [spendable + 1] (NaN: not allowed).
 
     `weights` is [budget + 1, latent]: row r - s holds w(r - s), so its last row belongs to the whole remaining budget.
     """
@@ -36,26 +36,26 @@ def greedy_reference(
     best, chosen = -np.inf, np.full(people, least_per_person, dtype=np.int64)
     for spend in range(people * least_per_person, spendable + 1):
         worth = discount * weights[budget - spend]
-        vouchers = np.zeros(people, dtype=np.int64)
+        coupons = np.zeros(people, dtype=np.int64)
         left = np.ones(uncovered.shape[1])  # u_j, what nobody covers
         reward = 0.0
         for person in np.repeat(everybody, least_per_person).tolist():
-            reward += chance[person, vouchers[person]]
-            left = left * (1.0 - gains[person, vouchers[person]])
-            vouchers[person] += 1
+            reward += chance[person, coupons[person]]
+            left = left * (1.0 - gains[person, coupons[person]])
+            coupons[person] += 1
         for _ in range(spend - people * least_per_person):
-            gain = chance[everybody, vouchers].copy()
+            gain = chance[everybody, coupons].copy()
             for j in range(len(left)):
-                gain += worth[j] * left[j] * gains[everybody, vouchers, j]
-            gain[vouchers >= most_per_person] = -np.inf
+                gain += worth[j] * left[j] * gains[everybody, coupons, j]
+            gain[coupons >= most_per_person] = -np.inf
             person = int(gain.argmax())
-            reward += chance[person, vouchers[person]]
-            left = left * (1.0 - gains[person, vouchers[person]])
-            vouchers[person] += 1
+            reward += chance[person, coupons[person]]
+            left = left * (1.0 - gains[person, coupons[person]])
+            coupons[person] += 1
         value = reward
         for j in range(len(left)):
             value += worth[j] * (1.0 - left[j])
         values[spend] = value
         if value > best:
-            best, chosen = value, vouchers
+            best, chosen = value, coupons
     return chosen, values

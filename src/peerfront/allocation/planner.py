@@ -81,11 +81,11 @@ class Plan:
     values: Array  # [spendable + 1]
     """Q of every spend; NaN where it was not evaluated (it cannot be best)."""
     person: NDArray[np.int64]  # [spend]
-    """Who got the first, second, ... voucher, in the planner's order."""
+    """Who got the first, second, ... coupon, in the planner's order."""
     now: Array  # [spend]
-    """Of each voucher: the chance that it is used, its immediate part."""
+    """Of each coupon: the chance that it is used, its immediate part."""
     later: Array  # [spend]
-    """Of each voucher: what its recruit is expected to add to the value of the next frontier, discounted."""
+    """Of each coupon: what its recruit is expected to add to the value of the next frontier, discounted."""
 
     @property
     def spend(self) -> int:
@@ -123,8 +123,8 @@ class Planner:
         covariates = np.concatenate([state.frontier.covariates for state in states])
         rounds_left = np.array([state.rounds_left for state in states])
         most, least = self._limits(sizes, spendable, most)
-        vouchers, _ = self.plan_many(covariates, first, budgets, spendable, most, rounds_left, least)
-        return [Allocation(part) for part in np.split(vouchers, first[1:-1])]
+        coupons, _ = self.plan_many(covariates, first, budgets, spendable, most, rounds_left, least)
+        return [Allocation(part) for part in np.split(coupons, first[1:-1])]
 
     def plan_many(
         self,
@@ -136,7 +136,7 @@ class Planner:
         rounds_left: NDArray[np.int64],
         least_per_person: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], Array]:
-        """Vouchers [people] and values [frontiers] of frontiers that stand one after another."""
+        """Coupons [people] and values [frontiers] of frontiers that stand one after another."""
         least = np.zeros(len(budgets), dtype=np.int64) if least_per_person is None else least_per_person
         self.surrogate.check_budget(int(budgets.max(initial=0)))
         survival, uncovered = self.tables(covariates, int(most_per_person.max(initial=0)))
@@ -167,8 +167,8 @@ class Planner:
             check=False,
         )
         worth = self.discount * weights[state.remaining_budget - found.spend]
-        person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.vouchers)
-        return Plan(Allocation(found.vouchers), found.value, found.values, person, now, later)
+        person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.coupons)
+        return Plan(Allocation(found.coupons), found.value, found.values, person, now, later)
 
     def _limits(
         self, people: NDArray[np.int64], spendable: NDArray[np.int64], most: NDArray[np.int64]
@@ -180,7 +180,7 @@ class Planner:
         return np.where(enough, most, least), np.where(enough, least, 0)
 
     def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
-        """Survival [people, vouchers] and Laplace embeddings [people, latent]."""
+        """Survival [people, coupons] and Laplace embeddings [people, latent]."""
         levels = min(most_per_person, _FIRST_LEVELS)
         survival = self.capacity.survival(covariates, levels)
         while levels < most_per_person and (survival[:, -1:] > _NEVER_USED).any():
@@ -190,19 +190,19 @@ class Planner:
 
 
 def _reasons(
-    survival: Array, covers: Array, worth: Array, vouchers: NDArray[np.int64]
+    survival: Array, covers: Array, worth: Array, coupons: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Array, Array]:
-    """Give the same vouchers again, best first, and note what each is worth now and later."""
+    """Give the same coupons again, best first, and note what each is worth now and later."""
     people, columns = survival.shape
     given = np.zeros(people, dtype=np.int64)
     left = np.ones(len(worth))
-    total = int(vouchers.sum())
+    total = int(coupons.sum())
     person, now, later = np.zeros(total, dtype=np.int64), np.zeros(total), np.zeros(total)
     padded = np.concatenate([survival, np.zeros((people, 1))], axis=1)
     more = np.concatenate([covers, np.zeros((people, 1, len(worth)))], axis=1)
     first = padded[:, 0] + more[:, 0] @ worth
-    # Gains only fall as vouchers are given, so whoever is still on top with a gain made anew is the best of all.
-    heap = [(-float(first[i]), i) for i in np.flatnonzero(vouchers).tolist()]
+    # Gains only fall as coupons are given, so whoever is still on top with a gain made anew is the best of all.
+    heap = [(-float(first[i]), i) for i in np.flatnonzero(coupons).tolist()]
     heapq.heapify(heap)
     for v in range(total):
         while True:
@@ -215,6 +215,6 @@ def _reasons(
         person[v], now[v], later[v] = who, immediate, future
         left = left * (1.0 - more[who, level])
         given[who] += 1
-        if given[who] == vouchers[who]:
+        if given[who] == coupons[who]:
             heapq.heappop(heap)
     return person, now, later

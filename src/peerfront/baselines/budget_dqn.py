@@ -2,7 +2,7 @@
 
 A DeepSets encoder of the frontier feeds a Q-network with one value for each round budget 0 .. B; budgets that may not
 be spent (what is left, caps) are never chosen and never enter a target. The chosen budget is split by a fixed rule that
-"prioritizes individuals with higher predicted recruitment counts": voucher by voucher to the person who is most likely
+"prioritizes individuals with higher predicted recruitment counts": coupon by coupon to the person who is most likely
 to use one more, the largest P(C >= k + 1), which brings the most recruits this round.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.baselines.deep_sets import FrontierEncoder, Frontiers, perceptron
-from peerfront.baselines.q_learning import Exploration, Progress, QLearningSettings, TrainedPolicy, Wander, train
+from peerfront.baselines.q_learning import Exploration, Progress, QLearningSettings, RandomActions, TrainedPolicy, train
 from peerfront.baselines.replay import Action
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
@@ -68,12 +68,14 @@ class BudgetAgent:
     def network(self) -> nn.Module:
         return BudgetNetwork(self.schema, self.rules, self.hidden)
 
-    def act(self, network: nn.Module, frontiers: Frontiers, wander: Wander | None = None) -> list[Action]:
+    def act(
+        self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
+    ) -> list[Action]:
         with torch.no_grad():
             budgets = network(frontiers).argmax(dim=1).numpy()
-        if wander is not None:
-            anything = (wander.luck.uniform("round budget") * (frontiers.spendable + 1)).astype(np.int64)
-            budgets = np.where(wander.now("round budget"), anything, budgets)
+        if random_actions is not None:
+            anything = (random_actions.luck.uniform("round budget") * (frontiers.spendable + 1)).astype(np.int64)
+            budgets = np.where(random_actions.now("round budget"), anything, budgets)
         levels = np.minimum(budgets, frontiers.most_per_person)
         survival = self.capacity.survival(frontiers.covariates, int(levels.max()))
         actions = []
@@ -85,7 +87,7 @@ class BudgetAgent:
         return actions
 
     def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
-        budgets = torch.tensor([int(action.vouchers.sum()) for action in actions])
+        budgets = torch.tensor([int(action.coupons.sum()) for action in actions])
         return network(frontiers).gather(1, budgets[:, None])[:, 0]
 
     def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:

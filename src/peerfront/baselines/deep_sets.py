@@ -27,7 +27,7 @@ class Frontiers:
     schema: Schema
     covariates: Codes  # [people, fields]
     sizes: Counts  # [states]
-    budgets: Counts  # [states], vouchers left
+    budgets: Counts  # [states], coupons left
     rounds_left: Counts  # [states]
     spendable: Counts  # [states]
     most_per_person: Counts  # [states]

@@ -12,7 +12,7 @@ decomposition networks (Sunehag et al. 2018):
 with w_i the share of the budget that person i was meant to get. One temporal-difference error trains all three: a
 person's score rises when rounds that lean on such people turn out better than budget and support explain.
 
-Softmax shares of the best few, and whole vouchers from shares by largest remainders, under a cap per person.
+Softmax shares of the best few, and whole coupons from shares by largest remainders, under a cap per person.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.baselines.deep_sets import FrontierEncoder, Frontiers, perceptron
-from peerfront.baselines.q_learning import Progress, QLearningSettings, TrainedPolicy, Wander, number_within, train
+from peerfront.baselines.q_learning import (
+    Progress,
+    QLearningSettings,
+    RandomActions,
+    TrainedPolicy,
+    number_within,
+    train,
+)
 from peerfront.baselines.replay import Action, Weights
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.settings import whole_number
@@ -141,19 +148,21 @@ class FactorizedAgent:
     def network(self) -> nn.Module:
         return FactorizedNetwork(self.schema, self.rules, self.hidden, self.most_activated)
 
-    def act(self, network: nn.Module, frontiers: Frontiers, wander: Wander | None = None) -> list[Action]:
+    def act(
+        self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
+    ) -> list[Action]:
         with torch.no_grad():
-            decided = self._decide(network(frontiers), frontiers, wander)
-        vouchers = largest_remainders(decided.weights, decided.budgets, frontiers.most_per_person)
+            decided = self._decide(network(frontiers), frontiers, random_actions)
+        coupons = largest_remainders(decided.weights, decided.budgets, frontiers.most_per_person)
         return [
             Action(given[:size], support, weights[:size].astype(np.float32))
             for given, support, weights, size in zip(
-                vouchers, decided.support.tolist(), decided.weights, frontiers.sizes.tolist(), strict=True
+                coupons, decided.support.tolist(), decided.weights, frontiers.sizes.tolist(), strict=True
             )
         ]
 
     def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
-        budgets = np.array([action.vouchers.sum() for action in actions])
+        budgets = np.array([action.coupons.sum() for action in actions])
         support = np.array([action.support for action in actions])
         weights = np.concatenate([action.weights for action in actions if action.weights is not None])
         return _total(network(frontiers), frontiers, budgets, support, weights)
@@ -164,26 +173,28 @@ class FactorizedAgent:
         weights = best.weights[frontiers.owner, frontiers.place].astype(np.float32)
         return _total(judged, frontiers, best.budgets, best.support, weights)
 
-    def _decide(self, heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, wander: Wander | None) -> Decisions:
-        """Budget, then support, then people; each best, or random where it wanders."""
+    def _decide(
+        self, heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, random_actions: RandomActions | None
+    ) -> Decisions:
+        """Budget, then support, then people; each best, or random where it explores."""
         budget_values, support_values, person_scores = (head.numpy() for head in heads)
         largest_support = np.minimum(frontiers.sizes, self.most_activated)
         largest_budget = np.minimum(frontiers.spendable, largest_support * frontiers.most_per_person)
         budgets = _best(budget_values, np.zeros_like(largest_budget), largest_budget)
-        if wander is not None:
-            anything = _any(wander, "round budget", np.zeros_like(largest_budget), largest_budget)
-            budgets = np.where(wander.now("round budget"), anything, budgets)
+        if random_actions is not None:
+            anything = _any(random_actions, "round budget", np.zeros_like(largest_budget), largest_budget)
+            budgets = np.where(random_actions.now("round budget"), anything, budgets)
         # With a cap per person, a large budget needs enough people to take it.
         least_support = np.maximum(-(-budgets // np.maximum(frontiers.most_per_person, 1)), 1)
         support = _best(support_values, least_support - 1, largest_support - 1) + 1
         scores = np.full((len(frontiers), int(frontiers.sizes.max())), -np.inf)
         scores[frontiers.owner, frontiers.place] = person_scores
         ranked = scores
-        if wander is not None:
-            anything = _any(wander, "support", least_support, largest_support)
-            support = np.where(wander.now("support"), anything, support)
-            random = wander.luck.uniforms("people", scores.shape[1])
-            ranked = np.where(wander.now("people")[:, None] & np.isfinite(scores), random, scores)
+        if random_actions is not None:
+            anything = _any(random_actions, "support", least_support, largest_support)
+            support = np.where(random_actions.now("support"), anything, support)
+            random = random_actions.luck.uniforms("people", scores.shape[1])
+            ranked = np.where(random_actions.now("people")[:, None] & np.isfinite(scores), random, scores)
         weights = softmax_weights(scores, best_few(ranked, support), self.temperature)
         return Decisions(budgets, support, weights)
 
@@ -196,9 +207,9 @@ def _best(values: Array, least: Counts, most: Counts) -> Counts:
     return best
 
 
-def _any(wander: Wander, what: str, least: Counts, most: Counts) -> Counts:
+def _any(random_actions: RandomActions, what: str, least: Counts, most: Counts) -> Counts:
     """A choice drawn evenly from `least` to `most` [states]."""
-    drawn: Counts = least + (wander.luck.uniform(what) * (most - least + 1)).astype(np.int64)
+    drawn: Counts = least + (random_actions.luck.uniform(what) * (most - least + 1)).astype(np.int64)
     return drawn
 
 

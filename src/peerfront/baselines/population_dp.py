@@ -1,6 +1,6 @@
 """IID-Population DP (Section 5.2, after Pan et al. 2026): future value depends on the size of the frontier alone.
 
-With p(l) = P(C >= l) and q its pmf in the population, n people who share s vouchers as evenly as possible (c of them
+With p(l) = P(C >= l) and q its pmf in the population, n people who share s coupons as evenly as possible (c of them
 get a + 1, the others a = s // n) bring in expectation n * (p(1) + ... + p(a)) + c * p(a + 1), and the size of the next
 frontier has the generating function
 
@@ -53,7 +53,7 @@ class PopulationDP:
 
 MARGINALS = ("mixture", "poisson")
 LARGEST_BUDGET = 600  # the distributions of the next size fill (budget + 1)^3 numbers: 1.7 GB
-_FAR = 200
+_LONGEST_TABLE = 200
 
 
 def check_marginal(marginal: str) -> None:
@@ -73,7 +73,7 @@ def fit_population_dp(
         raise SettingError("Population DP needs at least one person to learn the population's capacities from.")
     check_marginal(marginal)
     # Far beyond the budget, so that the mean is the mean of C and not of min(C, budget).
-    survival = capacity.survival(population, max(rules.budget, _FAR)).mean(axis=0)
+    survival = capacity.survival(population, max(rules.budget, _LONGEST_TABLE)).mean(axis=0)
     if marginal == "poisson":
         survival = poisson_survival(np.array([survival.sum()]), len(survival))[0]
     name = "population_dp" if marginal == "mixture" else f"population_dp:marginal={marginal}"
@@ -104,7 +104,7 @@ def population_values(survival: NDArray[np.float64], rules: Rules, discount: flo
 
 
 def next_sizes(survival: NDArray[np.float64], budget: int) -> NDArray[np.float64]:
-    """P(next frontier has m people | n people share s vouchers evenly), [n, s, m], each up to the budget."""
+    """P(next frontier has m people | n people share s coupons evenly), [n, s, m], each up to the budget."""
     sizes: NDArray[np.float64] = _next_sizes(np.concatenate([[1.0], survival[:budget], [0.0]]), budget)
     return sizes
 
@@ -115,7 +115,7 @@ def _next_sizes(at_least: NDArray[np.float64], budget: int) -> NDArray[np.float6
     sizes = np.zeros((budget + 1, budget + 1, budget + 1))
     sizes[:, 0, 0] = 1.0
     for n in range(1, budget + 1):
-        # Equal shares first, s = a * n: one more person with a vouchers, H_a^n = H_a^(n-1) * H_a ...
+        # Equal shares first, s = a * n: one more person with a coupons, H_a^n = H_a^(n-1) * H_a ...
         for a in range(1, budget // n + 1):
             before = (n - 1) * a
             for m in range(before + 1):
@@ -147,7 +147,7 @@ def _backward_induction(
     most_each: int,
     most_all: int,
 ) -> NDArray[np.float64]:  # pragma: no cover - compiled
-    first = np.zeros(budget + 1)  # expected recruits of one person with a vouchers
+    first = np.zeros(budget + 1)  # expected recruits of one person with a coupons
     for a in range(1, budget + 1):
         first[a] = first[a - 1] + survival[a - 1]
     values = np.zeros((budget + 1, budget + 1))
@@ -166,7 +166,7 @@ def _backward_induction(
                     future += chances[m] * later[m]
                 best = max(best, reward + discount * future)
             values[r, n] = best
-        values[r, r + 1 :] = values[r, r]  # people beyond the number of vouchers add nothing
+        values[r, r + 1 :] = values[r, r]  # people beyond the number of coupons add nothing
     return values
 
 
@@ -174,19 +174,19 @@ def _backward_induction(
 def _best_spend(
     survival: NDArray[np.float64], order: NDArray[np.int64], values: NDArray[np.float64], budget: int, discount: float
 ) -> int:  # pragma: no cover - compiled
-    """The first spend s that maximises recruits now + discount * E[U(budget - s, N)]; `order` hands out vouchers."""
+    """The first spend s that maximises recruits now + discount * E[U(budget - s, N)]; `order` hands out coupons."""
     people = len(survival)
-    vouchers = np.zeros(people, dtype=np.int64)
+    coupons = np.zeros(people, dtype=np.int64)
     chances = np.zeros(len(order) + 1)  # of 0, 1, 2, ... recruits in all
     immediate, best, best_spend = 0.0, 0.0, 0
     for s in range(1, len(order) + 1):
-        immediate += survival[order[s - 1], vouchers[order[s - 1]]]
-        vouchers[order[s - 1]] += 1
+        immediate += survival[order[s - 1], coupons[order[s - 1]]]
+        coupons[order[s - 1]] += 1
         chances[:] = 0.0
         chances[0] = 1.0
         most = 0
         for i in range(people):
-            k = vouchers[i]
+            k = coupons[i]
             if k == 0:
                 continue
             # Multiply by H_k of person i, in place and from the top: recruit counts only move upwards.

@@ -34,24 +34,24 @@ def plain_population_values(survival: NDArray[np.float64], rules: Rules, discoun
 def plain_best_spend(
     survival: NDArray[np.float64], values: NDArray[np.float64], budget: int, most: int, discount: float
 ) -> NDArray[np.int64]:
-    """Vouchers per person: for each spend up to `most` greedy by survival, then the first spend of largest value."""
-    best, best_vouchers = 0.0, np.zeros(len(survival), dtype=np.int64)
-    vouchers = np.zeros(len(survival), dtype=np.int64)
+    """Coupons per person: for each spend up to `most` greedy by survival, then the first spend of largest value."""
+    best, best_coupons = 0.0, np.zeros(len(survival), dtype=np.int64)
+    coupons = np.zeros(len(survival), dtype=np.int64)
     for s in range(1, most + 1):
-        chances = [row[k] if k < len(row) else -1.0 for row, k in zip(survival, vouchers, strict=True)]
-        vouchers[int(np.argmax(chances))] += 1
+        chances = [row[k] if k < len(row) else -1.0 for row, k in zip(survival, coupons, strict=True)]
+        coupons[int(np.argmax(chances))] += 1
         sizes: NDArray[np.floating] = np.ones(1)
-        for row, k in zip(survival, vouchers, strict=True):
+        for row, k in zip(survival, coupons, strict=True):
             sizes = polynomial.polymul(sizes, _recruits_of_one(row, int(k)))
-        immediate = sum(row[:k].sum() for row, k in zip(survival, vouchers, strict=True))
+        immediate = sum(row[:k].sum() for row, k in zip(survival, coupons, strict=True))
         value = immediate + discount * float(sizes @ values[budget - s, : len(sizes)])
         if value > best:
-            best, best_vouchers = value, vouchers.copy()
-    return best_vouchers
+            best, best_coupons = value, coupons.copy()
+    return best_coupons
 
 
-def _recruits_of_one(survival: NDArray[np.float64], vouchers: int) -> NDArray[np.float64]:
+def _recruits_of_one(survival: NDArray[np.float64], coupons: int) -> NDArray[np.float64]:
     """Coefficients of H_a(z): P(min(a, C) = 0), ..., P(min(a, C) = a)."""
-    at_least = np.concatenate([[1.0], survival[:vouchers], [0.0]])
+    at_least = np.concatenate([[1.0], survival[:coupons], [0.0]])
     chances: NDArray[np.float64] = at_least[:-1] - at_least[1:]
     return chances

@@ -118,7 +118,7 @@ class TrainingCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class Wander:
+class RandomActions:
     """Exploration of some states: whether an action is random, and which one, by the luck of episode and round."""
 
     luck: Luck
@@ -140,8 +140,10 @@ class Agent(Protocol):
         """A new Q-network."""
         ...
 
-    def act(self, network: nn.Module, frontiers: Frontiers, wander: Wander | None = None) -> list[Action]:
-        """A feasible action for each state: the best one, except where it wanders."""
+    def act(
+        self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
+    ) -> list[Action]:
+        """A feasible action for each state: the best one, except where it explores."""
         ...
 
     def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
@@ -177,7 +179,7 @@ class QPolicy:
                 f"{self.name} was trained for budgets of at most {self.rules.budget}; found {largest}. "
                 "Train it for the larger one."
             )
-        return [Allocation(action.vouchers) for action in self.agent.act(self.network, frontiers)]
+        return [Allocation(action.coupons) for action in self.agent.act(self.network, frontiers)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +202,7 @@ def train(
     """Play and learn in this (planning) world; the policy is the network as it is at the end."""
     checked_discount(discount)
     if not rules.budget or not rules.people:
-        raise SettingError("There is nothing to learn from: without people or vouchers every episode is over at once.")
+        raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
     tell = progress or (lambda share, what: None)
     learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1)
     luck = named_luck((f"{name} episodes", settings.seed), settings.episodes)
@@ -224,9 +226,11 @@ def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array)
     living = np.arange(len(exploration))
     states = episodes.states()
     while states:
-        wander = Wander(Luck(np.concatenate([luck.keys for luck in episodes.policy_lucks()])), exploration[living])
-        actions = learner.agent.act(learner.online, Frontiers.of(learner.agent.schema, states), wander)
-        allocations = [Allocation(action.vouchers) for action in actions]
+        random_actions = RandomActions(
+            Luck(np.concatenate([luck.keys for luck in episodes.policy_lucks()])), exploration[living]
+        )
+        actions = learner.agent.act(learner.online, Frontiers.of(learner.agent.schema, states), random_actions)
+        allocations = [Allocation(action.coupons) for action in actions]
         for allocation, state in zip(allocations, states, strict=True):
             check_feasible(allocation, state, learner.name)
         played = episodes.step(allocations)

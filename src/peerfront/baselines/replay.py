@@ -15,7 +15,7 @@ Weights = NDArray[np.float32]
 class Action:
     """What was done in one state."""
 
-    vouchers: NDArray[np.int64]  # [people]
+    coupons: NDArray[np.int64]  # [people]
     support: int = 0
     """How many people were chosen to share the round budget, if that was decided; rounding may leave some with none."""
     weights: Weights | None = None  # [people]

@@ -2,11 +2,11 @@
 
 Random (Section 5.2): a round budget uniform on 0 .. b, split by a uniform multinomial draw.
 
-Vouchers in the order of their chance to be used: the greedy allocation by immediate reward.
+Coupons in the order of their chance to be used: the greedy allocation by immediate reward.
 
-The threshold rule TH(c, m): vouchers go where they are most likely used, down to a chance of c.
+The threshold rule TH(c, m): coupons go where they are most likely used, down to a chance of c.
 
-A baseline everybody must beat: it looks at nobody's recruits, only at how likely the next voucher is to be used.
+A baseline everybody must beat: it looks at nobody's recruits, only at how likely the next coupon is to be used.
 
 Rules that know the deadline: what is left after the last round is worth nothing.
 """
@@ -26,27 +26,27 @@ from peerfront.problem import Allocation, CapacityModel, Policy, State, ask_many
 
 @dataclass(frozen=True)
 class Constant:
-    """`vouchers` each; what is left is dealt round robin when it does not suffice for everybody."""
+    """`coupons` each; what is left is dealt round robin when it does not suffice for everybody."""
 
-    vouchers: int = 3
+    coupons: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "vouchers", whole_number("vouchers of constant", self.vouchers, 0))
+        object.__setattr__(self, "coupons", whole_number("coupons of constant", self.coupons, 0))
 
     @property
     def name(self) -> str:
-        return f"constant:vouchers={self.vouchers}"
+        return f"constant:coupons={self.coupons}"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         people = len(state.frontier)
-        spend = min(people * min(self.vouchers, state.most_per_person), state.spendable)
+        spend = min(people * min(self.coupons, state.most_per_person), state.spendable)
         each, over = divmod(spend, max(people, 1))
         return Allocation(each + (np.arange(people) < over).astype(np.int64))
 
 
 @dataclass(frozen=True)
 class RandomSplit:
-    """With caps, the budget is uniform on what may be spent, and each voucher goes to somebody below the cap."""
+    """With caps, the budget is uniform on what may be spent, and each coupon goes to somebody below the cap."""
 
     name: str = "random_split"
 
@@ -57,15 +57,15 @@ class RandomSplit:
         draws = uniforms[1 : 1 + spend]
         if state.most_per_person >= spend:
             return Allocation(np.bincount((draws * people).astype(np.int64), minlength=people))
-        vouchers = np.zeros(people, dtype=np.int64)
+        coupons = np.zeros(people, dtype=np.int64)
         below_cap = list(range(people))
         for u in draws:
             place = int(u * len(below_cap))
             person = below_cap[place]
-            vouchers[person] += 1
-            if vouchers[person] == state.most_per_person:
+            coupons[person] += 1
+            if coupons[person] == state.most_per_person:
                 below_cap.pop(place)
-        return Allocation(vouchers)
+        return Allocation(coupons)
 
 
 def survival_tables(capacity: CapacityModel, states: Sequence[State]) -> list[NDArray[np.float64]]:
@@ -80,9 +80,9 @@ def survival_tables(capacity: CapacityModel, states: Sequence[State]) -> list[ND
 
 
 def most_likely_used(survival: NDArray[np.float64], spend: int) -> NDArray[np.int64]:
-    """Who gets voucher 1, 2, ..., spend, [spend]: always the person with the largest P(C >= k + 1), ties to the first.
+    """Who gets coupon 1, 2, ..., spend, [spend]: always the person with the largest P(C >= k + 1), ties to the first.
 
-    `survival` is [people, vouchers] with nonincreasing rows, so a stable sort of all its entries is the greedy order.
+    `survival` is [people, coupons] with nonincreasing rows, so a stable sort of all its entries is the greedy order.
     """
     people, levels = survival.shape
     chances = survival.reshape(-1)
@@ -106,7 +106,7 @@ def check_threshold(cutoff: float, at_least: int) -> int:
 
 @dataclass(frozen=True)
 class Threshold:
-    """The next voucher to the largest P(C >= k + 1); stop below `cutoff`, but spend `at_least` if the budget allows."""
+    """The next coupon to the largest P(C >= k + 1); stop below `cutoff`, but spend `at_least` if the budget allows."""
 
     capacity: CapacityModel
     cutoff: float
@@ -143,7 +143,7 @@ def check_pace(pace: float) -> None:
 
 @dataclass(frozen=True)
 class Evenly:
-    """The budget spread over the rounds left, each voucher where it is most likely used.
+    """The budget spread over the rounds left, each coupon where it is most likely used.
 
     With t rounds left the share 1 - (1 - 1/t)^pace of what remains is spent: 1/t of it at a pace of 1, more at a faster
     pace, everything in the last round.
@@ -196,7 +196,7 @@ class AllAtLast:
 
 
 def _most_likely(capacity: CapacityModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
-    """These spends (or what may be spent), each voucher where it is most likely used."""
+    """These spends (or what may be spent), each coupon where it is most likely used."""
     return [
         Allocation(np.bincount(most_likely_used(table, min(spend, state.spendable)), minlength=len(table)))
         for table, state, spend in zip(survival_tables(capacity, states), states, spends, strict=True)

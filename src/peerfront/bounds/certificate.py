@@ -2,7 +2,7 @@
 
 Three upper bounds on the discounted recruits of any policy, of which the tightest is reported:
 
-- **budget**: a recruit costs a voucher, early ones count most; caps limit how many there can be in a round;
+- **budget**: a recruit costs a coupon, early ones count most; caps limit how many there can be in a round;
 - **clairvoyant** (`clairvoyant`): capacities and recruits known in advance, estimated by growing referral trees;
 - **price** (`price_index`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m).
 
@@ -32,7 +32,7 @@ from peerfront.bounds.price_index import PriceIndex
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import whole_number
 from peerfront.problem import CapacityModel, OffspringModel, Rules, State
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
 BOUNDS = ("budget", "clairvoyant", "price")
@@ -48,7 +48,7 @@ class Certificate:
     which: str
     """budget, clairvoyant or price."""
     price: float
-    """What one more voucher can be worth at most, about: the price that balances demand and budget."""
+    """What one more coupon can be worth at most, about: the price that balances demand and budget."""
     standard_error: float
     proof: str
     """exact, statistical or estimated."""
@@ -121,7 +121,7 @@ def certify(
 ) -> Certificate:
     """The certificate of one state; `luck` has one row. See `certify_many` for `samples` and `audits`."""
     codes = state.frontier.covariates
-    states = Situations(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
+    states = StateBatch(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
     made = certify_many(
         states, price_index, capacity, offspring, luck,
         rules=state.rules, rounds_left=state.rounds_left, samples=samples, audits=audits,
@@ -130,7 +130,7 @@ def certify(
 
 
 def certify_many(
-    states: Situations,
+    states: StateBatch,
     price_index: PriceIndex,
     capacity: CapacityModel,
     offspring: OffspringModel,
@@ -197,7 +197,7 @@ def certify_many(
     return Certificates(bounds, np.array(BOUNDS)[chosen], duals.prices, errors, proofs, budget, shared)
 
 
-def budget_bounds(states: Situations, discount: float, rounds_left: int, caps: Caps) -> Array:
+def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: Caps) -> Array:
     """The most recruits the rules alone allow, each as early as possible, [states]."""
     left = np.where(states.sizes > 0, states.budgets, 0)
     size = states.sizes.astype(np.float64)
@@ -230,10 +230,10 @@ def _proof(index: PriceIndex, rounds_left: int) -> str:
 
 def _words(bound: float, which: str, price: float, error: float, proof: str) -> str:
     reason = {
-        "budget": "one voucher brings at most one recruit, so the vouchers and caps alone set this limit",
+        "budget": "one coupon brings at most one recruit, so the coupons and caps alone set this limit",
         "clairvoyant": "even knowing in advance whom everybody can bring, one could not expect more",
-        "price": f"even if vouchers were unlimited at {price:.2f} recruits each, and {price:.2f} paid back for every "
-        "voucher of the budget, one could not expect more",
+        "price": f"even if coupons were unlimited at {price:.2f} recruits each, and {price:.2f} paid back for every "
+        "coupon of the budget, one could not expect more",
     }[which]
     surety = {
         "exact": "This is proved for the models used.",

@@ -1,16 +1,16 @@
 """The clairvoyant bound: what somebody would earn who knew in advance whom everybody can bring.
 
-Give everybody all the vouchers they can use and the referral tree grows by itself; its levels Z_1, Z_2, ... are a
+Give everybody all the coupons they can use and the referral tree grows by itself; its levels Z_1, Z_2, ... are a
 matter of luck alone. Whatever a policy does with the same luck, its recruits of round t are among Z_{t+1}, at most r in
-total (a recruit costs a voucher) and at most a round's cap in one round. Rewards only fall with time, so the best that
+total (a recruit costs a coupon) and at most a round's cap in one round. Rewards only fall with time, so the best that
 these limits allow takes recruits as early as it can:
 
     E[sum over t of gamma^t * n_t],    n_t = min(Z_{t+1}, what is left of r, the round's cap).
 
 Caps per person hold in the tree too. Without a cap per round the bound is exact where capacities are certain; it is
-good at gamma = 1, where a wasted voucher is all that can go wrong, and loose where chance decides. It is estimated by
+good at gamma = 1, where a wasted coupon is all that can go wrong, and loose where chance decides. It is estimated by
 growing trees, each only until it holds r people. A round's cap can leave a tree growing while few of it are taken: once
-a level has `_PLENTY` times more people than r, later levels count as full, which can only raise the bound.
+a level has `_SATURATED_FACTOR` times more people than r, later levels count as full, which can only raise the bound.
 """
 
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.foundation.settings import checked_discount, whole_number
 from peerfront.problem import CapacityModel, OffspringModel, Rules
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
-_PLENTY = 4
+_SATURATED_FACTOR = 4
 _TREES_AT_ONCE = 4000
 _NO_LIMIT = 1 << 40
 
@@ -45,7 +45,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Most vouchers per person and per round; None for no cap."""
+    """Most coupons per person and per round; None for no cap."""
 
     per_person: int | None = None
     per_round: int | None = None
@@ -68,7 +68,7 @@ def clairvoyant_bound(
 ) -> Estimate:
     """The bound of one state, by `samples` trees; `luck` has one row."""
     first = np.array([0, len(frontier)])
-    states = Situations(np.array([whole_number("budget", budget, 0)]), first, frontier)
+    states = StateBatch(np.array([whole_number("budget", budget, 0)]), first, frontier)
     returns = clairvoyant_returns(capacity, offspring, states, discount, rounds, luck, samples, caps)
     return Estimate.of(returns[0])
 
@@ -76,7 +76,7 @@ def clairvoyant_bound(
 def clairvoyant_returns(
     capacity: CapacityModel,
     offspring: OffspringModel,
-    states: Situations,
+    states: StateBatch,
     discount: float,
     rounds: int,
     luck: Luck,
@@ -101,7 +101,7 @@ def clairvoyant_returns(
 class _Trees:
     """Referral trees that grow in lock step, the living ones of them."""
 
-    def __init__(self, roots: Situations, luck: Luck) -> None:
+    def __init__(self, roots: StateBatch, luck: Luck) -> None:
         self.left = roots.budgets.copy()  # [trees], people the tree may still take
         self.tree = roots.owner  # [people of the last level]
         self.covariates = roots.covariates
@@ -123,7 +123,7 @@ class _Trees:
             taken = np.minimum(np.minimum(level, self.left), per_round)
             total += discount**number * taken
             self.left -= taken
-            full |= level > _PLENTY * budgets
+            full |= level > _SATURATED_FACTOR * budgets
             grows = (self.left > 0) & ~full
             if not (full & (self.left > 0)).any() and not (grows & (level > 0)).any():
                 break

@@ -3,10 +3,10 @@
 D is convex in the price, so a first search over the index's own prices and a few finer ones around the best of them
 find the minimum; any price gives a bound, so nothing depends on finding it exactly.
 
-The price-index rule: give a voucher where it is worth more than the price that the remaining budget commands.
+The price-index rule: give a coupon where it is worth more than the price that the remaining budget commands.
 
-The price minimises the bound of the state (`price_index`). At it, voucher l of person x brings p_x(l) recruits, each
-worth 1 + gamma * E[J(child, price / gamma)]: who opens a community worth reaching gets vouchers although few of them
+The price minimises the bound of the state (`price_index`). At it, coupon l of person x brings p_x(l) recruits, each
+worth 1 + gamma * E[J(child, price / gamma)]: who opens a community worth reaching gets coupons although few of them
 are used. It is the optimal policy of the relaxed problem, asked anew each round, made feasible.
 
 The relaxed problem balances the budget on average and so does not see extinction. At gamma near 1 its price stays where
@@ -24,7 +24,7 @@ from peerfront.bounds.surplus import Array
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.problem import Allocation, State
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 _FINER = 16  # prices tried between the neighbours of the best
 _AT_ONCE = 1 << 22  # people times prices held in memory
@@ -41,7 +41,7 @@ class Duals:
 
 def smallest_duals(
     index: PriceIndex,
-    states: Situations,
+    states: StateBatch,
     rounds_left: int | None = None,
     max_per_person: int | None = None,
     at_least: float = 0.0,
@@ -72,13 +72,13 @@ def check_within(index: PriceIndex, budget: int, max_per_person: int | None) -> 
         )
     if settings.max_per_person is not None and (max_per_person is None or max_per_person > settings.max_per_person):
         raise SettingError(
-            f"This price index was fitted for at most {settings.max_per_person} vouchers a person; the rules allow "
+            f"This price index was fitted for at most {settings.max_per_person} coupons a person; the rules allow "
             f"{'any number' if max_per_person is None else max_per_person}. Fit it with that cap."
         )
 
 
 def _smallest(
-    index: PriceIndex, states: Situations, rounds_left: int | None, max_per_person: int | None, at_least: float
+    index: PriceIndex, states: StateBatch, rounds_left: int | None, max_per_person: int | None, at_least: float
 ) -> Duals:
     grid = np.unique(np.maximum(index.prices, min(at_least, 1.0)))
     duals, _ = _duals(index, states, np.broadcast_to(grid, (len(states), len(grid))), rounds_left, max_per_person, grid)
@@ -93,7 +93,7 @@ def _smallest(
 
 def _duals(
     index: PriceIndex,
-    states: Situations,
+    states: StateBatch,
     prices: NDArray[np.float64],  # [states, prices]
     rounds_left: int | None,
     max_per_person: int | None,
@@ -110,11 +110,11 @@ def _duals(
 
 @dataclass(frozen=True, eq=False)
 class PriceIndexPolicy:
-    """Vouchers worth more than the price, the most valuable first, as far as budget and caps go; at least one."""
+    """Coupons worth more than the price, the most valuable first, as far as budget and caps go; at least one."""
 
     index: PriceIndex
     share_of_price: float = 1.0
-    """A voucher is given if it is worth more than this share of the price."""
+    """A coupon is given if it is worth more than this share of the price."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share_of_price <= 1.0:
@@ -141,13 +141,13 @@ class PriceIndexPolicy:
         if not state.spendable:
             return Allocation(np.zeros(len(codes), dtype=np.int64))
         recruit = 1.0 + self.index.child_values(codes, np.array([price]), state.rounds_left)  # [people, 1]
-        worth = self.index.capacity.survival(codes, state.most_per_person) * recruit  # [people, vouchers]
+        worth = self.index.capacity.survival(codes, state.most_per_person) * recruit  # [people, coupons]
         spend = min(max(int((worth > self.share_of_price * price).sum()), 1), state.spendable)
         order = np.argsort(-worth, axis=None, kind="stable")[:spend]
         return Allocation(np.bincount(order // worth.shape[1], minlength=len(codes)))
 
 
-def _situations(states: Sequence[State]) -> Situations:
+def _situations(states: Sequence[State]) -> StateBatch:
     budgets = np.array([state.remaining_budget for state in states], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
-    return Situations(budgets, first, np.concatenate([state.frontier.covariates for state in states]))
+    return StateBatch(budgets, first, np.concatenate([state.frontier.covariates for state in states]))

@@ -28,7 +28,7 @@ from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import OffspringModel
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 _CHECKED_FRONTIERS = 64
 _CHILDREN_AT_ONCE = 1 << 15
@@ -102,7 +102,7 @@ def _audited(
 def audited_duals(
     index: PriceIndex,
     offspring: OffspringModel,
-    states: Situations,
+    states: StateBatch,
     prices: Array,
     luck: Luck,
     audits: int = 1,
@@ -125,7 +125,7 @@ def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes) -> 
     seed, largest = index.settings.seed, index.settings.largest_budget
     rng = named_generator("price check", seed)
     sizes = rng.integers(3, 21, size=_CHECKED_FRONTIERS)
-    states = Situations(
+    states = StateBatch(
         rng.integers(max(largest // 4, 1), largest + 1, size=_CHECKED_FRONTIERS),
         np.concatenate([[0], np.cumsum(sizes)]),
         people[rng.integers(len(people), size=int(sizes.sum()))],

@@ -1,23 +1,23 @@
-"""The price index: what a person is worth when vouchers are unlimited but each costs the same price.
+"""The price index: what a person is worth when coupons are unlimited but each costs the same price.
 
-Put a price m on every voucher instead of limiting their number. People then no longer compete, and the worth of one,
+Put a price m on every coupon instead of limiting their number. People then no longer compete, and the worth of one,
 with all who descend from them, solves (Whittle's relaxation of a restless bandit)
 
     J(x, m) = sum over l of max(0, p_x(l) * (1 + gamma * E[J(child of x, m / gamma)]) - m),      p_x(l) = P(C >= l).
 
-The price grows by 1 / gamma a round because rewards are counted in the money of their own round while a voucher costs
-the same in all of them. From price 1 on J is 0: nobody brings more than one recruit with one voucher.
+The price grows by 1 / gamma a round because rewards are counted in the money of their own round while a coupon costs
+the same in all of them. From price 1 on J is 0: nobody brings more than one recruit with one coupon.
 
-**Why it bounds every policy.** A policy that spends at most r vouchers from the frontier x_1 .. x_n earns at most
+**Why it bounds every policy.** A policy that spends at most r coupons from the frontier x_1 .. x_n earns at most
 
     D(m) = m * r + sum_i J(x_i, m)      for every price m >= 0        (weak duality),
 
-because it earns what it earns, pays m for each voucher, gets m * r back, and nobody who pays m can earn more than J. So
-the smallest D is a bound; the minimiser is the price that balances supply and demand for vouchers. Four facts make it
+because it earns what it earns, pays m for each coupon, gets m * r back, and nobody who pays m can earn more than J. So
+the smallest D is a bound; the minimiser is the price that balances supply and demand for coupons. Four facts make it
 computable and tight:
 
 - A person's cap only shortens the sum over l; T rounds left only stop the recursion (J_0 = 0).
-- Nobody's descendants can spend more than R vouchers, the largest budget of interest, and a voucher at price m earns at
+- Nobody's descendants can spend more than R coupons, the largest budget of interest, and a coupon at price m earns at
   most 1 - m, so J(x, m) <= (1 - m) R. At gamma = 1 J would otherwise be infinite at low prices.
 - J is the largest of functions linear in m (one per policy), hence convex and falling in m: linear interpolation
   between prices lies above it and keeps the bound a bound.
@@ -40,7 +40,7 @@ from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import whole_number
 from peerfront.problem import CapacityModel, OffspringModel
 
-_MEAN_LEVELS = 30  # vouchers over which a mean capacity is summed
+_MEAN_LEVELS = 30  # coupons over which a mean capacity is summed
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BoundSettings:
     largest_budget: int = 100
     """The bound holds for budgets up to this one, R; smaller is tighter at discounts near 1."""
     max_per_person: int | None = None
-    """Most vouchers a person may get in a round; None for no cap. States with a looser cap are refused."""
+    """Most coupons a person may get in a round; None for no cap. States with a looser cap are refused."""
     table_rows: int = 512
     """Covariate spaces of at most this many rows get an exact table, larger ones a network; 0 is always a network."""
     table_samples: int = 4096
@@ -229,7 +229,7 @@ def generations(
 
 
 def mean_capacity(capacity: CapacityModel, codes: Codes) -> Array:
-    """Expected recruits of plenty of vouchers (30), [people]."""
+    """Expected recruits of plenty of coupons (30), [people]."""
     means: Array = capacity.survival(codes, _MEAN_LEVELS).sum(axis=1)
     return means
 

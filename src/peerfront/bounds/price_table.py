@@ -83,7 +83,7 @@ def price_table(
     chances = chances_that_matter(capacity, space, settings.most_per_person, float(prices[0]), largest_worth)
     child = np.zeros((len(space), len(prices)))
     stored = [child]
-    for left in range(1, settings.largest_budget + 1):  # every round costs a voucher: no more rounds can matter
+    for left in range(1, settings.largest_budget + 1):  # every round costs a coupon: no more rounds can matter
         values = np.minimum(chances.surplus(1.0 + discount * child, prices), crude)  # J_left
         later = transition @ interpolated(values, prices, prices / discount)
         later[:, prices >= discount] = 0.0  # J is 0 from price 1 on; rounding must not say otherwise

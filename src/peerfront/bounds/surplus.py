@@ -1,7 +1,7 @@
-"""What a person is worth when every voucher has a price: the sum over l of max(0, p(l) * worth - price).
+"""What a person is worth when every coupon has a price: the sum over l of max(0, p(l) * worth - price).
 
-p(l) = P(C >= l) falls with l, so the sum takes the vouchers whose chance of use is above price / worth and no others:
-a binary search in the person's row and two looked-up sums, whatever the number of vouchers.
+p(l) = P(C >= l) falls with l, so the sum takes the coupons whose chance of use is above price / worth and no others:
+a binary search in the person's row and two looked-up sums, whatever the number of coupons.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ _FIRST_LEVELS = 32
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """Survival tables of some people, up to the last voucher that can matter, with their running sums."""
+    """Survival tables of some people, up to the last coupon that can matter, with their running sums."""
 
     survival: Array  # [people, levels], P(C >= l)
-    sums: Array  # [people, levels + 1], expected recruits of 0 .. levels vouchers
+    sums: Array  # [people, levels + 1], expected recruits of 0 .. levels coupons
 
     @classmethod
     def of(cls, survival: Array) -> "Chances":
@@ -44,7 +44,7 @@ class Chances:
 def chances_that_matter(
     capacity: CapacityModel, covariates: Codes, most: int, smallest_price: float, largest_worth: float
 ) -> Chances:
-    """Survival up to `most` vouchers, cut where no voucher is worth the smallest price: nothing is lost by the cut."""
+    """Survival up to `most` coupons, cut where no coupon is worth the smallest price: nothing is lost by the cut."""
     levels = min(_FIRST_LEVELS, most)
     while True:
         survival = capacity.survival(covariates, levels)
@@ -62,7 +62,7 @@ def _surplus_plain(survival: Array, sums: Array, worth: Array, prices: Array) ->
         row = 0 if shared else i
         for j in range(columns):
             price = prices[row, j]
-            low, high = 0, levels  # vouchers 1 .. low are worth their price, those beyond high are not
+            low, high = 0, levels  # coupons 1 .. low are worth their price, those beyond high are not
             while low < high:
                 middle = (low + high) // 2
                 if survival[i, middle] * worth[i, j] > price:

@@ -24,7 +24,7 @@ BAD_INPUT = 2
 
 app = typer.Typer(
     name="peerfront",
-    help="Decide who gets how many referral vouchers, this round and the next.",
+    help="Decide who gets how many referral coupons, this round and the next.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

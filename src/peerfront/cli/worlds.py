@@ -72,16 +72,16 @@ def print_options(console: Console, name: str, options: Mapping[str, Option]) ->
 
 
 _ENDINGS = {
-    "BUDGET": "every voucher is given out",
+    "BUDGET": "every coupon is given out",
     "EXTINCT": "nobody is left who could refer",
-    "STOPPED": "the policy gave out no vouchers, so nobody can come",
+    "STOPPED": "the policy gave out no coupons, so nobody can come",
     "HORIZON": "the last round is over",
 }
 
 
 def simulate_command(
     world: Annotated[str, typer.Option(help="The world, such as bridge or icpsr22140:sigma=0.2.")] = "icpsr22140",
-    policy: Annotated[str, typer.Option(help="The policy, such as threshold or constant:vouchers=3.")] = "threshold",
+    policy: Annotated[str, typer.Option(help="The policy, such as threshold or constant:coupons=3.")] = "threshold",
     discount: Annotated[float, typer.Option(help="Worth of a recruit one round later.")] = 0.95,
     draw: Annotated[int, typer.Option(help="Which draw of the world.")] = 0,
     episode: Annotated[int, typer.Option(help="Which episode: the same number as in compare.")] = 0,
@@ -109,7 +109,7 @@ def simulate_command(
     place, player = prepared_policy(asked, task, discount)
 
     table = Table(title=Text(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
-    for name in ("round", "people", "vouchers", "given", "to people, vouchers each", "recruits", "reward so far"):
+    for name in ("round", "people", "coupons", "given", "to people, coupons each", "recruits", "reward so far"):
         table.add_column(name, justify="left" if name.startswith("to") else "right", no_wrap=not name.startswith("to"))
     left, reward = rules.budget, 0.0
 
@@ -117,10 +117,10 @@ def simulate_command(
         nonlocal left, reward
         recruits = int(played.referrals.recruits.sum())
         reward += recruits * discount**played.number
-        given = int(played.vouchers.sum())
-        amounts, counts = np.unique(played.vouchers, return_counts=True)
+        given = int(played.coupons.sum())
+        amounts, counts = np.unique(played.coupons, return_counts=True)
         shares = ", ".join(f"{n} x {k}" for k, n in zip(amounts[::-1], counts[::-1], strict=True) if k)
-        nobody = int((played.vouchers == 0).sum())
+        nobody = int((played.coupons == 0).sum())
         if nobody:
             shares += f"{'; ' if shares else ''}{nobody} none"
         table.add_row(
@@ -133,8 +133,8 @@ def simulate_command(
     console.print(table)
     total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name
     console.print(
-        f"{total} recruits with {rules.budget - left} vouchers in {int(result.rounds[0])} rounds; "
+        f"{total} recruits with {rules.budget - left} coupons in {int(result.rounds[0])} rounds; "
         f"reward {reward:.2f} at discount {discount:g}. It ended because {_ENDINGS[ending]}.",
         highlight=False,
     )
-    console.print("vouchers: left at the start of the round; 3 x 4: three people get four each.", style="dim")
+    console.print("coupons: left at the start of the round; 3 x 4: three people get four each.", style="dim")

@@ -8,7 +8,7 @@ from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, generations
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Rules, World
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 
 _POPULATION, _PEOPLE, _CHECKED = 2000, 5000, 128
 
@@ -35,7 +35,7 @@ def first_frontier_bounds(
     )
     start = world.seeds(episodes, rules.people)
     first = np.searchsorted(start.episode, np.arange(len(episodes) + 1))
-    states = Situations(np.full(len(episodes), rules.budget, dtype=np.int64), first, start.covariates)
+    states = StateBatch(np.full(len(episodes), rules.budget, dtype=np.int64), first, start.covariates)
     branch = episodes.members(np.full(len(episodes), 1 << 42))
     found = certify_many(states, index, world.capacity, world.offspring, branch, rules=rules)
     kinds, counts = np.unique(np.char.add(np.char.add(found.which, ", "), found.proofs), return_counts=True)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from peerfront.experiments.comparison import Comparison, Task, TaskResult, planned_in, run_task, tasks
 from peerfront.experiments.folder import BOUNDS, LEARNING, REPORT, TABLES, ResultFolder
 from peerfront.experiments.results import Results
-from peerfront.experiments.store import NOWHERE, Store
+from peerfront.experiments.store import NO_STORE, Store
 from peerfront.experiments.tables import markdown_report, save_curves
 from peerfront.foundation.errors import MissingExtra, SettingError, UnknownName
 from peerfront.foundation.files import write_bytes, write_text
@@ -169,7 +169,7 @@ def compare(
 def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> Iterator[Store]:
     """Where several processes on this machine share models, each draw is fitted once, and before it is needed."""
     if comparison.models == "oracle" or team.count == 1 or team.backend != "loky":
-        yield NOWHERE
+        yield NO_STORE
         return
     with TemporaryDirectory(prefix="peerfront-") as folder:
         store = Store(Path(folder))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from peerfront.experiments.planning_world import Discounts, LearnedByPlaying, Preparation, check_models, planning_world
 from peerfront.experiments.policies import policy_entry, prepare_policy
-from peerfront.experiments.store import NOWHERE, Identity, Shelf, Store, digest, program
+from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import checked_discount, whole_number
@@ -72,7 +72,7 @@ class Comparison:
             made.seeds(named_luck(("check",), 1), self.rules.people)
             if self.bound and not isinstance(made, BranchingWorld):
                 raise SettingError(
-                    f"There is no bound for {world!r}: in a finite network the past matters, and a price on vouchers "
+                    f"There is no bound for {world!r}: in a finite network the past matters, and a price on coupons "
                     "does not separate people. Leave the bound out, or choose a world of independent referrals."
                 )
 
@@ -129,15 +129,15 @@ def tasks(comparison: Comparison) -> list[Task]:
     return found
 
 
-def planned_in(comparison: Comparison, world: str, draw: int, store: Store = NOWHERE) -> World:
+def planned_in(comparison: Comparison, world: str, draw: int, store: Store = NO_STORE) -> World:
     """The planning world of a draw; its fitted models come from the store if they are there."""
-    shelf = Shelf(store, json.dumps(world_identity(comparison, world, draw)))
+    section = StoreSection(store, json.dumps(world_identity(comparison, world, draw)))
     asks_recruits = world_entry(Spec.parse(world)).asks_recruits
-    return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, shelf)
+    return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, section)
 
 
 def prepared_policy(
-    comparison: Comparison, task: Task, discount: float, store: Store = NOWHERE
+    comparison: Comparison, task: Task, discount: float, store: Store = NO_STORE
 ) -> tuple[World, Policy]:
     """The world a task is tested in, and its policy, prepared in the planning world."""
     identity = {
@@ -172,7 +172,7 @@ def task_identity(comparison: Comparison, task: Task) -> Identity:
     }
 
 
-def run_task(comparison: Comparison, task: Task, store: Store = NOWHERE) -> TaskResult:
+def run_task(comparison: Comparison, task: Task, store: Store = NO_STORE) -> TaskResult:
     """Prepare the policy, unless the store has it, and play its episodes. Depends on the first two arguments alone."""
     if task.policy == BOUND:
         return _bounds(comparison, task)

@@ -37,7 +37,7 @@ SEES = ("nothing", "covariates", "capacity")  # as planning.networks has it, whi
 
 
 def simple_rules(known: Preparation) -> list[Policy]:
-    """Threshold rules of all kinds: where learning starts, and what it wanders with."""
+    """Threshold rules of all kinds: heuristics that initialise learning and explore."""
     from peerfront.baselines.simple_rules import Threshold
 
     least = sorted({max(1, round(share * known.rules.budget)) for share in _SHARES})

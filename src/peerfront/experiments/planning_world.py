@@ -19,7 +19,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.experiments.store import NOWHERE, Shelf
+from peerfront.experiments.store import NO_STORE, StoreSection
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import UnknownName
 from peerfront.foundation.randomness import Keys, Luck, fold
@@ -111,13 +111,13 @@ class _FittedWhenNeeded:
     history: Callable[[], History]
     kind: str
     seed: int
-    shelf: Shelf
+    section: StoreSection
 
     @cached_property
     def model(self) -> OffspringModel:
         pass
 
-        model = self.shelf.find_or_make("offspring", self._fitted)
+        model = self.section.find_or_make("offspring", self._fitted)
         return RememberedOffspring(model) if self.kind.startswith("diffusion") else model
 
     def _fitted(self) -> OffspringModel:
@@ -129,15 +129,17 @@ class _FittedWhenNeeded:
         return self.model.sample(parents, luck)
 
 
-NO_SHELF = Shelf(NOWHERE, "")
+NO_SECTION = StoreSection(NO_STORE, "")
 
 
 @lru_cache(maxsize=2)
-def planning_world(world: World, models: str, seed: int, asks_recruits: bool = False, shelf: Shelf = NO_SHELF) -> World:
+def planning_world(
+    world: World, models: str, seed: int, asks_recruits: bool = False, section: StoreSection = NO_SECTION
+) -> World:
     """The world a policy is prepared in. Kept for the other policies and discounts a worker plays there.
 
     `asks_recruits`: the history follows whole recruitments instead of asking first recruits once each (the paper).
-    Fitted models are kept on the shelf and taken from there.
+    Fitted models are kept on the section and taken from there.
     """
     fits = check_models(models)
     if fits is None:
@@ -156,8 +158,8 @@ def planning_world(world: World, models: str, seed: int, asks_recruits: bool = F
 
         return fit_capacity(history(), CapacitySettings.paper() if how == "paper" else None)
 
-    offspring = _FittedWhenNeeded(history, generator, seed, shelf)
-    capacity = shelf.find_or_make("capacity", fitted)
+    offspring = _FittedWhenNeeded(history, generator, seed, section)
+    capacity = section.find_or_make("capacity", fitted)
     return BranchingWorld(f"{world.name}, {models}", world.schema, capacity, offspring, _FirstRecruits(world))
 
 

@@ -38,7 +38,7 @@ def policy_entry(spec: Spec) -> PolicyEntry:
 
 
 def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
-    """The policy of a specification such as `constant:vouchers=3`, ready to play."""
+    """The policy of a specification such as `constant:coupons=3`, ready to play."""
     entry = policy_entry(spec)
     return entry.prepare(preparation, **spec.read_options(entry.options))
 
@@ -120,24 +120,24 @@ POLICIES: Mapping[str, PolicyEntry] = {
         discounts=lambda _: Discounts.IGNORED,
     ),
     "constant": PolicyEntry(
-        summary="the same number of vouchers for everybody, while they last",
+        summary="the same number of coupons for everybody, while they last",
         prepare=_constant,
-        options={"vouchers": Option(int, "vouchers each (default 3)")},
+        options={"coupons": Option(int, "coupons each (default 3)")},
         discounts=lambda _: Discounts.IGNORED,
         check=_check_constant,
     ),
     "threshold": PolicyEntry(
-        summary="vouchers where they are most likely used, down to a cutoff; tuned by simulation unless given",
+        summary="coupons where they are most likely used, down to a cutoff; tuned by simulation unless given",
         prepare=_threshold,
         options={
-            "cutoff": Option(float, "smallest chance of use that earns a voucher"),
-            "at_least": Option(int, "vouchers to spend in a round even below the cutoff"),
+            "cutoff": Option(float, "smallest chance of use that earns a coupon"),
+            "at_least": Option(int, "coupons to spend in a round even below the cutoff"),
         },
         discounts=lambda spec: Discounts.IGNORED if "cutoff" in dict(spec.options) else Discounts.TOGETHER,
         check=_check_threshold,
     ),
     "evenly": PolicyEntry(
-        summary="the budget spread over the rounds left, each voucher where it is most likely used",
+        summary="the budget spread over the rounds left, each coupon where it is most likely used",
         prepare=_evenly,
         options={"pace": Option(float, "1 (default) spends evenly, more spends faster at first")},
         discounts=lambda _: Discounts.IGNORED,
@@ -154,7 +154,7 @@ POLICIES: Mapping[str, PolicyEntry] = {
         check=_check_population_dp,
     ),
     "budget_dqn": PolicyEntry(
-        summary="Q-learning of the round budget, split where vouchers are most likely used (the paper's Budget-DQN)",
+        summary="Q-learning of the round budget, split where coupons are most likely used (the paper's Budget-DQN)",
         prepare=prepare_budget_dqn,
         options=REINFORCEMENT_OPTIONS,
         discounts=trained_at_discount,
@@ -191,7 +191,7 @@ POLICIES: Mapping[str, PolicyEntry] = {
         discounts=lambda _: Discounts.SEPARATE,
     ),
     "price_index": PolicyEntry(
-        summary="a price per voucher that balances the budget, and everybody worth it (the bound's own rule)",
+        summary="a price per coupon that balances the budget, and everybody worth it (the bound's own rule)",
         prepare=prepare_price_index,
         options={},
         discounts=lambda _: Discounts.SEPARATE,

@@ -92,11 +92,11 @@ class Store:
         write_bytes(file, hashlib.sha256(body).digest() + body)
 
 
-NOWHERE = Store()
+NO_STORE = Store()
 
 
 @dataclass(frozen=True)
-class Shelf:
+class StoreSection:
     """A place in the store for the parts of one thing; `identity`, which names it, is text so that it can be hashed."""
 
     store: Store

@@ -98,14 +98,14 @@ def markdown_report(results: Results, against: str | None = None) -> str:
     asked = results.comparison
     rules = asked.rules
     caps = "".join(
-        f", at most {cap} vouchers a {kind}"
+        f", at most {cap} coupons a {kind}"
         for cap, kind in ((rules.max_per_person, "person"), (rules.max_per_round, "round"))
         if cap is not None
     )
     lines = [
         "# Comparison",
         "",
-        f"{rules.budget} vouchers, {rules.people} people at the start, at most {rules.rounds} rounds{caps}. "
+        f"{rules.budget} coupons, {rules.people} people at the start, at most {rules.rounds} rounds{caps}. "
         f"{asked.episodes} episodes in each of {len(asked.draws)} draw{'s' if len(asked.draws) > 1 else ''}, "
         f"the same people with the same luck for every policy (seed {asked.seed}). Policies plan with "
         + (

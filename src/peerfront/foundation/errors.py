@@ -36,7 +36,7 @@ class DataFileError(PeerfrontError):
 
 
 class InfeasibleAllocation(PeerfrontError):
-    """A policy gave out vouchers it does not have or may not give."""
+    """A policy gave out coupons it does not have or may not give."""
 
     def __init__(self, policy: str, fault: str) -> None:
         super().__init__(f"Policy {policy!r} made an infeasible allocation: {fault}")

@@ -66,8 +66,8 @@ class LearnedCapacity:
         """Expected capacity, [people]."""
         return self.means(covariates) * (1.0 - self.zero)
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> Array:
-        most = whole_number("max vouchers", max_vouchers, 0)
+    def survival(self, covariates: Codes, max_coupons: int) -> Array:
+        most = whole_number("max coupons", max_coupons, 0)
         return survival_table(self.family, self.means(covariates), self.size, self.zero, most)
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
@@ -160,7 +160,7 @@ def fit_capacity(
         )
         reason += f" Rates: {best.candidate.shape.label}, {why}."
     if data.all_saturated:
-        reason += " Every voucher was used, so capacities are only known from below: how far above is a guess."
+        reason += " Every coupon was used, so capacities are only known from below: how far above is a guess."
     return LearnedCapacity(
         schema=history.schema,
         family=best.candidate.family,

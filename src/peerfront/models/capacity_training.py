@@ -42,7 +42,7 @@ class Rows:
     """The informative triples of a history."""
 
     inputs: torch.Tensor  # [rows, columns]
-    vouchers: torch.Tensor  # [rows]
+    coupons: torch.Tensor  # [rows]
     recruits: torch.Tensor  # [rows]
 
     @classmethod
@@ -50,17 +50,17 @@ class Rows:
         rows = informative_rows(history)
         return cls(
             torch.as_tensor(history.schema.one_hot(history.referrers[rows]), dtype=torch.float64),
-            torch.as_tensor(history.vouchers[rows], dtype=torch.float64),
+            torch.as_tensor(history.coupons[rows], dtype=torch.float64),
             torch.as_tensor(history.recruits[rows], dtype=torch.float64),
         )
 
     def __len__(self) -> int:
-        return len(self.vouchers)
+        return len(self.coupons)
 
     @property
     def all_saturated(self) -> bool:
         """Whether everybody brought as many as they could have, so that no capacity was ever seen."""
-        return bool((self.recruits >= self.vouchers).all())
+        return bool((self.recruits >= self.coupons).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Trainer:
         """Censored log-likelihood of the chosen rows under each member, [members, chosen]."""
         return censored_log_likelihood(
             self.family,
-            self.data.vouchers[chosen],
+            self.data.coupons[chosen],
             self.data.recruits[chosen],
             self.networks.means(self.data.inputs[chosen]),
             self.log_size.clamp(-5, 8),
@@ -218,7 +218,7 @@ def _train_linear(trainer: Trainer) -> Fit:
             each = trainer.likelihood(trainer.everybody)
             fit = torch.where(trainer.held_out, 0.0, each).sum(dim=1) / sizes
             ridge = sum((weight**2).sum(dim=(1, 2)) for weight in trainer.networks.weights) / sizes
-            # Where every voucher was used, no rate is too large for the data: stay within reach of the rough mean.
+            # Where every coupon was used, no rate is too large for the data: stay within reach of the rough mean.
             reach = sum(((bias - rough) ** 2).sum(dim=(1, 2)) for bias, rough in zip(biases, start, strict=True))
             reach = (reach + (trainer.networks.log_scale**2).sum(dim=1)) / sizes
             total = (-fit + penalty * ridge + _ANCHOR * reach).sum()
@@ -236,5 +236,5 @@ def _train_linear(trainer: Trainer) -> Fit:
 
 def _rough_mean(data: Rows, chosen: NDArray[np.int64]) -> float:
     """Recruits per person, saturated rows counted half a person more: a start, not an estimate."""
-    recruits, vouchers = data.recruits[chosen], data.vouchers[chosen]
-    return float((recruits + 0.5 * (recruits >= vouchers)).mean()) + 0.05
+    recruits, coupons = data.recruits[chosen], data.coupons[chosen]
+    return float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05

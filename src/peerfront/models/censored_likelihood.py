@@ -97,16 +97,16 @@ def log_pmf(family: str, counts: Tensor, means: Tensor, log_size: Tensor) -> Ten
 
 
 def censored_log_likelihood(
-    family: str, vouchers: Tensor, recruits: Tensor, means: Tensor, log_size: Tensor, zero_logit: Tensor
+    family: str, coupons: Tensor, recruits: Tensor, means: Tensor, log_size: Tensor, zero_logit: Tensor
 ) -> Tensor:
     """log P(Y = y | k) for each row; rows with k = 0 say nothing and give 0."""
-    saturated = recruits >= vouchers
+    saturated = recruits >= coupons
     # Each branch only sees counts that belong to it, so that no gradient flows through the other.
     pmf = log_pmf(family, torch.where(saturated, 0.0, recruits), means, log_size)
-    tail = log_survival(family, torch.where(saturated, vouchers, 0.0), means, log_size)
+    tail = log_survival(family, torch.where(saturated, coupons, 0.0), means, log_size)
     if is_inflated(family):
         log_zero, log_rest = torch.nn.functional.logsigmoid(zero_logit), torch.nn.functional.logsigmoid(-zero_logit)
         nobody = torch.logaddexp(log_zero + torch.zeros_like(pmf), log_rest + pmf)
         pmf = torch.where(recruits == 0, nobody, log_rest + pmf)
         tail = log_rest + tail
-    return torch.where(saturated, torch.where(vouchers > 0, tail, 0.0), pmf)
+    return torch.where(saturated, torch.where(coupons > 0, tail, 0.0), pmf)

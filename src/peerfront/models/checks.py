@@ -42,17 +42,17 @@ def _described(schema: Schema) -> str:
 
 
 def informative_rows(history: History) -> NDArray[np.int64]:
-    """Rows that say something about capacities: somebody was given a voucher. Without any there is nothing to learn."""
+    """Rows that say something about capacities: somebody was given a coupon. Without any there is nothing to learn."""
     check_people(history.schema, history.referrers)
-    counts = np.stack([history.vouchers, history.recruits])
+    counts = np.stack([history.coupons, history.recruits])
     if not np.issubdtype(counts.dtype, np.integer):
         raise DataFileError(
-            f"Vouchers and recruits are stored as {counts.dtype}; they are counts. Fill or drop missing ones, and "
+            f"Coupons and recruits are stored as {counts.dtype}; they are counts. Fill or drop missing ones, and "
             "convert them to whole numbers."
         )
-    rows = np.flatnonzero(history.vouchers > 0)
+    rows = np.flatnonzero(history.coupons > 0)
     if not len(rows):
         raise SettingError(
-            "No row says anything about capacities: nobody was given a voucher. Add people with at least one."
+            "No row says anything about capacities: nobody was given a coupon. Add people with at least one."
         )
     return rows

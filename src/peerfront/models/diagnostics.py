@@ -44,7 +44,7 @@ class CapacityReport:
     p_value: float
     """Of the rootogram (cells expecting fewer than 5 are joined): small means that the family does not fit."""
     calibration: pd.DataFrame
-    """voucher, people, predicted, observed, low, high: the chance that the l-th voucher is used, 95% intervals."""
+    """coupon, people, predicted, observed, low, high: the chance that the l-th coupon is used, 95% intervals."""
 
 
 def capacity_report(model: CapacityModel, history: History, parameters: int = 1) -> CapacityReport:
@@ -52,14 +52,14 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
     check_schema(model, history.schema)
     parameters = whole_number("parameters", parameters, 0)
     rows = informative_rows(history)
-    vouchers, recruits = history.vouchers[rows], history.recruits[rows]
-    most = int(vouchers.max())
+    coupons, recruits = history.coupons[rows], history.recruits[rows]
+    most = int(coupons.max())
     survival = model.survival(history.referrers[rows], most)  # [rows, most]
     at_least = np.concatenate([np.ones((len(rows), 1)), survival, np.zeros((len(rows), 1))], axis=1)
     levels = np.arange(most + 1)
     chances = at_least[:, :-1] - at_least[:, 1:]  # of exactly 0 .. most, before censoring
-    chances = np.where(levels < vouchers[:, None], chances, 0.0)
-    chances[np.arange(len(rows)), vouchers] = at_least[np.arange(len(rows)), vouchers]
+    chances = np.where(levels < coupons[:, None], chances, 0.0)
+    chances[np.arange(len(rows)), coupons] = at_least[np.arange(len(rows)), coupons]
     rootogram = pd.DataFrame(
         {"recruits": levels, "observed": np.bincount(recruits, minlength=most + 1), "expected": chances.sum(axis=0)}
     )
@@ -73,7 +73,7 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
         statistic,
         degrees,
         float(chi2.sf(statistic, degrees)) if degrees > 0 else float("nan"),
-        _calibration(survival, vouchers, recruits),
+        _calibration(survival, coupons, recruits),
     )
 
 
@@ -85,7 +85,7 @@ def held_out_log_likelihoods(model: LearnedCapacity, history: History) -> Array:
     with torch.no_grad():
         values = censored_log_likelihood(
             model.family,
-            torch.as_tensor(history.vouchers[rows], dtype=torch.float64),
+            torch.as_tensor(history.coupons[rows], dtype=torch.float64),
             torch.as_tensor(history.recruits[rows], dtype=torch.float64),
             torch.as_tensor(model.means(history.referrers[rows])),
             torch.as_tensor(np.log(min(model.size, 1e8)), dtype=torch.float64),
@@ -107,11 +107,11 @@ def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:
     return float(statistic), len(cells) - 1 - parameters
 
 
-def _calibration(survival: Array, vouchers: NDArray[np.int64], recruits: NDArray[np.int64]) -> pd.DataFrame:
-    """Wilson intervals; the l-th voucher is observed only for people who got at least l."""
+def _calibration(survival: Array, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> pd.DataFrame:
+    """Wilson intervals; the l-th coupon is observed only for people who got at least l."""
     rows = []
     for level in range(1, survival.shape[1] + 1):
-        given = vouchers >= level
+        given = coupons >= level
         people = int(given.sum())
         if not people:
             continue
@@ -121,7 +121,7 @@ def _calibration(survival: Array, vouchers: NDArray[np.int64], recruits: NDArray
         reach = z * np.sqrt(used * (1 - used) / people + z * z / (4 * people**2)) / (1 + z * z / people)
         rows.append(
             {
-                "voucher": level,
+                "coupon": level,
                 "people": people,
                 "predicted": float(survival[given, level - 1].mean()),
                 "observed": used,
@@ -280,7 +280,7 @@ _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
 
 
 def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
-    """Left: a hanging rootogram (bars end at zero where the model fits). Right: is each voucher used as predicted?"""
+    """Left: a hanging rootogram (bars end at zero where the model fits). Right: is each coupon used as predicted?"""
     figure = Figure(figsize=(9, 4.1), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
@@ -294,9 +294,9 @@ def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
     table = report.calibration
     reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
-    right.errorbar(table["voucher"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="observed, 95%")
-    right.plot(table["voucher"], table["predicted"], color=_EXPECTED, marker="o", label="predicted")
-    right.set(xlabel="voucher", ylabel="share used", title="Calibration", ylim=(0.0, 1.02))
+    right.errorbar(table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="observed, 95%")
+    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted")
+    right.set(xlabel="coupon", ylabel="share used", title="Calibration", ylim=(0.0, 1.02))
     right.xaxis.set_major_locator(MaxNLocator(integer=True))
     right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
     figure.suptitle(f"{title}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")

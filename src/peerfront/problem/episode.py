@@ -25,8 +25,8 @@ _POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luc
 class Ending(IntEnum):
     """Why an episode ended."""
 
-    BUDGET = 0  # every voucher is given out
-    EXTINCT = 1  # nobody is left: vouchers were given and nobody came, or nobody was there to begin with
+    BUDGET = 0  # every coupon is given out
+    EXTINCT = 1  # nobody is left: coupons were given and nobody came, or nobody was there to begin with
     STOPPED = 2  # the policy gave out nothing, so nobody can come
     HORIZON = 3  # the last round is over
 
@@ -58,7 +58,7 @@ class Round:
 
     number: int
     crowd: Crowd
-    vouchers: NDArray[np.int64]  # [people]
+    coupons: NDArray[np.int64]  # [people]
     referrals: Referrals
 
 
@@ -126,11 +126,11 @@ class Episodes:
         return [lucks.row(i) for i in range(len(lucks))]
 
     def step(self, allocations: Sequence[Allocation]) -> Round:
-        """Give out vouchers, one (feasible) allocation for each of `states`, and see who comes."""
+        """Give out coupons, one (feasible) allocation for each of `states`, and see who comes."""
         crowd, number, count = self._crowd, self.round, len(self.luck)
-        vouchers = np.concatenate([allocation.vouchers for allocation in allocations])
-        referrals = self.world.refer(crowd, vouchers)
-        spent = np.bincount(crowd.episode, weights=vouchers, minlength=count).astype(np.int64)
+        coupons = np.concatenate([allocation.coupons for allocation in allocations])
+        referrals = self.world.refer(crowd, coupons)
+        spent = np.bincount(crowd.episode, weights=coupons, minlength=count).astype(np.int64)
         came = np.bincount(referrals.next_crowd.episode, minlength=count)
         self._sizes[:, number] = np.bincount(crowd.episode, minlength=count)
         self._spend[:, number] = spent
@@ -145,7 +145,7 @@ class Episodes:
         )
         self.round += 1
         self._crowd = self._still_playing(referrals.next_crowd)
-        return Round(number, crowd, vouchers, referrals)
+        return Round(number, crowd, coupons, referrals)
 
     def trajectories(self) -> Trajectories:
         """What has happened so far."""

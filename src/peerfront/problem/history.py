@@ -1,4 +1,4 @@
-"""What the past taught: who was given how many vouchers, how many came, and who brought whom."""
+"""What the past taught: who was given how many coupons, how many came, and who brought whom."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class History:
 
     schema: Schema
     referrers: Codes  # [triples, fields], x
-    vouchers: NDArray[np.int64]  # [triples], k
+    coupons: NDArray[np.int64]  # [triples], k
     recruits: NDArray[np.int64]  # [triples], y = min(k, C)
     parents: Codes  # [pairs, fields]
     children: Codes  # [pairs, fields]
@@ -23,20 +23,20 @@ class History:
     def __post_init__(self) -> None:
         for codes in (self.referrers, self.parents, self.children):
             self.schema.check(codes)
-        if not len(self.referrers) == len(self.vouchers) == len(self.recruits):
+        if not len(self.referrers) == len(self.coupons) == len(self.recruits):
             raise DataFileError(
-                f"{len(self.referrers)} referrers, {len(self.vouchers)} voucher counts and {len(self.recruits)} "
+                f"{len(self.referrers)} referrers, {len(self.coupons)} coupon counts and {len(self.recruits)} "
                 "recruit counts do not match; give one of each per person."
             )
         if len(self.parents) != len(self.children):
             raise DataFileError(f"{len(self.parents)} parents and {len(self.children)} children do not form pairs.")
-        _refuse_rows("have negative counts", (self.vouchers < 0) | (self.recruits < 0))
-        _refuse_rows("have more recruits than vouchers", self.recruits > self.vouchers)
+        _refuse_rows("have negative counts", (self.coupons < 0) | (self.recruits < 0))
+        _refuse_rows("have more recruits than coupons", self.recruits > self.coupons)
 
     @property
     def saturated(self) -> NDArray[np.bool_]:
         """Rows with y = k, which say only that C >= k."""
-        saturated: NDArray[np.bool_] = self.recruits == self.vouchers
+        saturated: NDArray[np.bool_] = self.recruits == self.coupons
         return saturated
 
 

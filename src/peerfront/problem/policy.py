@@ -1,6 +1,6 @@
 """A policy pi: state -> feasible allocation (Section 2). Anything with a name and this method is one.
 
-Vouchers per person: the action k of Section 2, and the one place that says whether it is allowed.
+Coupons per person: the action k of Section 2, and the one place that says whether it is allowed.
 """
 
 from collections.abc import Sequence
@@ -17,42 +17,42 @@ from peerfront.problem.state import State
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """How many vouchers each person on the frontier gets, in the frontier's order."""
+    """How many coupons each person on the frontier gets, in the frontier's order."""
 
-    vouchers: NDArray[np.int64]  # [people]
+    coupons: NDArray[np.int64]  # [people]
 
     @classmethod
-    def of(cls, vouchers: Sequence[int] | NDArray[np.integer]) -> "Allocation":
-        array = np.asarray(vouchers)
+    def of(cls, coupons: Sequence[int] | NDArray[np.integer]) -> "Allocation":
+        array = np.asarray(coupons)
         # Fractions are left as they are, for `check_feasible` to refuse: rounding them would hide a policy's mistake.
         return cls(array.astype(np.int64) if array.dtype.kind in "iu" else array)
 
     @property
     def spend(self) -> int:
         """The round budget s = sum of k."""
-        return int(self.vouchers.sum())
+        return int(self.coupons.sum())
 
 
 def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     """Raise `InfeasibleAllocation`, naming the policy and the excess. Nothing is ever clipped."""
-    vouchers = allocation.vouchers
+    coupons = allocation.coupons
     people = len(state.frontier)
-    if not isinstance(vouchers, np.ndarray) or vouchers.shape != (people,):
+    if not isinstance(coupons, np.ndarray) or coupons.shape != (people,):
         raise InfeasibleAllocation(
-            policy, f"it has shape {np.shape(vouchers)} for {people} people; give one number per person."
+            policy, f"it has shape {np.shape(coupons)} for {people} people; give one number per person."
         )
-    if vouchers.dtype.kind not in "iu":
-        raise InfeasibleAllocation(policy, f"vouchers are {vouchers.dtype}, not whole numbers; return integers.")
+    if coupons.dtype.kind not in "iu":
+        raise InfeasibleAllocation(policy, f"coupons are {coupons.dtype}, not whole numbers; return integers.")
     if not people:
         return
-    if vouchers.min() < 0:
-        person = int(vouchers.argmin())
-        raise InfeasibleAllocation(policy, f"person {person} gets {vouchers[person]} vouchers; the least is 0.")
-    spend = int(vouchers.sum())
+    if coupons.min() < 0:
+        person = int(coupons.argmin())
+        raise InfeasibleAllocation(policy, f"person {person} gets {coupons[person]} coupons; the least is 0.")
+    spend = int(coupons.sum())
     if spend > state.remaining_budget:
         raise InfeasibleAllocation(
             policy,
-            f"it spends {spend} of {state.remaining_budget} remaining vouchers, "
+            f"it spends {spend} of {state.remaining_budget} remaining coupons, "
             f"{spend - state.remaining_budget} too many.",
         )
     rules = state.rules
@@ -60,11 +60,11 @@ def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
         raise InfeasibleAllocation(
             policy, f"it spends {spend}, {spend - rules.max_per_round} above the cap of {rules.max_per_round} a round."
         )
-    if rules.max_per_person is not None and vouchers.max() > rules.max_per_person:
-        person = int(vouchers.argmax())
+    if rules.max_per_person is not None and coupons.max() > rules.max_per_person:
+        person = int(coupons.argmax())
         raise InfeasibleAllocation(
             policy,
-            f"person {person} gets {vouchers[person]}, {vouchers[person] - rules.max_per_person} above the cap of "
+            f"person {person} gets {coupons[person]}, {coupons[person] - rules.max_per_person} above the cap of "
             f"{rules.max_per_person} a person.",
         )
 

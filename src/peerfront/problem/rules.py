@@ -1,4 +1,4 @@
-"""The rules of the game: how many vouchers there are, who starts, how long it lasts, and what is too much."""
+"""The rules of the game: how many coupons there are, who starts, how long it lasts, and what is too much."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,18 @@ from peerfront.foundation.settings import whole_number
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One episode's protocol. The defaults are the paper's (Section 5.3): 100 vouchers, 10 people, 50 rounds."""
+    """One episode's protocol. The defaults are the paper's (Section 5.3): 100 coupons, 10 people, 50 rounds."""
 
     budget: int = 100
-    """Vouchers for the whole study, B."""
+    """Coupons for the whole study, B."""
     people: int = 10
     """People on the first frontier, |F0|."""
     rounds: int = 50
     """Rounds after which the study ends, whatever is left."""
     max_per_person: int | None = None
-    """Most vouchers one person may get in a round; None for no cap."""
+    """Most coupons one person may get in a round; None for no cap."""
     max_per_round: int | None = None
-    """Most vouchers that may be given out in a round; None for no cap."""
+    """Most coupons that may be given out in a round; None for no cap."""
 
     def __post_init__(self) -> None:
         for name, least in (("budget", 0), ("people", 0), ("rounds", 1), ("max_per_person", 1), ("max_per_round", 1)):

@@ -57,7 +57,7 @@ class State:
 
     @property
     def most_per_person(self) -> int:
-        """Vouchers one person may get this round: the budget, or the caps where they are tighter."""
+        """Coupons one person may get this round: the budget, or the caps where they are tighter."""
         most = self.spendable_by_round
         return most if self.rules.max_per_person is None else min(most, self.rules.max_per_person)
 

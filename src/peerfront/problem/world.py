@@ -19,8 +19,8 @@ from peerfront.foundation.randomness import Keys, Luck, fold
 class CapacityModel(Protocol):
     """The referral capacity C ~ q(. | x)."""
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> NDArray[np.float64]:
-        """[people, max_vouchers]; column l - 1 is P(C >= l), nonincreasing along the row."""
+    def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
+        """[people, max_coupons]; column l - 1 is P(C >= l), nonincreasing along the row."""
         ...
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
@@ -96,8 +96,8 @@ class World(Protocol):
         """The first frontier of each episode. Asking for more people never changes the earlier ones."""
         ...
 
-    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
-        """Give person i `vouchers[i]` and see who comes."""
+    def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
+        """Give person i `coupons[i]` and see who comes."""
         ...
 
 
@@ -126,8 +126,8 @@ class BranchingWorld:
         keys = fold(episodes.keys[episode], ordinals)
         return Crowd(episode, keys, self.population(Luck(keys)))
 
-    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
-        recruits = np.minimum(vouchers, self.capacity.sample(crowd.covariates, crowd.luck))
+    def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
+        recruits = np.minimum(coupons, self.capacity.sample(crowd.covariates, crowd.luck))
         parent = np.repeat(np.arange(len(crowd)), recruits)
         first_child = np.cumsum(recruits) - recruits
         ordinals = np.arange(len(parent)) - first_child[parent]

@@ -122,7 +122,7 @@ WORLDS: Mapping[str, WorldEntry] = {
         summary="recruitment without replacement over a finite network (built in, or from two CSV files)",
         description=(
             "Everybody can be recruited once. A person brings as many as willingness (softplus Poisson, mean 2.5), "
-            "vouchers and still-unrecruited acquaintances allow, picked uniformly. Built in: 1,000 people with "
+            "coupons and still-unrecruited acquaintances allow, picked uniformly. Built in: 1,000 people with "
             "homophily in four attributes; or nodes=FILE,edges=FILE. Each draw is another willingness (and built-in "
             "population)."
         ),

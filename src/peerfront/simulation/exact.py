@@ -1,6 +1,6 @@
 """The exact optimum of tiny typed worlds, as ground truth: no policy may earn more.
 
-With a handful of types a frontier is a vector of type counts and an action is a multiset of (type, vouchers), so
+With a handful of types a frontier is a vector of type counts and an action is a multiset of (type, coupons), so
 dynamic programming over counts is exact:
 
     V_t(r, counts) = max over actions a that counts allows of  A(a) + discount * E[V_{t-1}(r - spend(a), next counts)].
@@ -24,12 +24,12 @@ from peerfront.problem import Frontier, Policy, Rules, State, ask
 from peerfront.simulation.typed import TypedWorld
 
 LARGEST_BUDGET = 8
-Multiset = tuple[tuple[int, int], ...]  # the people who get something: (type, vouchers), sorted
+Multiset = tuple[tuple[int, int], ...]  # the people who get something: (type, coupons), sorted
 
 
 @dataclass(frozen=True)
 class ExactOptimum:
-    """Optimal values of a typed world for every state with at most `rules.budget` vouchers left."""
+    """Optimal values of a typed world for every state with at most `rules.budget` coupons left."""
 
     world: TypedWorld
     rules: Rules
@@ -40,12 +40,12 @@ class ExactOptimum:
         """The most any policy can expect from this frontier."""
         budget = self.rules.budget if remaining_budget is None else remaining_budget
         if not 0 <= budget <= self.rules.budget:
-            raise SettingError(f"Solved for 0 to {self.rules.budget} vouchers; asked for {budget}.")
+            raise SettingError(f"Solved for 0 to {self.rules.budget} coupons; asked for {budget}.")
         left = self.rules.rounds if rounds_left is None else rounds_left
         counts = np.bincount(frontier[:, 0], minlength=len(self.world.rates)) if len(frontier) else None
         if counts is None:
             return 0.0
-        cell = tuple(np.minimum(counts, self.rules.budget))  # more people than vouchers add nothing
+        cell = tuple(np.minimum(counts, self.rules.budget))  # more people than coupons add nothing
         return float(self.values[(min(left, len(self.values) - 1), budget, *cell)])
 
 
@@ -55,7 +55,7 @@ def solve(world: TypedWorld, rules: Rules, discount: float) -> ExactOptimum:
     table = _ActionTable(world, rules)
     types, budget = len(world.rates), rules.budget
     shape = (budget + 1,) * types
-    # Every round that does not end the episode spends a voucher: after `budget` rounds more time changes nothing.
+    # Every round that does not end the episode spends a coupon: after `budget` rounds more time changes nothing.
     horizon = min(rules.rounds, budget)
     values = np.zeros((horizon + 1, budget + 1, *shape))
     for left in range(1, horizon + 1):
@@ -84,8 +84,8 @@ def exact_value(world: TypedWorld, policy: Policy, rules: Rules, discount: float
             return 0.0
         at = (remaining, number, counts)
         if at not in known:
-            vouchers = ask(policy, state, luck).vouchers
-            action = tuple(sorted((int(t), int(k)) for t, k in zip(codes[:, 0], vouchers, strict=True) if k))
+            coupons = ask(policy, state, luck).coupons
+            action = tuple(sorted((int(t), int(k)) for t, k in zip(codes[:, 0], coupons, strict=True) if k))
             row = table.index[action]
             left = remaining - int(table.spend[row])
             reachable = np.flatnonzero(table.outcomes[row])
@@ -138,16 +138,16 @@ _Kernel = list[tuple[int, float]]  # where in the flattened grid a person's recr
 
 
 def _one_person(
-    world: TypedWorld, survival: NDArray[np.float64], person_type: int, vouchers: int, grid: NDArray[np.int64]
+    world: TypedWorld, survival: NDArray[np.float64], person_type: int, coupons: int, grid: NDArray[np.int64]
 ) -> _Kernel:
-    """The recruits of one person with k vouchers: a mixture over N = min(k, C) of multinomial type counts."""
+    """The recruits of one person with k coupons: a mixture over N = min(k, C) of multinomial type counts."""
     base = int(grid[:, 0].max()) + 1
     places = base ** np.arange(grid.shape[1] - 1, -1, -1)  # adding counts adds flattened positions
-    at_least = np.concatenate([[1.0], survival[:vouchers], [0.0]])
+    at_least = np.concatenate([[1.0], survival[:coupons], [0.0]])
     exactly = at_least[:-1] - at_least[1:]  # P(N = 0 .. k)
     kernel: dict[int, float] = {}
     distribution = {0: 1.0}
-    for recruits in range(vouchers + 1):
+    for recruits in range(coupons + 1):
         for position, chance in distribution.items():
             kernel[position] = kernel.get(position, 0.0) + exactly[recruits] * chance
         extended: dict[int, float] = {}

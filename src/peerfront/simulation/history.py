@@ -16,37 +16,37 @@ class HistorySettings:
     """The defaults are the paper's sizes."""
 
     triples: int = 2048
-    """Referrers with vouchers and recruits (x, k, y)."""
+    """Referrers with coupons and recruits (x, k, y)."""
     pairs: int = 4096
     """Recruiter-recruit pairs."""
-    max_vouchers: int = 10
-    """Vouchers of a referrer are uniform on 1 .. max_vouchers."""
+    max_coupons: int = 10
+    """Coupons of a referrer are uniform on 1 .. max_coupons."""
 
     def __post_init__(self) -> None:
-        for name, least in (("triples", 0), ("pairs", 0), ("max_vouchers", 1)):
+        for name, least in (("triples", 0), ("pairs", 0), ("max_coupons", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
 
 
 def simulate_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
-    """The paper's recipe: referrers and parents from the pool, vouchers uniform, capacities and recruits of the world.
+    """The paper's recipe: referrers and parents from the pool, coupons uniform, capacities and recruits of the world.
 
     Everybody here is asked once, on their own. `recorded_history` follows whole recruitments instead.
     """
     sizes = settings or HistorySettings()
     triples = named_luck(("history", seed, "triples"), sizes.triples)
     referrers = world.population(triples)
-    vouchers = 1 + (triples.uniform("vouchers") * sizes.max_vouchers).astype(np.int64)
+    coupons = 1 + (triples.uniform("vouchers") * sizes.max_coupons).astype(np.int64)
     capacity = world.capacity.sample(referrers, triples)
     pairs = named_luck(("history", seed, "pairs"), sizes.pairs)
     parents = world.population(pairs)
     children = world.offspring.sample(parents, pairs)
-    return History(world.schema, referrers, vouchers, np.minimum(vouchers, capacity), parents, children)
+    return History(world.schema, referrers, coupons, np.minimum(coupons, capacity), parents, children)
 
 
 def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck) -> History:
     """What a study would have on file after these episodes: every referrer met and every recruit made."""
     referrers: list[Codes] = []
-    vouchers: list[NDArray[np.int64]] = []
+    coupons: list[NDArray[np.int64]] = []
     recruits: list[NDArray[np.int64]] = []
     parents: list[Codes] = []
     children: list[Codes] = []
@@ -54,7 +54,7 @@ def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck)
     def note(played: Round) -> None:
         people, after = played.crowd, played.referrals
         referrers.append(people.covariates)
-        vouchers.append(played.vouchers)
+        coupons.append(played.coupons)
         recruits.append(after.recruits)
         parents.append(people.covariates[after.parent])
         children.append(after.next_crowd.covariates)
@@ -65,7 +65,7 @@ def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck)
     return History(
         world.schema,
         np.concatenate([no_people, *referrers]),
-        np.concatenate([no_counts, *vouchers]),
+        np.concatenate([no_counts, *coupons]),
         np.concatenate([no_counts, *recruits]),
         np.concatenate([no_people, *parents]),
         np.concatenate([no_people, *children]),
@@ -73,11 +73,11 @@ def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck)
 
 
 @dataclass(frozen=True)
-class UniformVouchers:
-    """Everybody gets a number of vouchers drawn evenly from 1 .. most, while they last: a study that experiments."""
+class UniformCoupons:
+    """Everybody gets a number of coupons drawn evenly from 1 .. most, while they last: a study that experiments."""
 
     most: int = 10
-    name: str = "uniform_vouchers"
+    name: str = "uniform_coupons"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         people = len(state.frontier)
@@ -98,17 +98,17 @@ def followed_history(world: World, settings: HistorySettings | None = None, seed
     episodes = 32
     while True:
         history = recorded_history(
-            world, UniformVouchers(sizes.max_vouchers), Rules(), named_luck(("followed history", seed), episodes)
+            world, UniformCoupons(sizes.max_coupons), Rules(), named_luck(("followed history", seed), episodes)
         )
-        if (len(history.vouchers) >= sizes.triples and len(history.parents) >= sizes.pairs) or episodes >= 1 << 14:
+        if (len(history.coupons) >= sizes.triples and len(history.parents) >= sizes.pairs) or episodes >= 1 << 14:
             break
         episodes *= 2
     # Rounds come first round first, so a shorter history is cut evenly, not from the end.
-    rows, pairs = _evenly(len(history.vouchers), sizes.triples), _evenly(len(history.parents), sizes.pairs)
+    rows, pairs = _evenly(len(history.coupons), sizes.triples), _evenly(len(history.parents), sizes.pairs)
     return History(
         world.schema,
         history.referrers[rows],
-        history.vouchers[rows],
+        history.coupons[rows],
         history.recruits[rows],
         history.parents[pairs],
         history.children[pairs],

@@ -34,8 +34,8 @@ class SoftplusPoisson:
         rates: NDArray[np.float64] = self.scale * softplus(self.schema.linear(self.weights, covariates))
         return rates
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> NDArray[np.float64]:
-        return poisson_survival(self.rates(covariates), max_vouchers)
+    def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
+        return poisson_survival(self.rates(covariates), max_coupons)
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return poisson_quantile(luck.uniform("capacity"), self.rates(covariates))

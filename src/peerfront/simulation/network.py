@@ -1,7 +1,7 @@
 """Recruitment without replacement over a finite network: everybody can be recruited once.
 
 A person is willing to bring D ~ Poisson people (the paper's softplus oracle over this population), brings as many as
-vouchers and still-unrecruited acquaintances allow, and picks uniformly among those. People act in a random order each
+coupons and still-unrecruited acquaintances allow, and picks uniformly among those. People act in a random order each
 round, so two friends of the same person do not both recruit them. Luck is keyed by the member, not by the lineage:
 here the same human being can be reached by different ways under different policies, and stays the same human being.
 
@@ -111,9 +111,9 @@ class NetworkCapacity:
     willingness: SoftplusPoisson
     knows_at_least: NDArray[np.float64]  # [bands, largest degree], P(degree >= l | band)
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> NDArray[np.float64]:
-        table = np.zeros((len(covariates), max_vouchers))
-        known = min(max_vouchers, self.knows_at_least.shape[1])
+    def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
+        table = np.zeros((len(covariates), max_coupons))
+        known = min(max_coupons, self.knows_at_least.shape[1])
         willing = self.willingness.survival(covariates, known)
         table[:, :known] = willing * self.knows_at_least[covariates[:, -1], :known]
         return table
@@ -197,11 +197,11 @@ class NetworkWorld:
         episode = np.repeat(np.arange(len(episodes)), people)
         return self._crowd(episode, order.reshape(-1), _Memory(recruited, episodes.keys))
 
-    def refer(self, crowd: Crowd, vouchers: NDArray[np.int64]) -> Referrals:
+    def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         assert crowd.members is not None, "a crowd of a network world knows its members"
         memory: _Memory = crowd.memory
         recruited = memory.recruited.copy()
-        wanted = np.minimum(vouchers, self.capacity.willingness.sample(crowd.covariates, crowd.luck))
+        wanted = np.minimum(coupons, self.capacity.willingness.sample(crowd.covariates, crowd.luck))
         turn = np.lexsort((crowd.luck.uniform("turn"), crowd.episode))
         acting = turn[wanted[turn] > 0]
         candidates, first = self._preferences(crowd.members[acting], crowd.keys[acting])

@@ -33,8 +33,8 @@ class TypedCapacity:
     def rates(self, covariates: Codes) -> NDArray[np.float64]:
         return self.type_rates[covariates[:, 0]]
 
-    def survival(self, covariates: Codes, max_vouchers: int) -> NDArray[np.float64]:
-        return poisson_survival(self.type_rates, max_vouchers)[covariates[:, 0]]
+    def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
+        return poisson_survival(self.type_rates, max_coupons)[covariates[:, 0]]
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return poisson_quantile(luck.uniform("capacity"), self.rates(covariates))

@@ -25,16 +25,16 @@ from peerfront.problem import Policy, Rules, World
 from peerfront.value.laplace import LaplaceNetwork, LaplaceSettings, LaplaceTrainer
 from peerfront.value.learning import (
     Array,
+    ExplorationMixture,
     LearnedPlanner,
     Progress,
-    Wandering,
     explored,
     fit_values,
     laplace_parents,
     report_on,
 )
 from peerfront.value.networks import PersonInputs
-from peerfront.value.states import Situations
+from peerfront.value.states import StateBatch
 from peerfront.value.surrogate import FrozenSurrogate, Surrogate, SurrogateSettings
 
 
@@ -56,8 +56,8 @@ class FittedValueIterationSettings:
     """Share of the pool that keeps only a random few people."""
     revisit: int = 10
     """Synchronisations after which the pool is drawn anew, from what the planner itself meets; 0: never."""
-    wandering: float = 0.3
-    """How often the planner wanders then."""
+    exploration: float = 0.3
+    """Share of decisions that a simple rule makes then."""
     settled: float = 0.05
     """Learning stops when the mean Bellman residual of a pool is less than this share below that of the pool before."""
     relative: bool = True
@@ -90,7 +90,7 @@ class FittedValueIterationSettings:
         for name, least in (("iterations", 0), ("synchronise", 1), ("batch", 1), ("states", 1), ("episodes", 1)):
             whole_number(name, getattr(self, name), least)
         whole_number("revisit", self.revisit, 0)
-        for name in ("thinned", "wandering", "settled"):
+        for name in ("thinned", "exploration", "settled"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
         if not 0.0 < self.learning_rate <= 1.0:
@@ -119,7 +119,7 @@ def learn_by_fitted_value_iteration(
     surrogate = Surrogate(inputs, rules.budget, chosen.surrogate, chosen.seed)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=chosen.learning_rate, fused=True)
     tell(0.0, "collecting states")
-    pool = _pool(world, Wandering(explorers[0], explorers, 1.0), rules, chosen, 0)
+    pool = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, chosen, 0)
     parents = _parents(world, pool, chosen)
     trainer = LaplaceTrainer(
         inputs,
@@ -150,7 +150,7 @@ def learn_by_fitted_value_iteration(
         target = surrogate.freeze()
         laplace = trainer.follow(target)
         if chosen.revisit and round_number % chosen.revisit == 0:
-            met = Wandering(Planner(world.capacity, target, laplace, discount), explorers, chosen.wandering)
+            met = ExplorationMixture(Planner(world.capacity, target, laplace, discount), explorers, chosen.exploration)
             pool = _pool(world, met, rules, chosen, round_number)
     planner = Planner(world.capacity, target, laplace, discount)
     tell(1.0, "done")
@@ -179,7 +179,7 @@ def _settled(residuals: list[float], settings: FittedValueIterationSettings) -> 
 
 def _pool(
     world: World, policy: Policy, rules: Rules, settings: FittedValueIterationSettings, number: int
-) -> Situations:
+) -> StateBatch:
     return explored(
         world,
         policy,
@@ -191,7 +191,7 @@ def _pool(
     )
 
 
-def _parents(world: World, pool: Situations, settings: FittedValueIterationSettings) -> Codes:
+def _parents(world: World, pool: StateBatch, settings: FittedValueIterationSettings) -> Codes:
     """The paper takes parents from the planning population; people met on the way matter as much."""
     population = world.population(named_luck(("laplace population", settings.seed), settings.laplace.parents))
     if not settings.laplace.refresh_steps:
@@ -201,7 +201,7 @@ def _parents(world: World, pool: Situations, settings: FittedValueIterationSetti
 
 
 def _targets(
-    world: World, rules: Rules, discount: float, target: FrozenSurrogate, laplace: LaplaceNetwork, pool: Situations
+    world: World, rules: Rules, discount: float, target: FrozenSurrogate, laplace: LaplaceNetwork, pool: StateBatch
 ) -> Array:
     """T V of every state of the pool (Equation 9)."""
     planner = Planner(world.capacity, target, laplace, discount)
@@ -211,7 +211,7 @@ def _targets(
     return planner.plan_many(pool.covariates, pool.first, pool.budgets, a_round, most, rounds_left)[1]
 
 
-def _residual(target: FrozenSurrogate, pool: Situations, targets: Array) -> float:
+def _residual(target: FrozenSurrogate, pool: StateBatch, targets: Array) -> float:
     """Root mean square of V - T V as a share of the budget."""
     values = target.values(pool.budgets, target.inputs.rows(pool.covariates), pool.first)
     return float(np.sqrt((((values - targets) / np.maximum(pool.budgets, 1)) ** 2).mean()))

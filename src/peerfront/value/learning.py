@@ -13,7 +13,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import Allocation, Policy, Rules, State, World, ask, ask_many, rollout
 from peerfront.value.laplace import embedding_error, learned_networks, sampled_embeddings
-from peerfront.value.states import Situations, chosen_states, visited
+from peerfront.value.states import StateBatch, chosen_states, visited
 from peerfront.value.surrogate import Surrogate
 
 Array = NDArray[np.float64]
@@ -70,28 +70,28 @@ class LearnedPlanner:
 
 
 @dataclass(frozen=True, eq=False)
-class Wandering:
-    """A policy that now and then does what one of some others would do: it sees more than it would by itself."""
+class ExplorationMixture:
+    """Mixture policy for exploration: mostly the main policy, now and then one of some others."""
 
     main: Policy
     others: Sequence[Policy]
     share: float
-    """How often it wanders."""
+    """Share of decisions that one of the others makes."""
 
     @property
     def name(self) -> str:
-        return f"{self.main.name}, wandering"
+        return f"{self.main.name}, exploring"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         chance = np.concatenate([luck.uniforms("wander", 2) for luck in lucks])
-        wanders = chance[:, 0] < (self.share if self.others else 0.0)
-        stays = np.flatnonzero(~wanders).tolist()
+        explores = chance[:, 0] < (self.share if self.others else 0.0)
+        stays = np.flatnonzero(~explores).tolist()
         main = ask_many(self.main, [states[i] for i in stays], [lucks[i] for i in stays]) if stays else []
         chosen = dict(zip(stays, main, strict=True))
-        for i in np.flatnonzero(wanders).tolist():
+        for i in np.flatnonzero(explores).tolist():
             chosen[i] = ask(self.others[int(chance[i, 1] * len(self.others))], states[i], lucks[i])
         return [chosen[i] for i in range(len(states))]
 
@@ -106,19 +106,19 @@ def explored(
     thinned: float,
     names: tuple[str | int, ...],
     redated: float | None = None,
-) -> Situations:
+) -> StateBatch:
     """States the policy meets; of a share of them only a random few people are kept.
 
     `redated` is the share whose rounds left are drawn anew; with None states do not say how many rounds are left.
     """
     met = visited(world, policy, rules, named_luck(("explore", *names), episodes))
     if not len(met):
-        raise SettingError("There is nothing to learn from: without people or vouchers every episode is over at once.")
+        raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
     met = chosen_states(met, states, "explored", *names)
     rng = named_generator("thinned", *names)
     order = rng.permutation(len(met))
     few = round(thinned * len(met))
-    chosen = Situations.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
+    chosen = StateBatch.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
     if redated is None:
         return replace(chosen, rounds_left=None)
     return chosen.redated(named_generator("redated", *names), redated, rules.rounds)
@@ -137,7 +137,7 @@ class Kinds:
     count: NDArray[np.float32]  # [entries], people of this kind in the state
 
     @classmethod
-    def of(cls, states: Situations) -> "Kinds | None":
+    def of(cls, states: StateBatch) -> "Kinds | None":
         """None where people are few or hardly alike, and this would save nothing."""
         if len(states.covariates) < _CROWD:
             return None
@@ -151,7 +151,7 @@ class Kinds:
 
 def fit_values(
     surrogate: Surrogate,
-    states: Situations,
+    states: StateBatch,
     targets: Array,
     optimiser: torch.optim.Optimizer,
     *,
@@ -198,7 +198,7 @@ def report_on(
     planner: Planner,
     world: World,
     rules: Rules,
-    states: Situations,
+    states: StateBatch,
     targets: Array,
     *,
     method: str,
@@ -242,6 +242,6 @@ def _some(people: Codes, count: int, rng: np.random.Generator) -> Codes:
     return people[rng.choice(len(people), min(count, len(people)), replace=False)]
 
 
-def laplace_parents(states: Situations, count: int, *names: str | int) -> Codes:
+def laplace_parents(states: StateBatch, count: int, *names: str | int) -> Codes:
     """People to fit the Laplace network on: those the planner meets."""
     return _some(states.covariates, count, named_generator("laplace parents", *names))

@@ -14,7 +14,7 @@ from peerfront.foundation.stored import Stored, restored_layers, stored_layers
 from peerfront.problem import CapacityModel
 
 Rows = NDArray[np.float32]
-_LEVELS = 32  # vouchers that describe a capacity
+_LEVELS = 32  # coupons that describe a capacity
 
 
 SEES = ("nothing", "covariates", "capacity")

@@ -4,8 +4,8 @@ The paper's fitted value iteration chases its own estimates; at discounts near 1
 out. Here V is fitted to what a policy really earns in the planning world, from states it meets and from thinned ones:
 
 1. the base policy is the best of some simple rules, by simulation;
-2. explore with it, wandering now and then; thin half of the states; simulate returns from each; fit V; refit the
-   Laplace network on people met; the planner that uses both is the next policy;
+2. explore with it and, now and then, with another rule; thin half of the states; simulate returns from each; fit V;
+   refit the Laplace network on people met; the planner that uses both is the next policy;
 3. again from that planner, with all the data so far; the best planner, by paired episodes, is kept.
 """
 
@@ -23,9 +23,9 @@ from peerfront.problem import Policy, Rules, World, rollouts
 from peerfront.value.laplace import LaplaceSettings, LaplaceTrainer
 from peerfront.value.learning import (
     Array,
+    ExplorationMixture,
     LearnedPlanner,
     Progress,
-    Wandering,
     earned,
     explored,
     fit_values,
@@ -33,7 +33,7 @@ from peerfront.value.learning import (
     report_on,
 )
 from peerfront.value.networks import PersonInputs
-from peerfront.value.states import Situations, simulated_returns
+from peerfront.value.states import StateBatch, simulated_returns
 from peerfront.value.surrogate import Surrogate, SurrogateSettings
 
 
@@ -53,8 +53,8 @@ class PolicyIterationSettings:
     """Simulated returns from each state."""
     redated: float = 0.5
     """Share of them whose rounds left are drawn anew; only a value that knows the deadline asks for them."""
-    wandering: float = 0.3
-    """How often exploration does what another rule would do."""
+    exploration: float = 0.3
+    """Share of decisions that another simple rule makes."""
     steps: int = 800
     """Gradient steps of each fit."""
     batch: int = 256
@@ -75,7 +75,7 @@ class PolicyIterationSettings:
     def __post_init__(self) -> None:
         for name in ("rounds", "episodes", "states", "returns", "steps", "batch", "judged_episodes"):
             whole_number(name.replace("_", " "), getattr(self, name), 1)
-        for name in ("thinned", "redated", "wandering"):
+        for name in ("thinned", "redated", "exploration"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
         if not 0.0 < self.learning_rate <= 1.0:
@@ -90,7 +90,7 @@ def learn_by_policy_iteration(
     settings: PolicyIterationSettings | None = None,
     progress: Progress | None = None,
 ) -> LearnedPlanner:
-    """A planner for this (planning) world. `simple_rules` are what to start from and to wander with."""
+    """A planner for this (planning) world. `simple_rules` are what to start from and to explore with."""
     chosen = settings or PolicyIterationSettings()
     if not simple_rules:
         raise SettingError("Policy iteration needs at least one simple rule to start from.")
@@ -100,14 +100,14 @@ def learn_by_policy_iteration(
     tell(0.0, "choosing the rule to start from")
     policy, base_value = best_rule(world, simple_rules, rules, discount, judged)
     history = [(f"start, {policy.name}", base_value)]
-    known: list[tuple[Situations, Array]] = []
+    known: list[tuple[StateBatch, Array]] = []
     planners: list[tuple[float, Planner]] = []
     for number in range(chosen.rounds):
         names = (chosen.seed, number)
         tell((number + 0.1) / chosen.rounds, f"round {number + 1}: simulating returns")
         states = explored(
             world,
-            Wandering(policy, simple_rules, chosen.wandering),
+            ExplorationMixture(policy, simple_rules, chosen.exploration),
             rules,
             episodes=chosen.episodes,
             states=chosen.states,
@@ -118,7 +118,7 @@ def learn_by_policy_iteration(
         luck = named_luck(("returns", *names), len(states))
         known.append((states, simulated_returns(world, policy, rules, discount, states, chosen.returns, luck).mean(1)))
         tell((number + 0.5) / chosen.rounds, f"round {number + 1}: fitting the value")
-        everything = Situations.joined([part for part, _ in known])
+        everything = StateBatch.joined([part for part, _ in known])
         targets = np.concatenate([returns for _, returns in known])
         planner = _fitted(world, inputs, rules, discount, everything, targets, states, chosen, number)
         value = float(earned(world, planner, rules, discount, judged).mean())
@@ -147,9 +147,9 @@ def _fitted(
     inputs: PersonInputs,
     rules: Rules,
     discount: float,
-    states: Situations,
+    states: StateBatch,
     targets: Array,
-    met: Situations,
+    met: StateBatch,
     settings: PolicyIterationSettings,
     number: int,
 ) -> Planner:

@@ -13,7 +13,7 @@ from peerfront.problem import Crowd, Policy, Round, Rules, World, rollout
 
 
 @dataclass(frozen=True, eq=False)
-class Situations:
+class StateBatch:
     """State s has budget budgets[s] and the people first[s] .. first[s + 1] - 1."""
 
     budgets: NDArray[np.int64]  # [states]
@@ -34,15 +34,15 @@ class Situations:
         """The state each person belongs to, [people]."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def take(self, chosen: NDArray[np.int64]) -> "Situations":
+    def take(self, chosen: NDArray[np.int64]) -> "StateBatch":
         """The chosen states, in this order."""
         sizes = self.sizes[chosen]
         first = np.concatenate([[0], np.cumsum(sizes)])
         people = np.arange(first[-1]) - np.repeat(first[:-1] - self.first[chosen], sizes)
         rounds_left = None if self.rounds_left is None else self.rounds_left[chosen]
-        return Situations(self.budgets[chosen], first, self.covariates[people], rounds_left)
+        return StateBatch(self.budgets[chosen], first, self.covariates[people], rounds_left)
 
-    def thinned(self, rng: np.random.Generator) -> "Situations":
+    def thinned(self, rng: np.random.Generator) -> "StateBatch":
         """The same states with only a random few of their people.
 
         A good policy never meets thin frontiers, so it would never learn that they are worth little.
@@ -52,9 +52,9 @@ class Situations:
         rank = np.arange(len(order)) - np.repeat(self.first[:-1], self.sizes)
         kept = np.sort(order[rank < np.repeat(wanted, self.sizes)])
         first = np.concatenate([[0], np.cumsum(wanted)])
-        return Situations(self.budgets, first, self.covariates[kept], self.rounds_left)
+        return StateBatch(self.budgets, first, self.covariates[kept], self.rounds_left)
 
-    def redated(self, rng: np.random.Generator, share: float, rounds: int) -> "Situations":
+    def redated(self, rng: np.random.Generator, share: float, rounds: int) -> "StateBatch":
         """The same states, a share of them with other rounds left: any from 1 to `rounds`, evenly.
 
         A policy meets large budgets early and small ones late; it would never learn what they are worth at other times.
@@ -66,7 +66,7 @@ class Situations:
         return replace(self, rounds_left=np.where(other, drawn, self.rounds_left))
 
     @classmethod
-    def joined(cls, parts: Sequence["Situations"]) -> "Situations":
+    def joined(cls, parts: Sequence["StateBatch"]) -> "StateBatch":
         """All states of all parts, one part after another."""
         sizes = np.concatenate([part.sizes for part in parts])
         rounds_left = [part.rounds_left for part in parts if part.rounds_left is not None]
@@ -82,7 +82,7 @@ class Situations:
         )
 
 
-def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> Situations:
+def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> StateBatch:
     """Every state the policy meets in these episodes."""
     budgets, sizes, rounds_left = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
     covariates = [np.zeros((0, len(world.schema.fields)), dtype=np.int16)]
@@ -94,15 +94,15 @@ def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> Situa
         sizes.append(counts)
         rounds_left.append(np.full(len(living), rules.rounds - played.number))
         covariates.append(played.crowd.covariates)
-        np.subtract.at(remaining, played.crowd.episode, played.vouchers)
+        np.subtract.at(remaining, played.crowd.episode, played.coupons)
 
     rollout(world, policy, rules, episodes, watch=note)
     first = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-    return Situations(np.concatenate(budgets), first, np.concatenate(covariates), np.concatenate(rounds_left))
+    return StateBatch(np.concatenate(budgets), first, np.concatenate(covariates), np.concatenate(rounds_left))
 
 
 def simulated_returns(
-    world: World, policy: Policy, rules: Rules, discount: float, states: Situations, each: int, luck: Luck
+    world: World, policy: Policy, rules: Rules, discount: float, states: StateBatch, each: int, luck: Luck
 ) -> NDArray[np.float64]:
     """Discounted rewards of the policy from each state, [states, each]. `luck` has one row per state.
 
@@ -124,7 +124,7 @@ def luck_of_copies(luck: Luck, each: int) -> Luck:
     return Luck(np.repeat(luck.keys, each)).members(np.tile(np.arange(each), len(luck)))
 
 
-def chosen_states(states: Situations, count: int, *names: str | int) -> Situations:
+def chosen_states(states: StateBatch, count: int, *names: str | int) -> StateBatch:
     """At most `count` of the states, drawn without replacement by the generator of these names."""
     if len(states) <= count:
         return states
