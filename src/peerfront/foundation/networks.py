@@ -1,0 +1,174 @@
+"""Small networks: one perceptron, one way to train it, and its form as plain arrays.
+
+A `FrozenNetwork` needs NumPy alone; torch is loaded only by the functions that train.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_key
+from peerfront.foundation.settings import one_of
+from peerfront.foundation.stored import Stored, restored_layers, stored_layers
+
+if TYPE_CHECKING:
+    import torch
+
+Rows = NDArray[np.float32]
+ACTIVATIONS = ("relu", "gelu")
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenNetwork:
+    """A multilayer perceptron as arrays: linear layers with one activation between them."""
+
+    weights: tuple[Rows, ...]  # [inputs, outputs] each
+    biases: tuple[Rows, ...]  # [outputs] each
+    activation: str = "relu"
+
+    def __post_init__(self) -> None:
+        one_of("activation", self.activation, ACTIVATIONS)
+
+    def __call__(self, rows: Rows) -> Rows:
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            rows = _activated(rows @ weight + bias, self.activation)
+        return rows @ self.weights[-1] + self.biases[-1]
+
+    def stored(self) -> Stored:
+        return stored_layers(zip(self.weights, self.biases, strict=True))
+
+    @classmethod
+    def restored(cls, stored: Stored, inputs: int, outputs: int, activation: str = "relu") -> "FrozenNetwork":
+        layers = restored_layers(stored, inputs, outputs)
+        return cls(tuple(weight for weight, _ in layers), tuple(bias for _, bias in layers), activation)
+
+
+def _activated(rows: Rows, activation: str) -> Rows:
+    if activation == "relu":
+        return np.maximum(rows, np.float32(0.0))
+    gelu: Rows = (0.5 * rows * (1.0 + erf(rows / np.sqrt(2.0)))).astype(np.float32)
+    return gelu
+
+
+def perceptron(sizes: Sequence[int], seed: int | None, activation: str = "relu") -> "torch.nn.Sequential":
+    """Linear layers of these sizes with the activation between them.
+
+    ReLU layers start as torch starts them, from the seed alone, or from torch's current state if the seed is None;
+    GELU layers start uniform on +- 1 / sqrt(inputs), from a generator named by the seed.
+    """
+    import torch
+
+    one_of("activation", activation, ACTIVATIONS)
+    layers: list[torch.nn.Module] = []
+    with torch.random.fork_rng(devices=[], enabled=seed is not None):
+        if seed is not None and activation == "relu":
+            torch.manual_seed(seed)
+        for inputs, outputs in pairwise(sizes):
+            layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU() if activation == "relu" else torch.nn.GELU()]
+    network = torch.nn.Sequential(*layers[:-1])
+    if activation == "gelu" and seed is not None:
+        generator = torch.Generator().manual_seed(named_key("perceptron", seed) % 2**63)
+        with torch.no_grad():
+            for layer in network:
+                if isinstance(layer, torch.nn.Linear):
+                    for parameter in (layer.weight, layer.bias):
+                        drawn = 2 * torch.rand(parameter.shape, generator=generator) - 1
+                        parameter.copy_(drawn * layer.in_features**-0.5)
+    return network
+
+
+def frozen(network: "torch.nn.Sequential", activation: str = "relu") -> FrozenNetwork:
+    """A copy of the network as it is now."""
+    import torch
+
+    linear = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
+    return FrozenNetwork(
+        tuple(layer.weight.detach().numpy().T.copy() for layer in linear),
+        tuple(layer.bias.detach().numpy().copy() for layer in linear),
+        activation,
+    )
+
+
+def gradient_steps(
+    optimiser: "torch.optim.Optimizer",
+    loss: "Callable[[], torch.Tensor]",
+    steps: int,
+    schedule: "torch.optim.lr_scheduler.LRScheduler | None" = None,
+) -> None:
+    """Take so many gradient steps; `loss` draws its own batch each time."""
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss().backward()
+        optimiser.step()
+        if schedule is not None:
+            schedule.step()
+
+
+@dataclass(frozen=True)
+class EpochSettings:
+    """How `train_epochs` goes through the data."""
+
+    epochs: int
+    batch: int
+    learning_rate: float
+    patience: int = 20
+    """Epochs without improvement of the held-out loss after which training stops."""
+    weight_decay: float = 0.0
+    cosine: bool = False
+    """Let the learning rate fall to zero along a cosine."""
+
+
+def train_epochs(
+    network: "torch.nn.Module",
+    loss: "Callable[[torch.Tensor], torch.Tensor]",
+    rows: int,
+    settings: EpochSettings,
+    rng: np.random.Generator,
+    held_out_loss: Callable[[], float] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Adam in shuffled batches of row numbers. With a held-out loss, keep the best weights and stop when it no longer
+    improves. Returns the epochs used. Weights that are no longer finite are an error.
+    """
+    import torch
+
+    optimiser = torch.optim.AdamW(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    best, best_epoch, epoch = float("inf"), 0, 0
+    best_state: list[torch.Tensor] | None = None
+    diverged = False
+    if held_out_loss is not None:  # what training starts from is a candidate too
+        with torch.no_grad():
+            best = held_out_loss()
+        best_state = [p.detach().clone() for p in network.parameters()]
+    for epoch in range(1, settings.epochs + 1):
+        for group in optimiser.param_groups if settings.cosine else ():
+            group["lr"] = settings.learning_rate * 0.5 * (1.0 + np.cos(np.pi * (epoch - 1) / settings.epochs))
+        for part in torch.split(torch.as_tensor(rng.permutation(rows)), settings.batch):
+            gradient_steps(optimiser, lambda part=part: loss(part), 1)  # type: ignore[misc] # a lambda's default
+        if progress is not None:
+            progress(epoch, settings.epochs)
+        if held_out_loss is not None:
+            with torch.no_grad():
+                now = held_out_loss()
+            diverged = not np.isfinite(now)
+            if diverged:
+                break
+            if now < best - 1e-5:
+                best, best_epoch = now, epoch
+                best_state = [p.detach().clone() for p in network.parameters()]
+            elif epoch - best_epoch >= settings.patience:
+                break
+    if best_state is not None:
+        with torch.no_grad():
+            for parameter, kept in zip(network.parameters(), best_state, strict=True):
+                parameter.copy_(kept)
+    if diverged or not all(bool(torch.isfinite(parameter).all()) for parameter in network.parameters()):
+        raise SettingError(f"Training diverged at a learning rate of {settings.learning_rate:g}. Use a smaller one.")
+    network.eval()
+    return best_epoch if held_out_loss is not None else epoch
