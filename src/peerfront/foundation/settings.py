@@ -19,10 +19,14 @@ Rule = Callable[[str, Any], Any]
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
-def check_fields(settings: object, **rules: Rule) -> None:
-    """Hold each named field of a frozen settings object to its rule, and keep it as a plain Python value."""
+def check_fields(settings: object, owner: str = "", /, **rules: Rule) -> None:
+    """Hold each named field of a frozen settings object to its rule, and keep it as a plain Python value.
+
+    `owner` tells users whose setting it is: "coupons of constant must be ...".
+    """
+    ending = f" of {owner}" if owner else ""
     for name, rule in rules.items():
-        object.__setattr__(settings, name, rule(name.replace("_", " "), getattr(settings, name)))
+        object.__setattr__(settings, name, rule(name.replace("_", " ") + ending, getattr(settings, name)))
 
 
 # Rules -----------------------------------------------------------------------------------------------------------
@@ -36,6 +40,23 @@ def at_least(smallest: int) -> Rule:
 def optional(rule: Rule) -> Rule:
     """Rule: None, or what the other rule allows."""
     return lambda name, value: None if value is None else rule(name, value)
+
+
+def several(rule: Rule) -> Rule:
+    """Rule: one or more values, each as the other rule wants it; kept as a tuple."""
+
+    def check(name: str, value: Any) -> tuple[Any, ...]:
+        values = tuple(rule(f"each of {name}", each) for each in _several(name, value))
+        if not values:
+            raise SettingError(f"{name} is empty; give at least one.")
+        return values
+
+    return check
+
+
+def among(kind: str, allowed: Iterable[str]) -> Rule:
+    """Rule: one of these names; `kind` says in messages what they are names of."""
+    return lambda _, value: one_of(kind, value, allowed)
 
 
 def one_or_more(name: str, value: Any) -> int:
