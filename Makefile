@@ -44,7 +44,7 @@ demo: $(VENV)/installed
 	@echo "  model/                      the fitted model; it holds nobody's row"
 	@echo "  checked/schema.toml         how the file was read; edit it to leave columns out"
 	@echo "  study.csv, frontier.csv     the made-up study it all comes from"
-	@echo "Next: the same commands with your own file (docs/coordinators.md); $(BIN)/peerfront --help"
+	@echo "Next: the same commands with your own file (docs/how-to/plan-this-week.md); $(BIN)/peerfront --help"
 
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -144,7 +144,7 @@ def test_a_study_of_seeds_alone(run, study) -> None:
 
 def test_the_commands_are_described() -> None:
     root = Path(__file__).parents[2]
-    for page in ("README.md", "docs/data.md"):
+    for page in ("README.md", "docs/reference/file-formats.md"):
         text = (root / page).read_text()
         assert "peerfront check" in text
         assert "peerfront convert" in text

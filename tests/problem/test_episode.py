@@ -1,4 +1,4 @@
-"""The contract of an episode (docs/simulation.md), and that luck belongs to people."""
+"""The contract of an episode (docs/explanation/simulation.md), and that luck belongs to people."""
 
 import dataclasses
 

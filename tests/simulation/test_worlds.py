@@ -59,7 +59,7 @@ def test_rates_are_calibrated(draw, sigma) -> None:
     rates = world.capacity.rates(everybody)
     assert abs(rates.mean() / 2.5 - 1) < 0.03
     low, high = np.quantile(rates, [0.05, 0.95])
-    # The paper's "5-10x spread" belongs to sigma = .2, not to the sigma = 1 of its table (docs/deviations.md).
+    # The paper's "5-10x spread" belongs to sigma = .2, not to the sigma = 1 of its table (deviations.md).
     assert (high / low > 100) if sigma == 1.0 else (3 < high / low < 15)
 
 

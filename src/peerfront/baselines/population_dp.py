@@ -67,7 +67,7 @@ def fit_population_dp(
     """Backward induction for these people's marginal capacity distribution.
 
     `mixture` is their true marginal, the average of their distributions, and what reproduces the paper's row;
-    `poisson` is one Poisson distribution with their mean, the other reading of its text (docs/deviations.md, 3).
+    `poisson` is one Poisson distribution with their mean, the other reading of its text (deviations.md, 3).
     """
     if not len(population):
         raise SettingError("Population DP needs at least one person to learn the population's capacities from.")

@@ -2,7 +2,7 @@
 
     y < k: the capacity is known, pmf(y);      y = k: it is only known to be at least k, survival(k).
 
-`CapacitySettings.paper()` is the paper's fit: one network, 200 epochs, all the data. It overfits (docs/deviations.md).
+`CapacitySettings.paper()` is the paper's fit: one network, 200 epochs, all the data. It overfits (deviations.md).
 The default trains one network per fold, each stopped on its own held-out fold, and averages their rates: every row
 trains four of five members, and the held-out likelihood comes for free. Shape and family are chosen by it.
 """

@@ -2,7 +2,7 @@
 
 Training, evaluation, forecasting, the Gymnasium environment and the comparison all come through here. Episodes run in
 lock step: each round the policy is asked once per living episode, and then all people of all episodes refer together,
-in bulk. The contract, terminal cases included, is docs/simulation.md.
+in bulk. The contract, terminal cases included, is docs/explanation/simulation.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -90,7 +90,7 @@ WORLDS: Mapping[str, WorldEntry] = {
         summary="the world behind the paper's Table 1: uniform inheritance of .7, one fixed draw",
         description=(
             "As icpsr22140, with every field inherited with probability .7 and the one draw of weights and pool with "
-            "which the published table can be found again (docs/deviations.md, 2)."
+            "which the published table can be found again (docs/explanation/deviations.md, 2)."
         ),
         make=published,
         options={},

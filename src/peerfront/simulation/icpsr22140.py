@@ -2,7 +2,7 @@
 
 Two variants. As described (the default): inheritance probabilities of the appendix's table, an oracle drawn by `draw`.
 As published: the world in which the paper's Table 1 can be found again, with a uniform inheritance of .7 and one
-particular draw (docs/deviations.md, 2). The field sizes and probabilities are the paper's; the sizes count missing
+particular draw (deviations.md, 2). The field sizes and probabilities are the paper's; the sizes count missing
 codes, the "dyads" behind the probabilities are naming ties of a survey, and Orient's .744 was never measured there.
 
 The parts worlds with known truth are made of: capacities, inheritance of covariates, pools of first recruits.

@@ -5,7 +5,7 @@
 with k_s, w and tau of target parameters that follow every `synchronise` steps. All targets of the pool depend on the
 target parameters alone, so they are computed at once whenever those change, by the planner itself.
 
-`FittedValueIterationSettings.paper()` is the text to the letter: it changes nothing (docs/deviations.md). The default
+`FittedValueIterationSettings.paper()` is the text to the letter: it changes nothing (deviations.md). The default
 refreshes the Laplace network with the targets, starts from little coverage, learns from states that the planner meets
 and from thinned ones, and goes on until the Bellman residual settles.
 """

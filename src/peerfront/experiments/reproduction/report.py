@@ -41,7 +41,7 @@ WHY_DIFFERENT = {
     "IID-Population DP": "“A marginal Poisson PMF” has two readings that differ by 3 to 7 points; the table follows "
     "the one that is nearer to the paper's row.",
     "GFP, to the letter": "To the letter, training changes next to nothing: the value starts saturated "
-    "(docs/deviations.md, 12). The published figures depend on one draw and on models we cannot see.",
+    "(docs/explanation/deviations.md, 12). The published figures depend on one draw and on models we cannot see.",
 }
 
 
