@@ -33,7 +33,7 @@ def test_check_says_what_is_in_the_file_and_writes_nothing(run, study, tmp_path)
     for text in ("own.coupon", "coupon.1, coupon.2", "when the person took part", "seeds", "19 (48%)", "âge"):
         assert text in out
     assert "No problems found." in out
-    assert "20 people show how many one person brings, and 19 pairs show whom" in out
+    assert "20 people with usable recruitment counts, and 19 recruiter-recruit pairs" in out
     assert [path.name for path in tmp_path.iterdir()] == ["study.csv"]
 
 
@@ -126,13 +126,37 @@ def test_convert(run, study, tmp_path) -> None:
         assert "20 people written to" in out
         if format != "dot":
             _, out, _ = run("check", tmp_path / format)
-            assert "20 people show how many one person brings, and 19 pairs show whom" in out
+            assert "20 people with usable recruitment counts, and 19 recruiter-recruit pairs" in out
     code, _, err = run("convert", study, "--to", "rdsat", "--out", tmp_path / "rdsat")
     assert "exists already" in err
     code, _, err = run("convert", study, "--to", "excel", "--out", tmp_path / "x")
     assert "There is no format to write called 'excel'" in err
     code, _, err = run("convert", study, "--to", "rdsat", "--out", tmp_path / "no" / "folder")
     assert "Cannot write" in err
+
+
+def test_how_a_file_is_read_is_said_once_to_check(run, study, tmp_path) -> None:
+    study.write_text("who,by,sex\n" + "".join(f"{i},{(i - 1) // 2 if i else ''},{'fm'[i % 2]}\n" for i in range(9)))
+    converted = ("convert", study, "--to", "recruiter", "--out", tmp_path / "converted.csv")
+    fitted = ("fit", study, "--out", tmp_path / "model", "--budget", "10")
+    for command in (converted, fitted):
+        code, _, err = run(*command)
+        assert code == 2
+        assert "cannot tell who recruited whom" in err
+        assert "run `peerfront check FILE --map" in err
+        assert "`--schema FOLDER/schema.toml`" in err
+        code, _, err = run(*command, "--map", "id=who")
+        assert code == 2
+        assert "No such option" in err
+    columns = ("--map", "id=who", "--map", "recruiter=by")
+    code, _, err = run("check", study, *columns, "--out", tmp_path / "checked")
+    assert code == 2
+    assert "--coupons-each 3" in err
+    assert run("check", study, *columns, "--coupons-each", "2", "--out", tmp_path / "checked")[0] == 0
+    code, out, _ = run(*converted, "--schema", tmp_path / "checked" / "schema.toml")
+    assert code == 0
+    assert "9 people written" in out
+    assert pd.read_csv(tmp_path / "converted.csv")["coupons.issued"].tolist() == [2] * 9
 
 
 def test_a_study_of_seeds_alone(run, study) -> None:

@@ -101,7 +101,7 @@ def test_a_small_study(tmp_path) -> None:
     guess = guess_schema(study)
     assert [rule.name for rule in guess.schema.fields] == ["sex", "age"]
     history = history_of(study, guess.schema)
-    assert history.vouchers.tolist() == [2] * 10
+    assert history.coupons.tolist() == [2] * 10
     assert history.recruits.tolist() == [1] * 9 + [0]
     assert history.parents[:, 0].tolist() == [0, 1] * 4 + [0]
     assert history.children[:, 0].tolist() == [1, 0] * 4 + [1]
@@ -123,7 +123,7 @@ def test_histories_leave_open_coupons_out_and_keep_their_pairs(tmp_path) -> None
     study = study_with(tmp_path, {"sex": ["f", "m"] * 5}, still_open="last-wave")
     schema = guess_schema(study).schema
     history = history_of(study, schema)
-    assert len(history.vouchers) == 9
+    assert len(history.coupons) == 9
     assert len(history.parents) == 9
     frontier = frontier_of(study, schema)
     assert frontier.ids.tolist() == ["p9"]

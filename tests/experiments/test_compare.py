@@ -221,7 +221,7 @@ def test_impossible_workers(make, error, message) -> None:
 def test_a_missing_extra_says_how_to_get_it(backend, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=rf"pip install -c constraints.txt -e '.\[{backend}\]'"):
+    with pytest.raises(MissingExtra, match=rf"pip install 'peerfront\[{backend}\]'"):
         list(Workers(2, backend).map_unordered(abs, [1]))
 
 

@@ -1,20 +1,14 @@
-"""`peerfront check`: read a study's file, say what is in it and what is wrong with it, and guess a schema.
+"""`peerfront check`: read a study's file, report what is in it and what is wrong with it, and guess a schema.
 
-The folder that `peerfront check --out` writes; it holds participants' ids, and lies where the user says.
-
-What `peerfront check` prints: the study in a few tables that a coordinator can read.
+The report is a few tables that a coordinator can read. `--out` keeps it in a folder, which holds participants' ids.
 """
 
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from peerfront.cli.options import (
     COUPONS_EACH,
@@ -28,14 +22,20 @@ from peerfront.cli.options import (
     STRICT,
     read_settings,
 )
-from peerfront.data.problems import KINDS, problem_table
-from peerfront.data.read_settings import FORMATS, ROLES
-from peerfront.data.schema_file import schema_text
-from peerfront.data.study import Study, Summary
-from peerfront.data.study_schema import FieldRule, StudySchema
-from peerfront.data.writers import csv_bytes, dot_text
-from peerfront.foundation.errors import OutputExists
-from peerfront.foundation.files import make_folder, write_bytes, write_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from peerfront.data.study import Study, Summary
+    from peerfront.data.study_schema import FieldRule, StudySchema
+
+_SCHEMA_FILE = "schema.toml"
+_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", _SCHEMA_FILE)
+_TREES = 8  # largest trees shown
+_EXAMPLES = 2  # faults of a kind shown
+_COUNT_COLUMNS = ("number", "people who brought", "", "people issued")
 
 
 def check_command(
@@ -56,96 +56,95 @@ def check_command(
     """Check a study's file: who recruited whom, coupons, dates, and what is known about people.
 
     Nothing is written without --out. With it, the folder holds the problems, a summary, the tree for GraphViz and,
-    unless --schema names one, a guessed schema.toml to edit.
+    unless --schema names one, a guessed schema.toml to edit. fit and convert read the file as schema.toml says.
     """
+    from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.files import check_output
+
+    names = _FILES if schema is None else tuple(name for name in _FILES if name != _SCHEMA_FILE)
+    if out is not None:
+        edited = schema is None and (out / _SCHEMA_FILE).exists()
+        advice = f" An edited schema can be used with --schema {out / _SCHEMA_FILE}." if edited else ""
+        check_output(out, names, overwrite=overwrite, advice=advice)
+    elif overwrite:
+        raise SettingError("--overwrite needs --out, the folder it is about.")
+
     from rich.console import Console
 
-    pass
-    pass
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
     from peerfront.data.study import summarise
     from peerfront.data.study_schema import history_of
-    from peerfront.foundation.errors import SettingError
 
-    if overwrite and out is None:
-        raise SettingError("--overwrite needs --out, the folder it is about.")
-    folder = CheckFolder(out, overwrite=overwrite, with_schema=schema is None) if out is not None else None
-    known = read_schema(schema) if schema is not None else None
-    study = read_study(file, read_settings(known, format, map, missing, coupons_each, still_open, strict))
+    saved = read_schema(schema) if schema is not None else None
+    settings = read_settings(
+        saved,
+        strict=strict,
+        format=format,
+        map=map,
+        missing=missing,
+        coupons_each=coupons_each,
+        still_open=still_open,
+    )
+    study = read_study(file, settings)
     reasons: dict[str, str] = {}
-    if known is None:
+    if saved is None:
         guess = guess_schema(study)
-        known, reasons = guess.schema, guess.reasons
+        study_schema, reasons = guess.schema, guess.reasons
     else:
-        known.check_columns(study)
-    history_of(study, known)  # whatever a later command would stumble over is found now
+        saved.check_columns(study)
+        study_schema = saved
+    history_of(study, study_schema)  # a value that fit would refuse is refused here
     summary = summarise(study)
-    print_report(Console(), study, summary, known, reasons, guessed=schema is None)
-    if folder is not None:
-        folder.write(study, summary, known, reasons)
-        typer.echo(f"\nWritten to {folder.path}: {', '.join(folder.names)}.")
-        if schema is None:
+    _print_report(Console(), study, summary, study_schema, reasons, guessed=saved is None)
+    if out is not None:
+        _write(out, names, study, summary, study_schema, reasons)
+        typer.echo(f"\nWritten to {out}: {', '.join(names)}.")
+        if saved is None:
             typer.echo(
                 "Edit schema.toml there (leave out columns, name categories), then look again with "
-                f"--schema {folder.path / 'schema.toml'}."
+                f"--schema {out / _SCHEMA_FILE}."
             )
-    elif schema is None:
+    elif saved is None:
         typer.echo("\nKeep this, with a schema to edit: add --out FOLDER.")
 
 
-SCHEMA_FILE = "schema.toml"
+def _write(
+    folder: Path,
+    names: tuple[str, ...],
+    study: "Study",
+    summary: "Summary",
+    schema: "StudySchema",
+    reasons: Mapping[str, str],
+) -> None:
+    from peerfront.data.problems import problem_table
+    from peerfront.data.schema_file import schema_text
+    from peerfront.data.writers import dot_text
+    from peerfront.foundation.files import make_folder, write_csv, write_text
+
+    make_folder(folder)
+    write_csv(folder / "problems.csv", problem_table(study.problems).to_csv(index=False, lineterminator="\n"))
+    write_csv(folder / "summary.csv", summary.table().to_csv(index=False, lineterminator="\n"))
+    write_text(folder / "summary.json", summary.as_json())
+    write_text(folder / "tree.dot", dot_text(study))
+    if _SCHEMA_FILE in names:
+        write_text(folder / _SCHEMA_FILE, schema_text(schema, reasons, study.source))
 
 
-class CheckFolder:
-    """Made before work begins, so that a folder that cannot be used is refused at once; touches nothing yet."""
-
-    def __init__(self, path: Path, *, overwrite: bool, with_schema: bool) -> None:
-        self.path = path
-        self.names = (
-            "problems.csv",
-            "summary.csv",
-            "summary.json",
-            "tree.dot",
-            *((SCHEMA_FILE,) if with_schema else ()),
-        )
-        if path.exists() and not path.is_dir():
-            raise OutputExists(f"{path} is a file. Choose another folder.")
-        there = [name for name in self.names if (path / name).exists()]
-        if there and not overwrite:
-            kept = f" An edited schema can be used with --schema {path / SCHEMA_FILE}." if SCHEMA_FILE in there else ""
-            raise OutputExists(
-                f"{path} holds {', '.join(there)} already. Use --overwrite to replace them, or choose another folder."
-                + kept
-            )
-
-    def write(self, study: Study, summary: Summary, schema: StudySchema, reasons: Mapping[str, str]) -> None:
-        make_folder(self.path)
-        for name, table in (("problems.csv", problem_table(study.problems)), ("summary.csv", summary.table())):
-            write_bytes(self.path / name, csv_bytes(table.to_csv(index=False, lineterminator="\n")))
-        write_text(self.path / "summary.json", summary.as_json())
-        write_text(self.path / "tree.dot", dot_text(study))
-        if SCHEMA_FILE in self.names:
-            write_text(self.path / SCHEMA_FILE, schema_text(schema, reasons, study.source))
-
-
-_TREES = 8  # largest trees shown
-_COUNTS = ("number", "people who brought", "", "people issued")
-_EXAMPLES = 2  # faults of a kind shown
-
-
-def print_report(
-    console: Console,
-    study: Study,
-    summary: Summary,
-    schema: StudySchema,
+def _print_report(
+    console: "Console",
+    study: "Study",
+    summary: "Summary",
+    schema: "StudySchema",
     reasons: Mapping[str, str],
     *,
     guessed: bool,
 ) -> None:
-    """Everything, in the order in which questions come up."""
-    console.print(Text.assemble((study.source, "bold"), f": {FORMATS[study.format]}."))
+    """Print everything, in the order in which questions come up."""
+    from peerfront.data.read_settings import FORMATS
+
+    console.print(_text(study.source, "bold").append(f": {FORMATS[study.format]}.", style="not bold"))
     _print_columns(console, study)
     _print_sample(console, summary)
     _print_counts(console, summary)
@@ -155,8 +154,19 @@ def print_report(
     _print_verdict(console, summary)
 
 
-def _table(console: Console, title: str, *columns: str, right: tuple[str, ...] = ()) -> Table:
-    console.print(Text(f"\n{title}", style="bold"))
+def _text(text: str, style: str = "") -> "Text":
+    """Text that is never taken for markup."""
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def _table(console: "Console", title: str, *columns: str, right: tuple[str, ...] = ()) -> "Table":
+    """Print the title, and begin a table; columns without names make one without a header."""
+    from rich import box
+    from rich.table import Table
+
+    console.print(_text(f"\n{title}", style="bold"))
     headed = any(name.strip() for name in columns)
     table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
     for name in columns:
@@ -168,17 +178,19 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names) if len(names) < 4 else f"{names[0]}, {names[1]}, ... {names[-1]} ({len(names)} columns)"
 
 
-def _print_columns(console: Console, study: Study) -> None:
+def _print_columns(console: "Console", study: "Study") -> None:
+    from peerfront.data.read_settings import ROLES
+
     table = _table(console, "How it was read", "", "")
     for role, meaning in ROLES.items():
         if role in study.columns:
-            table.add_row(Text(meaning), Text(_names(study.columns[role])))
+            table.add_row(_text(meaning), _text(_names(study.columns[role])))
     if study.settings.coupons_each is not None:
-        table.add_row(Text(ROLES["coupons_issued"]), Text(f"{study.settings.coupons_each} each, as you said"))
+        table.add_row(_text(ROLES["coupons_issued"]), _text(f"{study.settings.coupons_each} each, as you said"))
     console.print(table)
 
 
-def _print_sample(console: Console, summary: Summary) -> None:
+def _print_sample(console: "Console", summary: "Summary") -> None:
     table = _table(console, "The sample", "", " ", right=(" ",))
     for what, number in summary.facts:
         if number or what in ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed"):
@@ -187,25 +199,28 @@ def _print_sample(console: Console, summary: Summary) -> None:
     console.print(table)
 
 
-def _print_counts(console: Console, summary: Summary) -> None:
+def _print_counts(console: "Console", summary: "Summary") -> None:
     most = max(*summary.recruits_per_person, *summary.coupons_per_person)
     widest = max(summary.recruits_per_person.values())
     block = "█" if console.encoding.startswith("utf") else "#"
     table = _table(
-        console, "How many recruits people brought, and how many coupons they were issued", *_COUNTS, right=_COUNTS
+        console,
+        "How many recruits people brought, and how many coupons they were issued",
+        *_COUNT_COLUMNS,
+        right=_COUNT_COLUMNS,
     )
     for number in range(most + 1):
         brought, given = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
         if brought or given:
             bar = block * round(16 * brought / widest)
-            table.add_row(str(number), f"{brought:,}", Text(bar, style="cyan"), f"{given:,}")
+            table.add_row(str(number), f"{brought:,}", _text(bar, style="cyan"), f"{given:,}")
     console.print(table)
 
 
-def _print_trees(console: Console, summary: Summary) -> None:
+def _print_trees(console: "Console", summary: "Summary") -> None:
     table = _table(console, "Trees, the largest first", "seed", "people", "waves", "", right=("people", "waves"))
     for seed, people, waves, known in summary.trees.head(_TREES).itertuples(index=False):
-        table.add_row(Text(str(seed)), f"{people:,}", str(waves), "" if known else "recruiter unknown, not a seed")
+        table.add_row(_text(str(seed)), f"{people:,}", str(waves), "" if known else "recruiter unknown, not a seed")
     console.print(table)
     rest = summary.trees.iloc[_TREES:]
     if len(rest):
@@ -223,15 +238,15 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} ({percent})"
 
 
-def _kind(rule: FieldRule) -> str:
+def _kind(rule: "FieldRule") -> str:
     return f"{len(rule.cuts) + 1} bands" if rule.cuts else f"{len(rule.categories)} categories"
 
 
 def _print_fields(
-    console: Console,
-    study: Study,
-    summary: Summary,
-    schema: StudySchema,
+    console: "Console",
+    study: "Study",
+    summary: "Summary",
+    schema: "StudySchema",
     reasons: Mapping[str, str],
     guessed: bool,
 ) -> None:
@@ -240,26 +255,28 @@ def _print_fields(
     for rule in schema.used:
         shown = ", ".join(rule.categories[:8]) + (", ..." if len(rule.categories) > 8 else "")
         absent = summary.missing.get(rule.name, 0)
-        table.add_row(Text(rule.name), _kind(rule), Text(shown), _share(absent, len(study)))
+        table.add_row(_text(rule.name), _kind(rule), _text(shown), _share(absent, len(study)))
     for name in schema.exclude:
         absent = summary.missing.get(name, 0)
         reason = reasons.get(name, "excluded by the schema")
-        table.add_row(Text(name), "not used", Text(reason), _share(absent, len(study)), style="dim")
+        table.add_row(_text(name), "not used", _text(reason), _share(absent, len(study)), style="dim")
     console.print(table)
     if not schema.used:
         console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
 
 
-def _print_problems(console: Console, study: Study) -> None:
+def _print_problems(console: "Console", study: "Study") -> None:
+    from peerfront.data.problems import KINDS
+
     if not study.problems:
-        console.print(Text("\nNo problems found.", style="bold green"))
+        console.print(_text("\nNo problems found.", style="bold green"))
         return
     counts = Counter(problem.kind for problem in study.problems)
     total = len(study.problems)
     title = f"{total:,} warning{'s' if total > 1 else ''}"
     table = _table(console, title, "how many", "what, and what to do", right=("how many",))
     for kind, count in counts.most_common():
-        text = Text(KINDS[kind].title, style="bold yellow")
+        text = _text(KINDS[kind].title, style="bold yellow")
         mine = [problem for problem in study.problems if problem.kind == kind]
         for problem in mine[:_EXAMPLES]:
             where = "" if problem.row is None else f"{study.place} {problem.row:,}: "
@@ -274,10 +291,10 @@ def _print_problems(console: Console, study: Study) -> None:
     console.print(table)
 
 
-def _print_verdict(console: Console, summary: Summary) -> None:
+def _print_verdict(console: "Console", summary: "Summary") -> None:
     console.print(
-        f"\nThis study can be learned from: {summary.triples:,} people show how many one person brings, and "
-        f"{summary.pairs:,} pairs show whom."
+        f"\nThis study can be learned from: it has {summary.triples:,} people with usable recruitment counts, and "
+        f"{summary.pairs:,} recruiter-recruit pairs."
         if summary.triples and summary.pairs
         else "\nNothing can be learned from this study yet: there must be people with coupons, and recruits.",
         style="bold",

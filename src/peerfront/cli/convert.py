@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import COUPONS_EACH, FILE, FORMAT, MAP, MISSING, OVERWRITE, SCHEMA, STRICT, read_settings
+from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, STRICT, read_settings
 
 
 def convert_command(
@@ -13,24 +13,26 @@ def convert_command(
     to: Annotated[str, typer.Option(help="coupons, recruiter, rdsat, app, or dot (GraphViz).")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
     schema: SCHEMA = None,
-    format: FORMAT = None,
-    map: MAP = None,
-    missing: MISSING = None,
-    coupons_each: COUPONS_EACH = None,
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
 ) -> None:
-    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz."""
+    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz.
+
+    --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it,
+    convert guesses as check does.
+    """
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.data.writers import WRITERS, write_study
     from peerfront.foundation.errors import UnknownName
+    from peerfront.foundation.files import check_output
 
     if to not in WRITERS:
         raise UnknownName("format to write", to, WRITERS)
-    known = read_schema(schema) if schema is not None else None
-    study = read_study(file, read_settings(known, format, map, missing, coupons_each, None, strict))
+    check_output(out, overwrite=overwrite)
+    saved = read_schema(schema) if schema is not None else None
+    study = read_study(file, read_settings(saved, strict=strict))
     write_study(study, out, to, overwrite=overwrite)
     count = len(study.problems)
-    noted = f" {count} warning{'s' if count > 1 else ''}: see peerfront check {file}." if count else ""
-    typer.echo(f"{len(study):,} people written to {out}.{noted}")
+    warnings = f" {count} warning{'s' if count > 1 else ''}: see peerfront check {file}." if count else ""
+    typer.echo(f"{len(study):,} people written to {out}.{warnings}")

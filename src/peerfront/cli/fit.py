@@ -5,19 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import (
-    COUPONS_EACH,
-    FILE,
-    FORMAT,
-    MAP,
-    MISSING,
-    OVERWRITE,
-    SCHEMA,
-    SEED,
-    STILL_OPEN,
-    STRICT,
-    read_settings,
-)
+from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, SEED, STRICT, read_settings
 
 
 def fit_command(
@@ -40,17 +28,13 @@ def fit_command(
     ] = None,
     seed: SEED = 0,
     schema: SCHEMA = None,
-    format: FORMAT = None,
-    map: MAP = None,
-    missing: MISSING = None,
-    coupons_each: COUPONS_EACH = None,
-    still_open: STILL_OPEN = None,
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
 ) -> None:
     """Learn from a study's file how many people bring and whom, and prepare plans for the coupons that are left.
 
-    Without --schema the columns are guessed, as `peerfront check` shows.
+    --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
+    guesses as check does.
     """
     from peerfront.artifacts import check_target
     from peerfront.cli.options import shown_share
@@ -63,7 +47,7 @@ def fit_command(
 
     settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
     known = read_schema(schema) if schema is not None else None
-    study = read_study(file, read_settings(known, format, map, missing, coupons_each, still_open, strict))
+    study = read_study(file, read_settings(known, strict=strict))
     if known is None:
         known = guess_schema(study).schema
     else:

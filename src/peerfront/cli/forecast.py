@@ -55,12 +55,13 @@ def forecast_command(
     from peerfront.cli.options import shown_share
     from peerfront.data.reading import read_frontier
     from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.files import check_output
     from peerfront.foundation.settings import whole_number
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
-        _check_folder(out, overwrite)
+        check_output(out, _FILES, overwrite=overwrite)
     order = order_of(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)
     wanted = None if target is None else whole_number("target", target, 1)
     so_far = whole_number("people who have taken part already", already, 0)
@@ -77,18 +78,6 @@ def forecast_command(
     if out is not None:
         _write(found, out)
         typer.echo(f"\nWritten to {out}: {', '.join(_FILES)}.")
-
-
-def _check_folder(out: Path, overwrite: bool) -> None:
-    from peerfront.foundation.errors import OutputExists
-
-    if out.exists() and not out.is_dir():
-        raise OutputExists(f"{out} is a file. Choose another folder.")
-    there = [name for name in _FILES if (out / name).exists()]
-    if there and not overwrite:
-        raise OutputExists(
-            f"{out} holds {', '.join(there)} already. Use --overwrite to replace them, or choose another folder."
-        )
 
 
 def _rounds(found: "Forecast") -> "Table":
@@ -137,14 +126,10 @@ def _policies(found: "Forecast") -> "Table":
 
 
 def _write(found: "Forecast", out: Path) -> None:
-    from peerfront.foundation.errors import DataFileError
     from peerfront.foundation.figures import rendered
-    from peerfront.foundation.files import write_bytes, write_text
+    from peerfront.foundation.files import make_folder, write_bytes, write_text
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise DataFileError(f"Cannot use {out} ({problem.strerror}). Choose another folder.") from None
+    make_folder(out)
     write_text(out / "rounds.csv", found.rounds.to_csv(index=False, lineterminator="\n"))
     write_text(out / "summary.csv", found.summary.to_csv(index=False, lineterminator="\n"))
     figure = found.figure()

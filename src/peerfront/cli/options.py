@@ -1,35 +1,23 @@
-"""Options that several commands share.
+"""Options that several commands share, with what turns them into settings, and the progress bar of long work."""
 
-Options of the commands that plan for a frontier: what there is to give out, and what is too much.
-
-Options of the commands that read a study's file.
-
-A progress bar with a time estimate, on standard error, for long work.
-"""
-
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
     from peerfront.advice.orders import PlanOrder
-
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
-
-
-# Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says what was found.
+# What there is to give out. Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says
+# what was found.
 BUDGET = Annotated[float, typer.Option(metavar="N", help="Coupons for the whole study.")]
 PEOPLE = Annotated[float, typer.Option(metavar="N", help="People on the first frontier.")]
 ROUNDS = Annotated[float, typer.Option(metavar="N", help="Rounds after which the study ends.")]
@@ -43,9 +31,7 @@ BACKEND = Annotated[str, typer.Option(help="loky (this machine), dask or ray (a 
 SCHEDULER = Annotated[
     str | None, typer.Option(help="Address of a running Dask scheduler or Ray head.", show_default=False)
 ]
-INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
-
-
+# Plans for the people who wait now.
 MAX_PER_PERSON_NOW = Annotated[
     float | None,
     typer.Option(metavar="N", help="Most coupons for one person; otherwise the model's.", show_default=False),
@@ -91,6 +77,7 @@ def order_of(
     )
 
 
+# How a study's file is read.
 FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, RDSAT text, or a survey app's JSON.")]
 FORMAT = Annotated[
     str | None,
@@ -124,7 +111,8 @@ STILL_OPEN = Annotated[
     ),
 ]
 SCHEMA = Annotated[
-    Path | None, typer.Option(help="A schema file, as check writes it and you edit it.", show_default=False)
+    Path | None,
+    typer.Option(help="How the file is read: schema.toml, which check writes and you may edit.", show_default=False),
 ]
 STRICT = Annotated[bool, typer.Option("--strict", help="Stop on warnings too.")]
 OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
@@ -132,14 +120,15 @@ OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that
 
 def read_settings(
     schema: "StudySchema | None",
-    format: str | None,
-    map: list[str] | None,
-    missing: list[str] | None,
-    coupons_each: float | None,
-    still_open: str | None,
+    *,
     strict: bool,
+    format: str | None = None,
+    map: list[str] | None = None,
+    missing: list[str] | None = None,
+    coupons_each: float | None = None,
+    still_open: str | None = None,
 ) -> "ReadSettings":
-    """What the schema file says, and what the command line says instead or in addition."""
+    """Combine what a schema file says about reading with what the command line says instead or in addition."""
     from peerfront.data.read_settings import ReadSettings, parse_columns
 
     saved = schema.reading if schema is not None else ReadSettings()

@@ -30,21 +30,20 @@ def plan_command(
     overwrite: OVERWRITE = False,
 ) -> None:
     """Make the coupon sheet: who gets how many coupons now, why, and what else could be done."""
-    from peerfront.foundation.errors import OutputExists, SettingError
+    from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.files import check_output, make_folder, write_csv
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the file it is about.")
     curve = out.with_name(f"{out.stem}-curve.csv") if out is not None else None
     for path in (out, curve):
-        if path is not None and path.exists() and not overwrite:
-            raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.")
+        if path is not None:
+            check_output(path, overwrite=overwrite)
     from peerfront.advice.fitting import study_schema_of
     from peerfront.advice.orders import PlanOrder
     from peerfront.advice.sheet import plan_coupons
     from peerfront.artifacts import load
     from peerfront.data.reading import read_frontier
-    from peerfront.data.writers import csv_bytes
-    from peerfront.foundation.files import make_folder, write_bytes
 
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     fit = load(model)
@@ -53,8 +52,8 @@ def plan_command(
     _print(sheet)
     if out is not None and curve is not None:
         make_folder(out.parent)
-        write_bytes(out, csv_bytes(sheet.csv()))
-        write_bytes(curve, csv_bytes(sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f")))
+        write_csv(out, sheet.csv())
+        write_csv(curve, sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
         typer.echo(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
 
 

@@ -57,14 +57,11 @@ def report_command(
     from peerfront.artifacts import load
     from peerfront.cli.options import shown_share
     from peerfront.data.reading import read_frontier, read_study
-    from peerfront.foundation.errors import DataFileError, OutputExists
-    from peerfront.foundation.files import write_text
+    from peerfront.foundation.errors import DataFileError
+    from peerfront.foundation.files import check_output, write_text
     from peerfront.foundation.settings import whole_number
 
-    if out.is_dir():
-        raise OutputExists(f"{out} is a folder. Name a file for the page, such as {out / 'report.html'}.")
-    if out.exists() and not overwrite:
-        raise OutputExists(f"{out} exists already. Use --overwrite to replace it, or choose another name.")
+    check_output(out, overwrite=overwrite)
     if not out.parent.is_dir():
         raise DataFileError(f"There is no folder {out.parent}. Make it first, or choose another place.")
     settings = ReportSettings(

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, noted
-from peerfront.data.read_settings import COUPONS, RECRUITER, Columns, ReadSettings
+from peerfront.data.read_settings import COUPONS, RECRUITER, Columns, ReadSettings, settle_with
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.text_tables import TextTable
 
@@ -73,7 +73,8 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
         if settings.coupons_each is not None:
             raise SettingError(
                 f"{source} lists the coupons issued to each person, so the same number for everybody would contradict "
-                "it. Leave --coupons-each out, or read the recruiter ids instead with --format recruiter."
+                "it. Leave --coupons-each (coupons_each in a schema file) out, or read the recruiter ids instead: "
+                "--format recruiter (format in a schema file)."
             )
     else:
         if "coupons_issued" in columns and settings.coupons_each is None:
@@ -85,8 +86,8 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
             raise DataFileError(
                 f"{source} says who recruited whom, and not how many coupons each person was issued. Somebody who "
                 "brought nobody may have had three coupons or none, and without that nothing can be learned about how "
-                "many people recruit. Name the column that holds it (--map coupons_issued=COLUMN), or say how many "
-                "everybody got, for example --coupons-each 3."
+                f"many people recruit. Name the column that holds it: {settle_with('--map coupons_issued=COLUMN')}. "
+                "Or say how many everybody got, for example --coupons-each 3 instead of --map."
             )
         else:
             issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
@@ -209,5 +210,5 @@ def _explained(columns: Columns, header: Sequence[str]) -> str:
         "Needed are columns for id, own_coupon and coupons, or for id and recruiter.\n"
         f"  Recognised: {known}.\n"
         f"  Columns in the file: {', '.join(header)}.\n"
-        "  Name the others with --map, for example: --map own_coupon=CouponR --map coupons=C1+C2+C3"
+        f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
     )

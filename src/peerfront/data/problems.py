@@ -71,7 +71,8 @@ KINDS = {
     "placeholder": Kind(
         WARNING,
         "placeholder instead of a coupon",
-        "Nothing to do if it was meant so: placeholders do not count as coupons. --missing CODE says it for good.",
+        "Nothing to do if it was meant so: placeholders do not count as coupons. --missing CODE (missing in a schema "
+        "file) says it for good.",
     ),
     "made-from-id": Kind(
         WARNING,

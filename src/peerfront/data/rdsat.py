@@ -27,9 +27,15 @@ def coupon_names(count: int) -> tuple[str, ...]:
 def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     """The listing of an RDSAT file."""
     if settings.columns:
-        raise SettingError(f"{path.name} is an RDSAT file, whose columns have fixed places. Leave --map out.")
+        raise SettingError(
+            f"{path.name} is an RDSAT file, whose columns have fixed places. "
+            "Leave --map ([columns] in a schema file) out."
+        )
     if settings.coupons_each is not None:
-        raise SettingError(f"{path.name} lists the coupons issued to each person. Leave --coupons-each out.")
+        raise SettingError(
+            f"{path.name} lists the coupons issued to each person. "
+            "Leave --coupons-each (coupons_each in a schema file) out."
+        )
     lines = text.splitlines()
     if len(lines) < 2:
         raise DataFileError(f"{path}: an RDSAT file needs a second line (people, coupons, code for none, names).")

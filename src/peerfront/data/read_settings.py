@@ -76,6 +76,14 @@ class ReadSettings:
         return self.still_open == _LAST_WAVE
 
 
+def settle_with(options: str) -> str:
+    """Say how to settle what a file leaves open, in words that are right for every command."""
+    return (
+        f"run `peerfront check FILE {options} --out FOLDER`; other commands then read the file as it says with "
+        "`--schema FOLDER/schema.toml`"
+    )
+
+
 def parse_columns(texts: Iterable[str]) -> Columns:
     """Columns from `own_coupon=CouponR`, `coupons=C1+C2`, or `date=` for none."""
     columns: dict[str, tuple[str, ...]] = {}

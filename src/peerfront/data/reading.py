@@ -23,7 +23,7 @@ from peerfront.data.listing import (
 )
 from peerfront.data.problems import Problem, in_file_order, noted, stop_on
 from peerfront.data.rdsat import list_rdsat
-from peerfront.data.read_settings import APP, AUTO, COUPONS, RDSAT, RECRUITER, ReadSettings
+from peerfront.data.read_settings import APP, AUTO, COUPONS, RDSAT, RECRUITER, ReadSettings, settle_with
 from peerfront.data.study import NOBODY, Study, Trees, trees_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.data.survey_app import list_app
@@ -179,8 +179,8 @@ def _still_open(
         return np.zeros(len(wave), dtype=bool)
     if days is None or not np.isfinite(days).any():
         raise SettingError(
-            f"Coupons still open for {window:g} days: {source} has no dates to count from. Name the column with "
-            "--map date=COLUMN, or use --still-open last-wave."
+            f"Coupons still open for {window:g} days: {source} has no dates to count from. Name their column: "
+            f"{settle_with('--map date=COLUMN')}. Or use --still-open last-wave (still_open in a schema file)."
         )
     with np.errstate(invalid="ignore"):
         return np.asarray(days > np.nanmax(days) - window)

@@ -183,7 +183,7 @@ class Summary:
     still_open: int
     """People whose coupons may still be used."""
     triples: int
-    """People who say how many one can bring."""
+    """People with usable recruitment counts: (covariates, coupons, recruits), see `Study.informative`."""
     pairs: int
     """Recruits whose recruiter is known."""
     recruits_per_person: dict[int, int]
@@ -204,7 +204,7 @@ class Summary:
             ("coupons issued", self.coupons_issued),
             ("coupons redeemed", self.coupons_redeemed),
             ("coupons may still be open (people)", self.still_open),
-            ("people who show how many one brings", self.triples),
+            ("people with usable recruitment counts", self.triples),
             ("recruiter-recruit pairs", self.pairs),
         ]
 

@@ -25,7 +25,10 @@ _NEEDED = ("surveyCode", "parentSurveyCode", "childSurveyCodes")
 def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     """The listing of a survey app's export."""
     if settings.coupons_each is not None:
-        raise SettingError(f"{path.name} lists the codes issued to each person. Leave --coupons-each out.")
+        raise SettingError(
+            f"{path.name} lists the codes issued to each person. "
+            "Leave --coupons-each (coupons_each in a schema file) out."
+        )
     records = _records(path, text)
     found = list(problems)
     rows, kept = [], []
@@ -62,7 +65,10 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
     answers = without_missing(answers.astype(object), settings.missing)
     told = {role: names for role, names in settings.columns.items() if role in ("network_size", "date")}
     if told != dict(settings.columns):
-        raise SettingError(f"{path.name} is a survey app's file: --map can name only network_size and date in it.")
+        raise SettingError(
+            f"{path.name} is a survey app's file: --map ([columns] in a schema file) can name only network_size and "
+            "date in it."
+        )
     columns = guess_columns(list(answers.columns), told, path.name)
     parents = _codes([record["parentSurveyCode"] for record in kept])
     ids = _codes([record["surveyCode"] for record in kept])

@@ -22,8 +22,8 @@ from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
 from peerfront.data.read_settings import APP, COUPONS, RDSAT, RECRUITER
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.survey_app import DATE, SEED
-from peerfront.foundation.errors import DataFileError, OutputExists, UnknownName
-from peerfront.foundation.files import write_bytes
+from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.files import check_output, write_csv, write_text
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
@@ -40,14 +40,8 @@ def write_study(study: Study, path: Path | str, format: str, *, overwrite: bool 
     """Write the study to a file, which must not exist unless it may be replaced."""
     path = Path(path)
     text = study_text(study, format)
-    if path.exists() and not overwrite:
-        raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.")
-    write_bytes(path, csv_bytes(text) if format in (COUPONS, RECRUITER) else text.encode())
-
-
-def csv_bytes(text: str) -> bytes:
-    """UTF-8, marked as such for spreadsheets where it matters: where there is more than plain letters."""
-    return text.encode("utf-8" if text.isascii() else "utf-8-sig")
+    check_output(path, overwrite=overwrite)
+    (write_csv if format in (COUPONS, RECRUITER) else write_text)(path, text)
 
 
 def coupon_csv(study: Study) -> str:

@@ -57,7 +57,7 @@ class MissingExtra(PeerfrontError):
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(
             f"{purpose} needs an optional library that is not installed. "
-            f"Install it with: pip install -c constraints.txt -e '.[{extra}]'"
+            f"Install it with: pip install 'peerfront[{extra}]'"
         )
         self.purpose = purpose
         self.extra = extra
