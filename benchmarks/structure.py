@@ -1,0 +1,206 @@
+"""The shape of the code: modules, lines, imports, and how many files a reader passes; several versions side by side.
+
+python benchmarks/structure.py                       # this tree
+python benchmarks/structure.py OLD/src src           # two versions, compared
+python benchmarks/structure.py --no-walks OLD/src src  # without running commands (seconds in place of minutes)
+
+To get an older version beside this one: `git worktree add OLD COMMIT` (version 0.1 is commit 1a9252c).
+
+Rows of the table:
+
+- modules, lines, median lines, and modules longer than 300 lines: every .py file of the package, blank lines included;
+- import edges: pairs of modules of which one imports the other, also inside functions or for type checking only;
+- deepest import chain: the most modules in a row of which each imports the next; the modules of a cycle all count;
+- single-importer modules: modules that exactly one other module imports;
+- files passed: distinct files of the package in which a function or a class body runs, counted by a profile hook. Walk
+  "file to sheet" is `example`, `check`, `fit` and `plan` on the demo study; "gfp in compare" is one comparison.
+"""
+
+import argparse
+import importlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grimp
+import networkx as nx
+
+PACKAGE = "peerfront"
+LONG = 300
+ROOT = Path(__file__).parents[1]
+
+# Python runs a module of this name at its start, in every process that has its folder on the path.
+HOOK = """
+import atexit, os, sys, threading
+
+root, out = os.environ["WALK_ROOT"], os.environ["WALK_OUT"]
+seen = set()
+
+def hook(frame, event, argument):
+    if event == "call":
+        code = frame.f_code
+        if code.co_filename.startswith(root) and code.co_name != "<module>":
+            seen.add(code.co_filename)
+
+def write():
+    sys.setprofile(None)
+    with open(out, "a") as file:
+        file.writelines(name[len(root):] + "\\n" for name in seen)
+
+sys.setprofile(hook)
+threading.setprofile(hook)
+atexit.register(write)
+"""
+WALKS = {
+    "file to sheet": (
+        "example --out example",
+        "check example/study.csv --out checked",
+        "fit example/study.csv --schema checked/schema.toml --out model --budget 60 --people 40",
+        "plan model example/frontier.csv --budget 60 --out sheet.csv",
+    ),
+    "gfp in compare": ("compare --world icpsr22140 --policy gfp --discount 0.9 --episodes 20 --budget 30 --workers 1",),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is counted in one source tree."""
+
+    modules: int
+    lines: int
+    median_lines: float
+    long_modules: dict[str, int]
+    edges: int
+    chain: tuple[str, ...]
+    single_importer: int
+    passed: dict[str, frozenset[str]]  # walk -> files
+
+
+@contextmanager
+def import_path(source: Path) -> Iterator[None]:
+    """Let the import system find the package in this source tree, and nowhere else."""
+    sys.path.insert(0, str(source))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(source))
+
+
+def import_graph(source: Path) -> "nx.DiGraph[str]":
+    """Read the package's imports: an edge leads from the importer to what it imports."""
+    with import_path(source):
+        found = grimp.build_graph(PACKAGE, cache_dir=None)
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(found.modules)
+    for module in found.modules:
+        graph.add_edges_from((module, imported) for imported in found.find_modules_directly_imported_by(module))
+    return graph
+
+
+def deepest_chain(graph: "nx.DiGraph[str]") -> tuple[str, ...]:
+    """Return the longest row of modules of which each imports the next; a cycle counts with all its modules."""
+    cycles = nx.condensation(graph)  # acyclic: its nodes are modules, or whole cycles
+    best: dict[int, list[str]] = {}
+    for node in reversed(list(nx.topological_sort(cycles))):
+        below: list[str] = max((best[child] for child in cycles.successors(node)), key=len, default=[])
+        best[node] = sorted(cycles.nodes[node]["members"]) + below
+    return tuple(max(best.values(), key=len))
+
+
+def files_passed(source: Path, commands: tuple[str, ...]) -> frozenset[str]:
+    """Run the commands one after the other in a folder of their own, and collect the files whose functions ran."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "hook").mkdir()
+        (folder / "hook" / "sitecustomize.py").write_text(HOOK)
+        out = folder / "passed.txt"
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(folder / "hook"), str(source))),
+            "WALK_ROOT": f"{source / PACKAGE}{os.sep}",
+            "WALK_OUT": str(out),
+        }
+        start = f"import sys; sys.argv[0] = '{PACKAGE}'; from {PACKAGE}.cli.main import main; main()"
+        for command in commands:
+            print(f"  {PACKAGE} {command}", file=sys.stderr, flush=True)
+            done = subprocess.run(
+                [sys.executable, "-c", start, *command.split()],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode != 0:
+                sys.exit(f"{PACKAGE} {command} failed in {source}:\n{done.stderr}")
+        return frozenset(out.read_text().split())
+
+
+def shape(source: Path, walks: bool) -> Shape:
+    """Count everything in one source tree."""
+    files = sorted((source / PACKAGE).rglob("*.py"))
+    if not files:
+        sys.exit(f"There is no package {PACKAGE} in {source}. Give the folder that holds it, such as OLD/src.")
+    lines = {str(file.relative_to(source / PACKAGE)): len(file.read_text().splitlines()) for file in files}
+    graph = import_graph(source)
+    return Shape(
+        modules=len(files),
+        lines=sum(lines.values()),
+        median_lines=statistics.median(lines.values()),
+        long_modules={name: count for name, count in lines.items() if count > LONG},
+        edges=graph.number_of_edges(),
+        chain=deepest_chain(graph),
+        single_importer=sum(degree == 1 for _, degree in graph.in_degree()),
+        passed={name: files_passed(source, commands) for name, commands in WALKS.items()} if walks else {},
+    )
+
+
+def print_table(sources: list[Path], shapes: list[Shape]) -> None:
+    """Print one row for each figure, one column for each tree, and the last over the first as a ratio."""
+    rows: dict[str, list[float]] = {
+        "modules": [each.modules for each in shapes],
+        "lines": [each.lines for each in shapes],
+        "median lines": [each.median_lines for each in shapes],
+        f"modules over {LONG} lines": [len(each.long_modules) for each in shapes],
+        "import edges": [each.edges for each in shapes],
+        "deepest import chain": [len(each.chain) for each in shapes],
+        "single-importer modules": [each.single_importer for each in shapes],
+    }
+    for walk in shapes[0].passed:
+        rows[f"files passed, {walk}"] = [len(each.passed[walk]) for each in shapes]
+    ratio = len(shapes) > 1
+    print(f"{'':32}" + "".join(f"{f'tree {number + 1}':>10}" for number in range(len(shapes))) + "     ratio" * ratio)
+    for name, values in rows.items():
+        quotient = f"{values[-1] / values[0]:>10.2f}" if ratio and values[0] else ""
+        print(f"{name:32}" + "".join(f"{value:>10,g}" for value in values) + quotient)
+    for number, (source, each) in enumerate(zip(sources, shapes, strict=True)):
+        print(f"\ntree {number + 1}: {source}")
+        long = (f"{name} ({count})" for name, count in each.long_modules.items())
+        print(f"  over {LONG} lines: {', '.join(long) or 'none'}")
+        print(f"  deepest chain: {' > '.join(name.removeprefix(f'{PACKAGE}.') for name in each.chain)}")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="The shape of one or several source trees.")
+    options.add_argument("source", nargs="*", type=Path, default=[ROOT / "src"], help="folders that hold the package")
+    options.add_argument("--no-walks", action="store_true", help="do not run the commands of the two walks")
+    options.add_argument("--files", action="store_true", help="list the files passed on each walk")
+    given = options.parse_args()
+    sources = [source.resolve() for source in given.source]
+    shapes = [shape(source, walks=not given.no_walks) for source in sources]
+    print_table(sources, shapes)
+    if given.files:
+        for source, each in zip(sources, shapes, strict=True):
+            for walk, files in each.passed.items():
+                print(f"\n{walk}, {source}:", *sorted(files), sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
