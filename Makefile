@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Processes that run tests side by side: one a core, or WORKERS=0 for none but this.
+WORKERS ?= auto
 
 .PHONY: demo test bench reproduce results docs clean help
 
@@ -24,7 +26,8 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@echo "Installing the development tools ..."
-	@$(INSTALL) -e '.[dev]'
+	@$(INSTALL) pip # one that knows dependency groups
+	@$(INSTALL) -e '.[dask,ray]' --group dev
 	@touch $@
 
 DEMO := results/demo
@@ -51,7 +54,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --cov --cov-report=term --numprocesses=$(WORKERS) --dist=loadfile
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/episodes.py
@@ -69,5 +72,6 @@ docs: $(VENV)/installed-dev
 	@echo "Open build/api/index.html"
 
 clean:
-	rm -rf $(VENV) results build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -rf $(VENV) results build dist site src/*.egg-info htmlcov .coverage .coverage.*
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,4 +6,4 @@ Importing the package loads nothing heavy; import what you need from its parts, 
     from peerfront.problem import Rules, rollout
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
