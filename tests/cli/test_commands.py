@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from peerfront.cli.main import main
+from peerfront.cli.main import GROUPS, main
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +33,43 @@ def test_help_is_light() -> None:
     assert done.returncode == 0, done.stderr
     for command in ("worlds", "policies", "simulate", "compare"):
         assert command in done.stdout
+
+
+def test_help_shows_the_study_first_and_in_the_order_of_use(monkeypatch, capsys) -> None:
+    code, out, _ = run(monkeypatch, capsys, "--help")
+    assert code == 0
+    order = ["A study", *GROUPS["A study"], "Research", *GROUPS["Research"]]
+    places = [re.search(rf"(─|│) {name} ", out).start() for name in order]
+    assert places == sorted(places)
+    assert list(GROUPS["A study"]) == ["check", "fit", "plan", "forecast", "report", "convert", "example"]
+
+
+@pytest.mark.parametrize("command", [name for group in GROUPS.values() for name in group])
+def test_every_command_has_help(monkeypatch, capsys, command) -> None:
+    code, out, _ = run(monkeypatch, capsys, command, "--help")
+    assert code == 0
+    assert f"peerfront {command} " in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "example --out {folder}/new --people 60",
+        "check {folder}/study.csv --out {folder}/checked",
+        "convert {folder}/study.csv --to rdsat --out {folder}/study.rdsat",
+    ],
+)
+def test_commands_about_files_load_nothing_that_takes_long(tmp_path, arguments) -> None:
+    (tmp_path / "study.csv").write_text("id,own.coupon,coupon.1,coupon.2,sex\n1,,a,b,f\n2,a,c,d,m\n3,b,e,f,f\n")
+    code = (
+        "import sys\nfrom peerfront.cli.main import main\n"
+        "try: main()\nexcept SystemExit as ended: assert not ended.code, ended.code\n"
+        "heavy = {'torch', 'numba', 'scipy.stats', 'matplotlib', 'networkx', 'joblib'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    words = arguments.format(folder=tmp_path).split()
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_version(monkeypatch, capsys) -> None:

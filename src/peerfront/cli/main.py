@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -21,7 +22,6 @@ from peerfront.foundation.errors import PeerfrontError
 
 BAD_INPUT = 2
 
-
 app = typer.Typer(
     name="peerfront",
     help="Decide who gets how many referral coupons, this round and the next.",
@@ -30,18 +30,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("worlds")(worlds_command)
-app.command("policies")(policies_command)
-app.command("simulate")(simulate_command)
-app.command("compare")(compare_command)
-app.command("reproduce")(reproduce_command)
-app.command("check")(check_command)
-app.command("convert")(convert_command)
-app.command("forecast")(forecast_command)
-app.command("report")(report_command)
-app.command("fit")(fit_command)
-app.command("plan")(plan_command)
-app.command("example")(example_command)
+# In the order of use. Modules of commands import what takes long to load only when the command runs.
+GROUPS: dict[str, dict[str, Callable[..., None]]] = {
+    "A study": {
+        "check": check_command,
+        "fit": fit_command,
+        "plan": plan_command,
+        "forecast": forecast_command,
+        "report": report_command,
+        "convert": convert_command,
+        "example": example_command,
+    },
+    "Research": {
+        "worlds": worlds_command,
+        "policies": policies_command,
+        "simulate": simulate_command,
+        "compare": compare_command,
+        "reproduce": reproduce_command,
+    },
+}
+for group, commands in GROUPS.items():
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=group)(command)
 
 
 def _show_version(asked: bool) -> None:
@@ -60,7 +70,7 @@ def _options(
 
 
 def main() -> None:
-    """What the user can repair is one line and exit code 2; Ctrl-C is exit code 130; anything else is a defect."""
+    """Run the program. What the user can repair ends with a message and exit code 2, Ctrl-C with exit code 130."""
     # The networks are small: several threads for one only get in each other's way. Commands share work among processes.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:

@@ -8,15 +8,16 @@ Lists of things with settings, for the commands that describe them.
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
-from peerfront.foundation.specs import Option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from peerfront.foundation.specs import Option
 
 
 def worlds_command(
@@ -25,7 +26,6 @@ def worlds_command(
     """List the worlds a policy can be tested in, or describe one."""
     from rich.console import Console
 
-    pass
     from peerfront.foundation.specs import Spec
     from peerfront.simulation.catalog import WORLDS, make_world, world_entry
 
@@ -49,7 +49,6 @@ def policies_command() -> None:
     """List the policies that can play, with their settings."""
     from rich.console import Console
 
-    pass
     from peerfront.experiments.policies import POLICIES
 
     console = Console()
@@ -58,14 +57,20 @@ def policies_command() -> None:
         print_options(console, name, entry.options)
 
 
-def print_list(console: Console, kind: str, summaries: Mapping[str, str]) -> None:
+def print_list(console: "Console", kind: str, summaries: Mapping[str, str]) -> None:
+    from rich.table import Table
+
     table = Table(kind, "what it is")
     for name, summary in summaries.items():
         table.add_row(name, summary)
     console.print(table)
 
 
-def print_options(console: Console, name: str, options: Mapping[str, Option]) -> None:
+def print_options(console: "Console", name: str, options: Mapping[str, "Option"]) -> None:
+    from rich.markup import escape
+
+    from peerfront.foundation.specs import Option
+
     console.print(f"Settings, written [bold]{name}:{escape('key=value,key=value')}[/]:")
     for key, option in {**options, "name": Option(str, "what tables and figures call it")}.items():
         console.print(f"  [bold]{key}[/]  {escape(option.help)}", highlight=False)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln
-from scipy.stats import nbinom
 
 _SEARCH_LIMIT = 500.0  # beyond this mean exp(-rate) underflows, and the bulk search hands over to SciPy
 
@@ -196,6 +195,8 @@ def quantile(family: str, uniforms: Array, means: Array, size: float | Array, ze
     if is_inflated(family):  # what lies above `zero`, stretched to (0, 1)
         inside = np.clip((uniforms - zero) / (1.0 - zero), 2.0**-53, 1.0 - 2.0**-53)
     if is_dispersed(family):
+        from scipy.stats import nbinom  # only here: it takes longer to load than all the rest
+
         counts = np.asarray(nbinom.ppf(inside, size, size / (size + means)), dtype=np.int64)
     else:
         counts = poisson_quantile(inside, means)
