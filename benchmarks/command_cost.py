@@ -4,7 +4,9 @@ python benchmarks/command_cost.py OLD/src [NEW/src] [--repeats 7]
 
 Each repeat runs `--help`, `example`, `check` and `plan` once in the old and once in the new version, in turns, so that
 a busy machine is busy for both. Printed are the medians of seconds and of the process's peak memory (MiB), and new over
-old. A first round, not counted, compiles and fills the caches. Each version fits the model that its `plan` reads. To get an older version: `git worktree add OLD COMMIT` (version 0.1 is commit 1a9252c).
+old. A first round, not counted, compiles and fills the caches. Each version fits the model that its `plan` reads.
+
+To get an older version: `git worktree add OLD COMMIT` (version 0.1 is commit 1a9252c).
 """
 
 import argparse
