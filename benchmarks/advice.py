@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.advice.fitting import FitSettings, fit_study
-from peerfront.advice.learned_world import learned_world
 from peerfront.baselines.simple_rules import Constant
 from peerfront.baselines.threshold_tuning import tune_threshold
 from peerfront.data.reading import study_from_table
@@ -76,11 +75,11 @@ def main() -> None:
             study = study_from_table(demo_study(people, seed).study)
             begun = time.perf_counter()
             settings = FitSettings(budget=RULES.budget, rounds=RULES.rounds, max_per_person=3, people=RULES.people)
-            fit = fit_study(study, guess_schema(study).schema, settings).fit
+            fit = fit_study(study, guess_schema(study).schema, settings)
             seconds = time.perf_counter() - begun
             anybody = world.population(named_luck(("advice population", seed), 500))
             recode = Recoded.of(fit.planner, world.schema, fit.schema)
-            planning = learned_world(fit, recode.frontier(Frontier.of(anybody)))
+            planning = fit.world(recode.frontier(Frontier.of(anybody)))
             threshold = tune_threshold(planning, RULES, (1.0,))[1.0]
             rules = (recode, Recoded.of(threshold, world.schema, fit.schema), Constant(3))
             plan, tuned, constant = (rollout(world, rule, RULES, luck).total_recruits for rule in rules)

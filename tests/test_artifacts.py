@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load as load_arrays
 
 from models.small_fits import FITS, SCHEMA, a_history, codes, fitted
-from peerfront.artifacts import MANIFEST, WEIGHTS, fingerprint, load
+from peerfront.artifacts import MANIFEST, WEIGHTS, fingerprint, load_fit
 from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
@@ -44,7 +44,7 @@ class FirstRecruits:
 def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: str, deadline: bool, sees: bool) -> None:
     fit = a_fit(family, generator, deadline=deadline, sees=sees)
     fit.save(tmp_path / "fit")
-    again = load(tmp_path / "fit")
+    again = load_fit(tmp_path / "fit")
     for name, content in again.files().items():
         assert content == (tmp_path / "fit" / name).read_bytes()  # the same fit, the same bytes
     crowd = np.concatenate([people(300), codes((-1, 2), (0, -1), (-1, -1))])
@@ -82,7 +82,7 @@ def test_plans_are_the_same_to_the_last_bit(tmp_path_factory, family, generator,
     folder = tmp_path_factory.mktemp("fits") / "fit"
     fit = a_fit(family, generator)
     fit.save(folder)
-    again = load(folder)
+    again = load_fit(folder)
     state = State(budget, Frontier.of(codes(*rows)), number, RULES)
     one, other = (each.planner.plan(state) for each in (fit, again))
     for name in ("person", "now", "later", "values"):
@@ -141,9 +141,9 @@ def test_nothing_is_replaced_without_being_asked(tmp_path: Path) -> None:
     first.save(folder)
     with pytest.raises(OutputExists, match="holds a fit already"):
         second.save(folder)
-    assert load(folder).study_schema == first.study_schema
+    assert load_fit(folder).study_schema == first.study_schema
     second.save(folder, overwrite=True)
-    assert load(folder).study_schema == "another"
+    assert load_fit(folder).study_schema == "another"
     assert [file.name for file in folder.parent.iterdir()] == ["fit"]  # nothing temporary is left
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(OutputExists, match="other things .notes.txt."):
@@ -153,7 +153,7 @@ def test_nothing_is_replaced_without_being_asked(tmp_path: Path) -> None:
         first.save(tmp_path / "file", overwrite=True)
     (tmp_path / "empty").mkdir()
     first.save(tmp_path / "empty")
-    assert load(tmp_path / "empty").rules == RULES
+    assert load_fit(tmp_path / "empty").rules == RULES
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(DataFileError, match="no space"):
         second.save(tmp_path / "new")
     monkeypatch.undo()
-    assert load(folder).study_schema == first.study_schema
+    assert load_fit(folder).study_schema == first.study_schema
     assert [file.name for file in tmp_path.iterdir()] == ["fit"]
 
 

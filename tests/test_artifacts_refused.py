@@ -14,7 +14,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from models.small_fits import SCHEMA, fitted
-from peerfront.artifacts import MANIFEST, WEIGHTS, load
+from peerfront.artifacts import MANIFEST, WEIGHTS, load_fit
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.stored import Stored
 from small_artifacts import RULES, a_fit
@@ -28,21 +28,21 @@ def saved(tmp_path: Path) -> Path:
 
 def test_missing_files_are_named(saved: Path) -> None:
     with pytest.raises(DataFileError, match="There is no fit at"):
-        load(saved.parent / "nowhere")
+        load_fit(saved.parent / "nowhere")
     shutil.copytree(saved, saved.parent / "copy")
     (saved / WEIGHTS).unlink()
     with pytest.raises(DataFileError, match="has no weights.safetensors"):
-        load(saved)
+        load_fit(saved)
     (saved.parent / "copy" / MANIFEST).unlink()
     with pytest.raises(DataFileError, match="has no manifest.json"):
-        load(saved.parent / "copy")
+        load_fit(saved.parent / "copy")
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"text"', "{}", "[" * 100_000, '{"format": "\\ud800"}', "\x00"])
 def test_what_is_not_a_manifest_is_refused(saved: Path, text: str) -> None:
     (saved / MANIFEST).write_text(text)
     with pytest.raises(DataFileError):
-        load(saved)
+        load_fit(saved)
 
 
 @pytest.mark.parametrize("name", [MANIFEST, WEIGHTS])
@@ -60,7 +60,7 @@ def test_a_truncated_or_edited_file_is_refused(tmp_path_factory, name: str, data
                 content = b""
         (folder / file).write_bytes(content)
     with pytest.raises(DataFileError):
-        load(folder)
+        load_fit(folder)
 
 
 def _same_json(content: bytes, other: bytes) -> bool:
@@ -104,7 +104,7 @@ def put(*path: str, value: object):
 
 
 def test_rewriting_alone_changes_nothing(saved: Path) -> None:
-    assert load(rewritten(saved)).rules == RULES
+    assert load_fit(rewritten(saved)).rules == RULES
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
 )
 def test_another_manifest_is_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:
     with pytest.raises(DataFileError, match=message):
-        load(rewritten(saved, change))
+        load_fit(rewritten(saved, change))
 
 
 def fill(name: str, value: float):
@@ -164,7 +164,7 @@ def fill(name: str, value: float):
 )
 def test_other_weights_are_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:
     with pytest.raises(DataFileError, match=message):
-        load(rewritten(saved, change_arrays=change))
+        load_fit(rewritten(saved, change_arrays=change))
 
 
 @pytest.mark.parametrize(

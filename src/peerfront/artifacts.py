@@ -18,9 +18,10 @@ import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,31 +31,36 @@ from safetensors.numpy import save as save_arrays
 
 import peerfront
 from peerfront.allocation.planner import Planner
-from peerfront.foundation.covariates import Field, Schema
+from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
+from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
 from peerfront.models.capacity import LearnedCapacity
-from peerfront.models.offspring.diffusion import DiffusionOffspring
-from peerfront.models.offspring.inheritance import InheritanceTable
-from peerfront.models.offspring.masked import MaskedDiffusion
-from peerfront.models.offspring.softmax import SoftmaxOffspring
-from peerfront.problem import History, Rules
+from peerfront.problem import BranchingWorld, Frontier, History, Rules
 from peerfront.value.laplace import LaplaceNetwork, learned_networks
 from peerfront.value.surrogate import FrozenSurrogate
+
+if TYPE_CHECKING:
+    from peerfront.models.offspring.diffusion import DiffusionOffspring
+    from peerfront.models.offspring.inheritance import InheritanceTable
+    from peerfront.models.offspring.masked import MaskedDiffusion
+    from peerfront.models.offspring.softmax import SoftmaxOffspring
+
+    Generator = InheritanceTable | SoftmaxOffspring | MaskedDiffusion | DiffusionOffspring
 
 FORMAT = "peerfront fit"
 FORMAT_VERSION = 1
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 _LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
 
-Generator = InheritanceTable | SoftmaxOffspring | MaskedDiffusion | DiffusionOffspring
-GENERATORS: Mapping[str, type[Generator]] = {
-    "inheritance": InheritanceTable,
-    "softmax": SoftmaxOffspring,
-    "masked": MaskedDiffusion,
-    "diffusion": DiffusionOffspring,
+GENERATORS = {
+    "inheritance": "InheritanceTable",
+    "softmax": "SoftmaxOffspring",
+    "masked": "MaskedDiffusion",
+    "diffusion": "DiffusionOffspring",
 }
+"""Classes of generators that can be saved, by kind: each in the module of `models.offspring` named for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,7 @@ class Fit:
 
     schema: Schema
     capacity: LearnedCapacity
-    offspring: Generator
+    offspring: "Generator"
     planner: Planner
     """Its capacity model is `capacity`; it knows the discount."""
     rules: Rules
@@ -82,6 +88,10 @@ class Fit:
     @property
     def discount(self) -> float:
         return self.planner.discount
+
+    def world(self, frontier: Frontier) -> BranchingWorld:
+        """A world of the fitted models whose first frontier is this one, if the rules have as many people."""
+        return BranchingWorld("learned", self.schema, self.capacity, self.offspring, _ThesePeople(frontier.covariates))
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the fit; an existing one is replaced only if asked, and anything else never."""
@@ -146,7 +156,7 @@ class Fit:
         }
 
     def _check(self) -> None:
-        if type(self.offspring) not in GENERATORS.values():
+        if _kind_of(self.offspring) is None:
             raise SettingError(
                 f"A {type(self.offspring).__name__} cannot be saved; fit one of: {', '.join(sorted(GENERATORS))}."
             )
@@ -164,17 +174,26 @@ class Fit:
             )
 
     def _stored(self) -> Stored:
-        kind = next(name for name, made in GENERATORS.items() if type(self.offspring) is made)
         return Stored.of_parts(
-            {"offspring_kind": kind},
+            {"offspring_kind": _kind_of(self.offspring)},
             capacity=self.capacity.stored(),
             offspring=self.offspring.stored(),
             planner=_stored_planner(self.planner),
         )
 
 
-def load(folder: Path) -> Fit:
-    """The fit of this folder, checked in every respect; it plans and samples as the saved one, bit for bit."""
+@dataclass(frozen=True, eq=False)
+class _ThesePeople:
+    """First frontiers that are always the same people, in their order."""
+
+    covariates: Codes  # [people, fields]
+
+    def sample(self, luck: Luck) -> Codes:
+        return self.covariates[np.arange(len(luck)) % len(self.covariates)]
+
+
+def load_fit(folder: Path) -> Fit:
+    """Read the fit of this folder and check it in every respect; it plans and samples as the saved one, bit for bit."""
     manifest = _read_manifest(folder)
     weights = _read(folder, WEIGHTS)
     listed = manifest.get("files", {}).get(WEIGHTS, {})
@@ -197,7 +216,7 @@ def load(folder: Path) -> Fit:
 
 
 def fingerprint(history: History) -> str:
-    """SHA-256 of a history, as it stands: the same data can be told, and nobody can be read from it."""
+    """SHA-256 of a history: shows whether data are the same, and nobody can be read from it."""
     hashed = hashlib.sha256(repr(history.schema).encode())
     for codes in (history.referrers, history.coupons, history.recruits, history.parents, history.children):
         array = np.ascontiguousarray(codes)
@@ -217,7 +236,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     return Fit(
         schema=schema,
         capacity=capacity,
-        offspring=GENERATORS[kind].restored(stored.part("offspring"), schema),
+        offspring=_generator_class(kind).restored(stored.part("offspring"), schema),
         planner=_restored_planner(stored.part("planner"), schema, capacity),
         rules=Rules(**manifest["rules"]),
         study_schema=written.setting("study_schema", str),
@@ -226,6 +245,20 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         scores=written.setting("scores", dict),
         versions=written.setting("versions", dict),
     )
+
+
+def _generator_class(kind: str) -> "type[Generator]":
+    """Import only what is used: a plan with an inheritance table needs no network."""
+    made: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{kind}"), GENERATORS[kind])
+    return made
+
+
+def _kind_of(offspring: object) -> str | None:
+    """The kind of a generator; None for one that cannot be saved."""
+    for kind, name in GENERATORS.items():
+        if type(offspring).__name__ == name and type(offspring) is _generator_class(kind):
+            return kind
+    return None
 
 
 def _stored_planner(planner: Planner) -> Stored:

@@ -4,10 +4,10 @@ import dataclasses
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import numpy as np
 
+from peerfront.advice.orders import PlanOrder
 from peerfront.allocation.planner import Planner
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.data.read_settings import ReadSettings
@@ -30,10 +30,9 @@ RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5)
 
 
-def order(budget: int = 12, **changed: object) -> SimpleNamespace:
-    """What a forecast asks of an order, whoever makes it."""
-    usual = {"max_per_person": None, "min_per_person": 0, "round_cap": None, "rounds_left": 4, "reserve": 0}
-    return SimpleNamespace(budget=budget, **{**usual, **changed})
+def order(budget: int = 12, **changed: int | None) -> PlanOrder:
+    """An order with four rounds left, unless changed."""
+    return PlanOrder(budget, **{"rounds_left": 4, **changed})
 
 
 def study_csv(people: int = 90, seed: int = 1) -> str:

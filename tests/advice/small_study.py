@@ -4,7 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from peerfront.advice.fitting import FitSettings, FittedStudy, fit_study
+from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.model import Model
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
@@ -33,8 +34,8 @@ def small_study() -> tuple[Study, StudySchema]:
 
 
 @lru_cache(maxsize=1)
-def small_fit() -> FittedStudy:
-    return fit_study(*small_study(), FitSettings(budget=40, people=20, learning=QUICK))
+def small_fit() -> Model:
+    return Model(fit_study(*small_study(), FitSettings(budget=40, people=20, learning=QUICK)))
 
 
 def some_people(count: int, seed: int = 0) -> tuple[Frontier, list[str]]:

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from small_study import QUICK, small_fit, small_study
 
-from peerfront.advice.fitting import FitSettings, fit_study, study_schema_of
-from peerfront.artifacts import Fit, load
+from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.model import Model
+from peerfront.artifacts import Fit, load_fit
 from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
@@ -65,15 +66,15 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     fitted = small_fit()
     study, schema = small_study()
     fitted.fit.save(tmp_path / "model")
-    loaded = load(tmp_path / "model")
+    loaded = load_fit(tmp_path / "model")
     assert loaded.rules.max_per_person == 3
     assert loaded.planner.surrogate.rounds == 5
-    assert study_schema_of(loaded).schema == schema.schema
-    assert loaded.scores["summary"] == fitted.summary
+    assert Model(loaded).schema.schema == schema.schema
+    assert loaded.scores["summary"] == list(fitted.summary)
     text = " ".join(fitted.summary)
     used = study.recruits[study.informative] >= 1
     assert f"The first coupon is used by {used.mean():.0%} +-" in text
-    assert f"{len(study)} people, of whom {study.informative.sum()} show how many one brings" in text
+    assert f"{len(study)} people, of whom {study.informative.sum()} have usable recruitment counts" in text
     assert "+- " in text
     assert "Prepared to plan up to 40 coupons, at most 3 each, over 5 rounds" in text
     assert "the best simple rule" in text
@@ -94,7 +95,7 @@ def test_the_same_seed_gives_the_same_fit() -> None:
     study = study_from_table(made)
     schema = guess_schema(study).schema
     settings = FitSettings(budget=10, rounds=2, people=8, learning=QUICK)
-    one, two = (fit_study(study, schema, settings).fit.files() for _ in range(2))
+    one, two = (fit_study(study, schema, settings).files() for _ in range(2))
     assert one == two
 
 
@@ -133,7 +134,7 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
         table.loc[people - 1, "coupon.1"] = ""
     study = study_from_table(table)
     schema = guess_schema(study).schema
-    fitted = fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK))
+    fitted = Model(fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK)))
     text = " ".join(fitted.summary)
     assert f"Warning: {people - everything_used} people are very few" in text
     assert ("every coupon was used" in text) == everything_used
@@ -150,7 +151,7 @@ def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
     assert study.still_open.any()
     told: list[float] = []
     settings = FitSettings(budget=8, rounds=2, learning=QUICK)
-    fitted = fit_study(study, guess_schema(study).schema, settings, lambda share, what: told.append(share))
+    fitted = Model(fit_study(study, guess_schema(study).schema, settings, lambda share, what: told.append(share)))
     assert fitted.fit.rules.people == study.still_open.sum()
     assert not any("count as finished" in line for line in fitted.summary)
     assert told == sorted(told)
@@ -182,7 +183,7 @@ def test_a_fit_without_columns_is_refused() -> None:
     fit = small_fit().fit
     bare = Fit(fit.schema, fit.capacity, fit.offspring, fit.planner, fit.rules)
     with pytest.raises(DataFileError, match="peerfront fit"):
-        study_schema_of(bare)
+        _ = Model(bare).schema
 
 
 def test_a_large_study_is_learned_from_some_of_its_rows() -> None:

@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import binom
 
 from advice.small_advice import a_fit, a_frontier, order
-from peerfront.advice.forecast import PLAN, forecast, forecast_rules, usual_rivals
-from peerfront.advice.learned_world import UncertainWorld, learned_world, log_rate_errors
+from peerfront.advice.forecast import PLAN, forecast, usual_rivals
+from peerfront.advice.orders import task_of
+from peerfront.advice.uncertainty import UncertainWorld, log_rate_errors
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import rendered
@@ -98,7 +99,7 @@ def test_nothing_depends_on_the_rivals_and_everything_is_repeatable(found) -> No
     again = forecast(a_fit(), a_frontier(), order(), target=8, episodes=300)
     assert again.rounds.to_csv() == found.rounds.to_csv()
     assert again.summary.to_csv() == found.summary.to_csv()
-    assert rendered(again.figure(), "svg") == rendered(found.figure(), "svg")
+    assert rendered(again.plot(), "svg") == rendered(found.plot(), "svg")
     other = forecast(a_fit(), a_frontier(), order(), episodes=300, seed=1, rivals=())
     assert other.rounds.to_csv() != alone.rounds.to_csv()
     copy = forecast(a_fit(), a_frontier(), order(), episodes=60, rivals=(("itself", a_fit().planner),))
@@ -125,28 +126,28 @@ def test_words_say_what_matters(found) -> None:
     assert "is reached already" in "\n".join(done.lines())
     assert done.of_plan["reaches_target"] == 1.0
     for narrow in (False, True):
-        assert rendered(far.figure(narrow=narrow), "png").startswith(b"\x89PNG")
+        assert rendered(far.plot(narrow=narrow), "png").startswith(b"\x89PNG")
 
 
 def test_limits_are_kept_and_the_reserve_is_out_of_reach() -> None:
     fit, people = a_fit(), a_frontier()
-    rules = forecast_rules(fit, people, order(14, max_per_person=2, round_cap=5, rounds_left=3, reserve=4))
+    rules = task_of(fit, people, order(14, max_per_person=2, round_cap=5, rounds_left=3, reserve=4)).rules
     assert (rules.budget, rules.people, rules.rounds, rules.max_per_person, rules.max_per_round) == (10, 6, 3, 2, 5)
-    assert forecast_rules(fit, people, order(rounds_left=None)).rounds == fit.rules.rounds
+    assert task_of(fit, people, order(rounds_left=None)).rules.rounds == fit.rules.rounds
     found = forecast(fit, people, order(14, round_cap=5, reserve=4), episodes=30, rivals=THREE)
     assert (found.rounds["issued"] <= 5).all()
     assert (found.rounds.groupby("policy")["issued"].sum() <= 10).all()
     each = forecast(fit, people, order(15, min_per_person=1, rounds_left=1), episodes=5, rivals=())
     assert each.rounds["issued"].iloc[0] >= 6
     small = Rules(budget=2, people=6, rounds=1, max_per_person=1)
-    assert usual_rivals(learned_world(fit, people), small, 0.9)[0][1] == Constant(1)
+    assert usual_rivals(fit.world(people), small, 0.9)[0][1] == Constant(1)
 
 
 @pytest.mark.parametrize(
     ("changes", "frontier", "more", "message"),
     [
         ({"budget": 0}, 6, {}, "budget must be a whole number of at least 1; found 0"),
-        ({"budget": 21}, 6, {}, "at most 20; found 21"),
+        ({"budget": 21}, 6, {}, "at most 20 coupons; found 21"),
         ({"reserve": 12}, 6, {}, "leaves nothing"),
         ({"rounds_left": 0}, 6, {}, "rounds left must be"),
         ({"min_per_person": 4}, 6, {}, "contradict each other"),
@@ -182,7 +183,7 @@ def test_drawn_rates_have_the_jackknife_s_spread() -> None:
     logs = np.log(members)
     assert error == pytest.approx(np.sqrt(4 / 5 * ((logs - logs.mean()) ** 2).sum()))
     luck = named_luck(("t",), 20_000)
-    world = UncertainWorld.of(learned_world(with_capacity(capacity), people), capacity, luck)
+    world = UncertainWorld.of(with_capacity(capacity).world(people), capacity, luck)
     assert world is not None
     shift = (world.weights * (logs - logs.mean())).sum(axis=1) / error
     inside = [(np.abs(shift) < quantile).mean() for quantile in (0.741, 2.776)]  # of t with 4 degrees: 50% and 95%
@@ -195,7 +196,7 @@ def test_the_wider_band_is_wider_and_its_world_is_the_learned_one() -> None:
     plan = found.of_plan
     assert plan["with_model_p10"] < plan["p10"]
     assert plan["with_model_p90"] >= plan["p90"]
-    learned = learned_world(spread, a_frontier())
+    learned = spread.world(a_frontier())
     luck = named_luck(("same",), 10)
     uncertain = UncertainWorld.of(learned, spread.capacity, luck)
     assert uncertain is not None
@@ -205,7 +206,7 @@ def test_the_wider_band_is_wider_and_its_world_is_the_learned_one() -> None:
         learned.offspring,
     )
     certain = dataclasses.replace(uncertain, weights=np.zeros_like(uncertain.weights))
-    rules = forecast_rules(spread, a_frontier(), order())
+    rules = task_of(spread, a_frontier(), order()).rules
     one, other = (rollout(world, Constant(2), rules, luck) for world in (learned, certain))
     np.testing.assert_array_equal(one.recruits, other.recruits)
     np.testing.assert_array_equal(uncertain.population(luck), learned.population(luck))

@@ -19,8 +19,8 @@ from peerfront.value.states import StateBatch
 
 
 def sheet_of(people: int = 12, *, seed: int = 0, **order):
-    frontier, ids = some_people(people, seed)
-    return plan_coupons(small_fit().fit, frontier, ids, PlanOrder(**{"budget": 30, **order}))
+    frontier, _ = some_people(people, seed)
+    return plan_coupons(small_fit().fit, frontier, PlanOrder(**{"budget": 30, **order}))
 
 
 @st.composite
@@ -48,9 +48,9 @@ def test_every_limit_holds(ordered, seed) -> None:
     over = order.rounds_left == 0 or order.round_cap == 0
     if order.min_per_person * people > (0 if over else free):
         with pytest.raises(SettingError, match="Lower the minimum"):
-            plan_coupons(small_fit().fit, frontier, ids, order)
+            plan_coupons(small_fit().fit, frontier, order)
         return
-    sheet = plan_coupons(small_fit().fit, frontier, ids, order)
+    sheet = plan_coupons(small_fit().fit, frontier, order)
     coupons = sheet.table["coupons"].to_numpy()
     assert list(sheet.table["person"]) == ids
     assert sheet.spend == coupons.sum() <= order.available
@@ -78,8 +78,8 @@ def test_the_same_order_gives_the_same_bytes() -> None:
 
 def test_numbers_of_the_table_are_the_models() -> None:
     fit = small_fit().fit
-    frontier, ids = some_people(10)
-    sheet = plan_coupons(fit, frontier, ids, PlanOrder(25, rounds_left=3))
+    frontier, _ = some_people(10)
+    sheet = plan_coupons(fit, frontier, PlanOrder(25, rounds_left=3))
     survival = fit.capacity.survival(frontier.covariates, 3)
     for row, chances in zip(sheet.table.itertuples(), survival, strict=True):
         assert row.expected_now == pytest.approx(chances[: row.coupons].sum(), abs=1e-3)
@@ -91,7 +91,7 @@ def test_numbers_of_the_table_are_the_models() -> None:
 def test_people_alike_are_worth_alike() -> None:
     frontier, _ = some_people(1)
     twins = Frontier(np.arange(6), np.repeat(frontier.covariates, 6, axis=0))
-    sheet = plan_coupons(small_fit().fit, twins, [f"{n}" for n in range(6)], PlanOrder(12, rounds_left=3))
+    sheet = plan_coupons(small_fit().fit, twins, PlanOrder(12, rounds_left=3))
     by_coupons = sheet.table.groupby("coupons")
     assert (by_coupons["expected_later"].nunique() == 1).all()
     assert (by_coupons["reason"].nunique() == 1).all()
@@ -144,7 +144,7 @@ def test_the_answer_that_sets_somebody_apart() -> None:
     categories = fit.schema.fields[number].categories
     codes[:, number] = categories.index(ordered[0])
     codes[0, number] = categories.index(ordered[-1])
-    sheet = plan_coupons(fit, Frontier(np.arange(5), codes), list("abcde"), PlanOrder(6))
+    sheet = plan_coupons(fit, Frontier(np.arange(5), codes), PlanOrder(6))
     assert sheet.table["reason"][0].startswith("More likely than most")
     assert f"above all because {effect['field']} is {ordered[-1]!r}" in sheet.table["reason"][0]
     assert all(reason.startswith("About as likely") for reason in sheet.table["reason"][1:])
@@ -153,7 +153,7 @@ def test_the_answer_that_sets_somebody_apart() -> None:
 def test_twins_are_told_apart_by_the_file() -> None:
     frontier, _ = some_people(1)
     twins = Frontier(np.arange(3), np.repeat(frontier.covariates, 3, axis=0))
-    table = plan_coupons(small_fit().fit, twins, list("abc"), PlanOrder(1, rounds_left=1)).table
+    table = plan_coupons(small_fit().fit, twins, PlanOrder(1, rounds_left=1)).table
     assert table["coupons"].tolist() == [1, 0, 0]
     assert "higher in the file" in table["reason"][2]
 
@@ -226,11 +226,11 @@ def test_orders_beyond_the_fit_are_noted() -> None:
 
 def test_ids_and_codes_must_fit() -> None:
     frontier, ids = some_people(3)
-    with pytest.raises(SettingError, match="2 ids and 3 people"):
-        plan_coupons(small_fit().fit, frontier, ids[:2], PlanOrder(5))
+    with pytest.raises(SettingError, match="2 ids and 3 covariate rows"):
+        Frontier(np.array(ids[:2]), frontier.covariates)
     wrong = Frontier(np.arange(2), np.full((2, 5), 9, dtype=np.int16))
     with pytest.raises(SettingError, match="allowed are"):
-        plan_coupons(small_fit().fit, wrong, ["a", "b"], PlanOrder(5))
+        plan_coupons(small_fit().fit, wrong, PlanOrder(5))
 
 
 def test_a_large_round_has_a_coarser_curve(monkeypatch) -> None:

@@ -69,7 +69,7 @@ def test_a_report_is_written(run, place) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"--budget": -3}, "budget must be a whole number of at least 1; found -3."),
+        ({"--budget": -3}, "budget must be a whole number of at least 0; found -3."),
         ({"--budget": 0}, "at least 1; found 0."),
         ({"--budget": 1.5}, "found 1.5"),
         ({"--budget": 2000}, "at most 20"),

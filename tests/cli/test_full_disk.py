@@ -70,7 +70,7 @@ def test_a_full_disk_is_said_and_loses_nothing(command, place, monkeypatch, caps
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_fit_is_saved_in_full_or_not_at_all(tmp_path, failing, monkeypatch) -> None:
-    from peerfront.artifacts import load
+    from peerfront.artifacts import load_fit
     from peerfront.foundation.errors import DataFileError
 
     a_fit().save(tmp_path / "model")
@@ -87,4 +87,4 @@ def test_a_fit_is_saved_in_full_or_not_at_all(tmp_path, failing, monkeypatch) ->
     with pytest.raises(DataFileError, match="No space left"):
         a_fit().save(tmp_path / "model", overwrite=True)
     assert _files(tmp_path) == before
-    load(tmp_path / "model")  # the old one still works
+    load_fit(tmp_path / "model")  # the old one still works

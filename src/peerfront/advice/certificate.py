@@ -1,6 +1,6 @@
 """How far from the best possible a sheet can be: the price bound for a study that ends.
 
-`planning.bound` explains the price relaxation: with a price m on every coupon instead of a limit on their number,
+`bounds.price_index` explains the price relaxation: with a price m on every coupon instead of a limit on their number,
 
     D(m) = m * r + sum_i J_T(x_i, m),    J_t(x, m) = sum_l max(0, p_x(l) * (1 + gamma * A_{t-1}(x, m)) - m),
 
@@ -29,8 +29,8 @@ from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
-_LEARNED_FROM = 1500
-_CHILDREN, _FRESH_CHILDREN = 12, 64
+_LEARNED_FROM = 1500  # people the regressions are fitted to
+_CHILDREN, _FRESH_CHILDREN = 12, 64  # sampled recruits of each: for the regressions, and of the frontier
 _FRESH_PEOPLE = 1000  # larger frontiers are judged by regression alone
 _TREES, _FEWEST_TREES, _TREE_PEOPLE = 400, 20, 200_000
 _RIDGE = 1e-3
@@ -38,7 +38,7 @@ _NAME = "certificate of a sheet"
 
 
 def certify_sheet(fit: Fit, state: State) -> Certificate | None:
-    """The tightest of the three bounds; None where there is nothing to bound. The same state, the same certificate."""
+    """Find the tightest of three bounds; None where there is nothing to bound. The same state, the same certificate."""
     if state.is_terminal:
         return None
     codes, caps = state.frontier.covariates, Caps.of(state.rules)
@@ -46,14 +46,14 @@ def certify_sheet(fit: Fit, state: State) -> Certificate | None:
     alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
     most = float(budget_bounds(alone, fit.discount, rounds, caps)[0])
     priced, price = price_bound(fit, state)
-    found = {"budget": Estimate(most, 0.0), "price": priced}
+    bounds = {"budget": Estimate(most, 0.0), "price": priced}
     trees = min(_TREE_PEOPLE // (len(codes) + budget), _TREES)
     if trees >= _FEWEST_TREES:  # larger states would take long, and the price is tighter there anyway
         luck = named_luck((_NAME, "trees"), 1)
-        found["clairvoyant"] = clairvoyant_bound(
+        bounds["clairvoyant"] = clairvoyant_bound(
             fit.capacity, fit.offspring, codes, budget, fit.discount, rounds, luck, trees, caps
         )
-    which, best = min(found.items(), key=lambda each: each[1].mean)
+    which, best = min(bounds.items(), key=lambda each: each[1].mean)
     proof = {"budget": "exact", "clairvoyant": "statistical", "price": _proof(rounds)}[which]
     return Certificate(best.mean, which, price, best.standard_error, proof, most, _WORDS[which])
 
@@ -83,9 +83,9 @@ def price_bound(fit: Fit, state: State) -> tuple[Estimate, float]:
     chances = _chances(fit, codes, most, rounds)
     duals = np.stack([_duals(chances, each, budget, state.rules.max_per_round) for each in worth])
     now, price = np.unravel_index(int(duals[0].argmin()), duals.shape[1:])
-    halves_found = duals[:, now, price]
-    error = abs(float(halves_found[0] - halves_found[-1])) / 2.0
-    return Estimate(float(halves_found.mean()), error), float(_PRICES[price])
+    both = duals[:, now, price]
+    error = abs(float(both[0] - both[-1])) / 2.0
+    return Estimate(float(both.mean()), error), float(_PRICES[price])
 
 
 def _duals(chances: Chances, worth: Array, budget: int, cap: int | None) -> Array:
@@ -96,13 +96,13 @@ def _duals(chances: Chances, worth: Array, budget: int, cap: int | None) -> Arra
     if cap is None or cap >= budget:
         alone: Array = budget * _PRICES + chances.surplus(worth, _PRICES).sum(axis=0)
         return alone[None]
-    found = np.full((len(_PRICES), len(_PRICES)), np.inf)
+    duals = np.full((len(_PRICES), len(_PRICES)), np.inf)
     for row, now in enumerate(_PRICES):
         later = now >= _PRICES
         paid_back = budget * _PRICES[later] + cap * (now - _PRICES[later])
         each = np.ascontiguousarray(worth[:, later])
-        found[row, later] = paid_back + chances.surplus(each, np.full(later.sum(), now)).sum(axis=0)
-    return found
+        duals[row, later] = paid_back + chances.surplus(each, np.full(later.sum(), now)).sum(axis=0)
+    return duals
 
 
 class _LaterValues:
@@ -115,8 +115,8 @@ class _LaterValues:
     def __call__(self, rounds: int, people: Codes) -> Array:
         if rounds == 0:
             return np.zeros((len(people), len(_PRICES)))
-        found: Array = np.maximum(self.inputs(people) @ self.coefficients[rounds - 1], 0.0)
-        return found
+        values: Array = np.maximum(self.inputs(people) @ self.coefficients[rounds - 1], 0.0)
+        return values
 
     def inputs(self, people: Codes) -> Array:
         rows = self.fit.planner.surrogate.inputs.rows(people).astype(np.float64)
@@ -126,7 +126,7 @@ class _LaterValues:
 def _later_values(fit: Fit, codes: Codes, rounds: int, most: int) -> _LaterValues:
     later = _LaterValues(fit)
     if rounds < 3 and len(codes) <= _FRESH_PEOPLE:
-        return later  # fresh recruits say all
+        return later  # fresh recruits of the frontier are enough
     people = generations(fit.capacity, fit.offspring, codes[:_LEARNED_FROM], _LEARNED_FROM, 0)
     inputs = later.inputs(people)
     gram = inputs.T @ inputs + _RIDGE * len(people) * np.eye(inputs.shape[1])

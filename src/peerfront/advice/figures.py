@@ -1,4 +1,4 @@
-"""Pictures of a study and its outlook, for a coordinator and an ethics board: no ids, no names."""
+"""Pictures of a study, its plan and its outlook, for a coordinator and an ethics board: no ids, no names."""
 
 from typing import TYPE_CHECKING
 
@@ -7,14 +7,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.figures import COLOURS, STYLES, new_figure
+from peerfront.foundation.words import n_coupons, n_people
 
 if TYPE_CHECKING:
     from peerfront.advice.forecast import Forecast
+    from peerfront.advice.sheet import CouponSheet
 
 _TREES_NAMED = 7
 _OTHERS = "#BBBBBB"
@@ -23,11 +25,28 @@ MOST_DRAWN = 2000
 """People up to which each is drawn; above, a slice would be thinner than a line."""
 
 
+# Coupon sheet ---------------------------------------------------------------------------------------------------------
+
+
+def curve_figure(sheet: "CouponSheet") -> Figure:
+    """Draw the recruits expected in all against the coupons given out this round, and mark the plan."""
+    figure = new_figure(6.4, 4.0)
+    axis = figure.subplots()
+    axis.plot(sheet.curve["spend"], sheet.curve["value"], color=COLOURS[0], linewidth=2.0)
+    planned = sheet.curve[sheet.curve["spend"] == sheet.spend]
+    axis.plot(planned["spend"], planned["value"], "o", color=COLOURS[1], label=f"the plan: {n_coupons(sheet.spend)}")
+    axis.set(xlabel="coupons given out this round", ylabel="recruits expected in all", title="Other numbers of coupons")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
+    return figure
+
+
 # Forecast ------------------------------------------------------------------------------------------------------------
 
 
 def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
-    """First: recruits so far, the plan's bands and everybody's mean. Second: the same by round."""
+    """Draw recruits so far (the plan's bands, the mean of every policy), and the same by round."""
     figure, panels = _two_panels(narrow)
     wanted = forecast.still_wanted
     if wanted is not None and 0 < wanted <= forecast.rules.budget:
@@ -85,7 +104,7 @@ def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np
 
 
 def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
-    """Who recruited whom, as layers: each person's recruits stand to the right, beside them. And people by wave."""
+    """Draw who recruited whom, in layers (each person's recruits stand to the right of them), and people by wave."""
     largest, tree = _trees_by_size(study)
     if len(study) <= MOST_DRAWN:
         figure, (layers, counts) = _two_panels(narrow)
@@ -101,7 +120,7 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
         rest, colour = len(largest) - _TREES_NAMED, _TREE_COLOURS[number]
         label = f"{rest:,} more"
         if number < _TREES_NAMED:
-            label = f"tree {number + 1}: {mine.sum():,} {'person' if mine.sum() == 1 else 'people'}"
+            label = f"tree {number + 1}: {n_people(int(mine.sum()))}"
         counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
         below += people
     counts.set(
@@ -172,42 +191,3 @@ def icicle(
             top[person] = top[recruiter[person]] + used[recruiter[person]]
             used[recruiter[person]] += height[person]
     return top, height
-
-
-# Homophily -----------------------------------------------------------------------------------------------------------
-
-
-def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> Figure:
-    """Each field: the share of recruits like their recruiter, and the range that chance gives."""
-    shown = table[table["pairs"] > 0].iloc[::-1]
-    figure = new_figure(5.4 if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
-    axis = figure.subplots()
-    places = np.arange(len(shown))
-    axis.barh(
-        places,
-        shown["chance_high"] - shown["chance_low"],
-        left=shown["chance_low"],
-        height=0.6,
-        color=_OTHERS,
-        label="if recruits were dealt at random, 95%",
-    )
-    reach = np.array([shown["same"] - shown["low"], shown["high"] - shown["same"]])
-    axis.errorbar(
-        shown["same"],
-        places,
-        xerr=reach,
-        fmt="o",
-        color=COLOURS[0],
-        capsize=3,
-        label="recruits like their recruiter, 95%",
-    )
-    axis.set_yticks(places, [_short(name) for name in shown["field"]])
-    axis.set_xlim(0, 1.02)
-    axis.xaxis.set_major_formatter(PercentFormatter(1.0))
-    axis.grid(axis="x", alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
-    return figure
-
-
-def _short(name: str, most: int = 28) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -1,30 +1,30 @@
-"""What a fit found, in words a coordinator can use: how well it predicts, what was chosen, how sure one can be."""
+"""What a fit shows, in words a coordinator can use: how well it predicts, which models, how sure one can be."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.words import counted, n_coupons, n_people, ordinal, percent
+from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, ordinal, percent
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.diagnostics import capacity_report
 from peerfront.models.offspring.choice import ChosenOffspring
 from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
-_CLEARLY, _LIKELY = 2.0, 1.0  # standard errors
+_CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
 _FEW_PAIRS = 50
-_GROUP = 40  # people of a group that words speak of
+_GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_FIELDS = 3
-_PROMISE = 0.1  # a promise that is off by more deserves a word
-_MATTERS = 0.03  # a difference in the chance of use below this is not worth a word
+_PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
 _COUNTS = {
-    "poisson": "as if every coupon were tried independently (Poisson)",
+    "poisson": "as a number that varies by chance alone around a mean, which depends on who they are (Poisson)",
     "zip": "with some people who bring nobody whatever they get (zero-inflated Poisson)",
     "nb": "with a few people who bring many (negative binomial)",
     "zinb": "with some who bring nobody and a few who bring many (zero-inflated negative binomial)",
@@ -38,116 +38,102 @@ _GENERATORS = {
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Everything the summary speaks of; numbers only, nobody's row."""
+    """A study, the models fitted to it, and what can be said about both; numbers and sentences hold nobody's row."""
 
-    source: str
-    people: int
-    triples: int
-    pairs: int
-    open: int
+    study: Study
+    schema: StudySchema
+    history: History
     small: bool
-    most_issued: int
-    calibration: pd.DataFrame
-    """coupon, people, predicted, observed, low, high."""
-    gain: float
-    """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike"."""
-    gain_error: float
-    effects: list[dict[str, Any]]
-    """field, and the chance that a first coupon is used in each category: the largest differences first."""
-    family: str
-    capacity_reason: str
-    kind: str
-    offspring_reason: str
-    rivals: int
-    all_used: bool
-    told_apart: bool
-    """Whether anything is known about people."""
-    report: ValueReport
+    """Whether only simple models were tried."""
+    n_learned_from: int | None
+    """Rows drawn at random that the models were fitted to; None for all."""
+    capacity: LearnedCapacity
+    alike: LearnedCapacity
+    """The capacity model that treats everybody alike."""
+    offspring: ChosenOffspring
+    value: ValueReport
     rules: Rules
     discount: float
 
-    @classmethod
-    def of(
-        cls,
-        study: Study,
-        schema: StudySchema,
-        history: History,
-        capacity: LearnedCapacity,
-        alike: LearnedCapacity,
-        offspring: ChosenOffspring,
-        report: ValueReport,
-        rules: Rules,
-        small: bool,
-        discount: float,
-    ) -> "Findings":
-        best = max((each for each in capacity.candidates if each.family == capacity.family), key=lambda c: c.score)
-        plain = max(alike.candidates, key=lambda candidate: candidate.score)
-        gains = best.held_out - plain.held_out
-        codes = encode_study(study, schema)
-        return cls(
-            source=study.source,
-            people=len(study),
-            triples=int((history.coupons > 0).sum()),
-            pairs=len(history.parents),
-            open=int(study.still_open.sum()),
-            small=small,
-            most_issued=int(history.coupons.max()),
-            calibration=capacity_report(capacity, history).calibration,
-            gain=float(gains.sum()),
-            gain_error=float(gains.std(ddof=1) * np.sqrt(len(gains))),
-            effects=field_effects(capacity, codes),
-            family=capacity.family,
-            capacity_reason=capacity.reason,
-            kind=offspring.kind,
-            offspring_reason=offspring.reason,
-            rivals=len(offspring.rivals),
-            all_used=bool(history.saturated[history.coupons > 0].all()),
-            told_apart=bool(schema.used),
-            report=report,
-            rules=rules,
-            discount=discount,
-        )
+    @property
+    def n_holders(self) -> int:
+        """People whose coupons are finished, so that they show how many one brings."""
+        return int((self.history.coupons > 0).sum())
 
-    def scores(self, capacity: LearnedCapacity, offspring: ChosenOffspring) -> dict[str, Any]:
-        """The same for machines, as a saved fit keeps it."""
+    @property
+    def n_pairs(self) -> int:
+        return len(self.history.parents)
+
+    @property
+    def n_open(self) -> int:
+        """People whose coupons may still be used."""
+        return int(self.study.still_open.sum())
+
+    @property
+    def most_issued(self) -> int:
+        return int(self.history.coupons.max())
+
+    @cached_property
+    def calibration(self) -> pd.DataFrame:
+        """coupon, people, predicted, observed, low, high."""
+        return capacity_report(self.capacity, self.history).calibration
+
+    @cached_property
+    def gain(self) -> tuple[float, float]:
+        """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike", and its error."""
+        of_family = (each for each in self.capacity.candidates if each.family == self.capacity.family)
+        best, plain = (max(each, key=lambda c: c.score) for each in (of_family, self.alike.candidates))
+        gains = best.held_out - plain.held_out
+        return float(gains.sum()), float(gains.std(ddof=1) * np.sqrt(len(gains)))
+
+    @cached_property
+    def effects(self) -> list[dict[str, Any]]:
+        """field, and the chance that a first coupon is used in each category: the largest differences first."""
+        return field_effects(self.capacity, encode_study(self.study, self.schema))
+
+    def scores(self) -> dict[str, Any]:
+        """The findings as a saved fit keeps them."""
         return {
-            "people": self.people,
-            "finished_coupon_holders": self.triples,
-            "pairs": self.pairs,
-            "still_open": self.open,
-            "capacity": capacity.scores(),
-            "offspring": offspring.scores(),
+            "people": len(self.study),
+            "finished_coupon_holders": self.n_holders,
+            "pairs": self.n_pairs,
+            "still_open": self.n_open,
+            "capacity": self.capacity.scores(),
+            "offspring": self.offspring.scores(),
             "coupon_use": self.calibration.to_dict("records"),
-            "gain_of_knowing_people": {"log_likelihood": self.gain, "standard_error": self.gain_error},
+            "gain_of_knowing_people": dict(zip(("log_likelihood", "standard_error"), self.gain, strict=True)),
             "effects": self.effects,
             "value": {
-                "promised": self.report.promised,
-                "simulated": self.report.simulated,
-                "simulated_error": self.report.simulated_error,
-                "history": [[what, value] for what, value in self.report.history],
+                "promised": self.value.promised,
+                "simulated": self.value.simulated,
+                "simulated_error": self.value.simulated_error,
+                "history": [[what, value] for what, value in self.value.history],
             },
-            "summary": summary_of(self),
+            "summary": list(self.summary()),
         }
 
+    def summary(self) -> Sentences:
+        """The fit in sentences, most important first; warnings begin with "Warning"."""
+        parts = (_basis, _use, _choice, _certainty, _value, _warnings)
+        return Sentences(sentence for part in parts for sentence in part(self))
 
-def summary_of(found: Findings) -> list[str]:
-    """The fit in sentences, most important first; warnings begin with "Warning"."""
-    return [*_basis(found), *_use(found), *_choice(found), *_certainty(found), *_value(found), *warnings_of(found)]
 
-
-def _basis(found: Findings) -> list[str]:
-    waiting = (
-        f" {counted(found.open, 'person has', 'people have')} coupons that may still be used." if found.open else ""
+def _basis(findings: Findings) -> list[str]:
+    still_open = counted(findings.n_open, "person has", "people have")
+    waiting = f" {still_open} coupons that may still be used." if findings.n_open else ""
+    basis = (
+        f"Fitted to {findings.study.source}: {len(findings.study):,} people, of whom {findings.n_holders:,} have "
+        f"usable recruitment counts, and {counted(findings.n_pairs, 'pair', 'pairs')} of recruiter and "
+        f"recruit.{waiting}"
     )
-    return [
-        f"Fitted to {found.source}: {found.people:,} people, of whom {found.triples:,} show how many one brings, and "
-        f"{counted(found.pairs, 'pair', 'pairs')} of recruiter and recruit.{waiting}"
-    ]
+    if findings.n_learned_from is None:
+        return [basis]
+    return [basis, f"A study this large is learned from {findings.n_learned_from:,} people and pairs, drawn at random."]
 
 
-def _use(found: Findings) -> list[str]:
+def _use(findings: Findings) -> list[str]:
     lines = []
-    for row in found.calibration.head(4).to_dict("records"):
+    for row in findings.calibration.head(4).to_dict("records"):
         seen, reach = float(row["observed"]), (float(row["high"]) - float(row["low"])) / 2
         inside = row["low"] <= row["predicted"] <= row["high"]
         verdict = f"the model says {percent(row['predicted'])}" + ("" if inside else ", which is outside that range")
@@ -158,40 +144,41 @@ def _use(found: Findings) -> list[str]:
     return lines
 
 
-def _choice(found: Findings) -> list[str]:
-    counts = f"How many people bring is modelled {_COUNTS[found.family]}: that predicts people who were left out best"
+def _choice(findings: Findings) -> list[str]:
+    counts = f"How many people bring is modelled {_COUNTS[findings.capacity.family]}: that predicts people who were "
     counts += (
-        ", or as well and more simply."
-        if not found.small
-        else ". The study is small, so only a simple model was tried."
+        "left out best, or as well and more simply."
+        if not findings.small
+        else "left out best. The study is small, so only a simple model was tried."
     )
-    words = [counts, _knowing_people(found)]
-    sure = "by the model" if found.gain > _LIKELY * found.gain_error else "by the model; may well be chance"
-    for effect in found.effects[:_SHOWN_FIELDS]:
+    words = [counts, _knowing_people(findings)]
+    gain, error = findings.gain
+    sure = "by the model" if gain > _PROBABLY * error else "by the model; may well be chance"
+    for effect in findings.effects[:_SHOWN_FIELDS]:
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]
         words.append(
             f"  {effect['field']}: a first coupon is used by {percent(high)} where it is {best!r}, and by "
             f"{percent(low)} where it is {worst!r}, other things equal ({sure})."
         )
-    if not found.told_apart:
+    if not findings.schema.used:
         return words
-    chosen = (
-        "the simplest, as the study is small" if found.rivals < 2 else f"the best of {found.rivals} on pairs left out"
-    )
-    return [*words, f"Whom people bring is modelled by {_GENERATORS[found.kind]} ({chosen})."]
+    rivals = len(findings.offspring.rivals)
+    choice = "the simplest, as the study is small" if rivals < 2 else f"the best of {rivals} on pairs left out"
+    return [*words, f"Whom people bring is modelled by {_GENERATORS[findings.offspring.kind]} ({choice})."]
 
 
-def _knowing_people(found: Findings) -> str:
-    if not found.told_apart:
+def _knowing_people(findings: Findings) -> str:
+    if not findings.schema.used:
         return (
             "Nothing is known about people, so everybody is treated alike: a sheet decides how many coupons to give "
             "out now and how many later, and not to whom."
         )
-    size = f"({found.gain:+.1f} +- {found.gain_error:.1f} units of log-likelihood on people left out)"
-    if found.gain > _CLEARLY * found.gain_error and found.gain > 0:
+    gain, error = findings.gain
+    size = f"({gain:+.1f} +- {error:.1f} units of log-likelihood on people left out)"
+    if gain > _CLEARLY * error and gain > 0:
         return f"What is known about people clearly helps to tell who brings many {size}."
-    if found.gain > _LIKELY * found.gain_error and found.gain > 0:
+    if gain > _PROBABLY * error and gain > 0:
         return f"What is known about people probably helps a little to tell who brings many {size}."
     return (
         f"What is known about people does not help to tell who brings many, as far as this study shows {size}: "
@@ -199,8 +186,8 @@ def _knowing_people(found: Findings) -> str:
     )
 
 
-def _certainty(found: Findings) -> list[str]:
-    first = found.calibration.iloc[0]
+def _certainty(findings: Findings) -> list[str]:
+    first = findings.calibration.iloc[0]
     share, n = float(first["observed"]), int(first["people"])
     share = min(max(share, 0.1), 0.9)  # even a share of nothing is not known exactly
 
@@ -216,16 +203,17 @@ def _certainty(found: Findings) -> list[str]:
     return [f"{words}. What one person will do cannot be told: chances are all there is."]
 
 
-def _value(found: Findings) -> list[str]:
-    report, rules = found.report, found.rules
+def _value(findings: Findings) -> list[str]:
+    report, rules = findings.value, findings.rules
     off = abs(report.promised - report.simulated) / max(report.simulated, 1e-9)
-    care = "" if off < _PROMISE else f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
+    promise = f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
+    care = "" if off < _PROMISE_OFF else promise
     start, best = report.history[0][1], max(value for _, value in report.history[1:])
     capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} each"
     late = (
         "late recruits count as much as early ones"
-        if found.discount == 1.0
-        else (f"a recruit a round later counts {found.discount:g} times as much")
+        if findings.discount == 1.0
+        else (f"a recruit a round later counts {findings.discount:g} times as much")
     )
     return [
         f"Prepared to plan up to {n_coupons(rules.budget)}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
@@ -235,40 +223,41 @@ def _value(found: Findings) -> list[str]:
     ]
 
 
-def warnings_of(found: Findings) -> list[str]:
+def _warnings(findings: Findings) -> list[str]:
     """What the user of this fit must know."""
-    told = []
-    if found.small:
-        told.append(
-            f"Warning: {found.triples} people are very few. Everybody looks almost alike to the model; use the sheet "
-            "to share coupons sensibly over the rounds, not to tell people apart."
+    warnings = []
+    if findings.small:
+        warnings.append(
+            f"Warning: {findings.n_holders} people are very few. Everybody looks almost alike to the model; use the "
+            "sheet to share coupons sensibly over the rounds, not to tell people apart."
         )
-    if found.pairs < _FEW_PAIRS:
-        told.append(f"Warning: with {counted(found.pairs, 'pair', 'pairs')}, whom people bring is mostly a guess.")
-    most = found.rules.max_per_person
-    if most is None or most > found.most_issued:
-        told.append(
-            f"Warning: nobody in the study had more than {n_coupons(found.most_issued)}; what a "
-            f"{ordinal(found.most_issued + 1)} one does is extrapolated."
+    if findings.n_pairs < _FEW_PAIRS:
+        pairs = counted(findings.n_pairs, "pair", "pairs")
+        warnings.append(f"Warning: with {pairs}, whom people bring is mostly a guess.")
+    most = findings.rules.max_per_person
+    if most is None or most > findings.most_issued:
+        warnings.append(
+            f"Warning: nobody in the study had more than {n_coupons(findings.most_issued)}; what a "
+            f"{ordinal(findings.most_issued + 1)} one does is extrapolated."
         )
-    if found.all_used:
-        told.append(
+    if findings.history.saturated[findings.history.coupons > 0].all():
+        warnings.append(
             "Warning: every coupon was used, so nobody's limit was ever seen: how many more people bring is a guess."
         )
-    if not found.open:
-        told.append(
+    if not findings.n_open:
+        warnings.append(
             "Note: all coupons count as finished. If people can still use theirs, set still_open in the schema file, "
             "or recruiting looks harder than it is."
         )
-    return told
+    return warnings
 
 
-def what_can_be_said(study: Study, triples: int, pairs: int, fewest: int) -> str:
+def why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     """Why a study is refused, and what it shows all the same."""
     issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
     fault = (
-        f"only {n_people(triples)} had coupons that are finished; at least {fewest} are needed"
-        if triples < fewest
+        f"only {n_people(n_holders)} had coupons that are finished; at least {fewest} are needed"
+        if n_holders < fewest
         else "nobody's recruiter is known, so it does not show whom people bring"
     )
     words = f"{study.source} is too small to fit: {fault}. What can be said: {n_people(len(study))}"
@@ -288,14 +277,6 @@ def field_effects(capacity: LearnedCapacity, people: Codes) -> list[dict[str, An
     for number, field in enumerate(capacity.schema.fields):
         there = [code for code in range(len(field)) if (people[:, number] == code).any()]
         chances = {field.categories[code]: chance_if(capacity, people, number, code).mean().item() for code in there}
-        if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= _MATTERS:
+        if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
             effects.append({"field": field.name, "chances": chances})
     return sorted(effects, key=lambda e: min(e["chances"].values()) - max(e["chances"].values()))
-
-
-def chance_if(capacity: LearnedCapacity, people: Codes, field: int, code: int) -> NDArray[np.float64]:
-    """The chance that a first coupon is used if everybody had this category, [people]."""
-    changed = people.copy()
-    changed[:, field] = code
-    chances: NDArray[np.float64] = capacity.survival(changed, 1)[:, 0]
-    return chances

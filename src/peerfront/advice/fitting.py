@@ -1,4 +1,4 @@
-"""Fit: from a checked study to models, a planner and a summary in words.
+"""Fit models and a planner to a checked study, and summarise them in words.
 
 Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
 deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
@@ -10,27 +10,30 @@ is linear and strongly drawn to "everybody is alike", and the generator is the i
 
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from peerfront.advice.fit_summary import Findings, summary_of, what_can_be_said
-from peerfront.artifacts import Fit, Generator, fingerprint
+from peerfront.advice.fit_summary import Findings, why_too_small
+from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
-from peerfront.data.schema_file import parse_schema, schema_text
+from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, history_of
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck, named_generator
-from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, optional, up_to
 from peerfront.models.capacity import fit_capacity
 from peerfront.models.capacity_settings import LINEAR, CapacitySettings
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
-from peerfront.value.learning import Progress
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.value.surrogate import SurrogateSettings
+
+if TYPE_CHECKING:
+    from peerfront.artifacts import Generator
 
 FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""
@@ -39,8 +42,9 @@ FEW = 50
 LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
 _USUAL_PEOPLE = 20
-_FEW_WAITING = 10
+_FEW_WAITING = 10  # fewer with open coupons do not say how many wait at once
 _USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
+# Grids of simple rules: cutoffs of a threshold, its least spend as shares of the budget, and even paces.
 _CUTOFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _SHARES = (0.04, 0.12, 0.3)
 _PACES = (0.5, 0.75, 1.0, 1.5, 2.0)
@@ -49,7 +53,15 @@ _STRONG_PENALTIES = (100.0, 10.0, 1.0)
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What the planner is prepared for, and how it is learned."""
+    """What the planner is prepared for, and how it is learned: the keywords of `peerfront.fit`.
+
+    >>> settings = pf.FitSettings(budget=60, rounds=5)
+    >>> settings.max_per_person
+    3
+    >>> pf.FitSettings(budget=0)
+    Traceback (most recent call last):
+    peerfront.foundation.errors.SettingError: budget must be a whole number of at least 1; found 0.
+    """
 
     budget: int
     """Most coupons that are left to give out."""
@@ -72,17 +84,20 @@ class FitSettings:
     """How the value is learned; None chooses by the size of the study and the effort."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", whole_number("budget", self.budget, 1))
-        object.__setattr__(self, "discount", checked_discount(self.discount))
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
-        if not 0.0 < self.effort <= 10.0:
-            raise SettingError(f"The effort must be above 0 and at most 10 (1 is usual); found {self.effort}.")
-        if self.people is not None:
-            object.__setattr__(self, "people", whole_number("people", self.people, 1))
-        _ = self.rules_for(1)  # its checks
+        check_fields(
+            self,
+            budget=one_or_more,
+            discount=discount_factor,
+            rounds=one_or_more,
+            max_per_person=optional(one_or_more),
+            max_per_round=optional(one_or_more),
+            people=optional(one_or_more),
+            seed=at_least(0),
+            effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
+        )
 
     def rules_for(self, people: int) -> Rules:
-        return Rules.checked(self.budget, people, self.rounds, self.max_per_person, self.max_per_round)
+        return Rules(self.budget, people, self.rounds, self.max_per_person, self.max_per_round)
 
     def learning_for(self, people: int) -> PolicyIterationSettings:
         """Enough for a study of some hundred coupons; fewer episodes where each is larger."""
@@ -104,33 +119,22 @@ class FitSettings:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FittedStudy:
-    """A fit, ready to save and to plan with, and what there is to say about it."""
-
-    fit: Fit
-    summary: list[str]
-
-
-def fit_study(
-    study: Study, schema: StudySchema, settings: FitSettings, progress: Progress | None = None
-) -> FittedStudy:
+def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress: Progress = silent) -> Fit:
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it."""
-    tell = progress or (lambda share, what: None)
     history = history_of(study, schema)
-    triples, pairs = int((history.coupons > 0).sum()), len(history.parents)
-    if triples < FEWEST or not pairs:
-        raise DataFileError(what_can_be_said(study, triples, pairs, FEWEST))
-    small = len(study) < FEW or triples < FEW
-    tell(0.0, "how many people bring")
+    n_holders = int((history.coupons > 0).sum())
+    if n_holders < FEWEST or not len(history.parents):
+        raise DataFileError(why_too_small(study, n_holders, FEWEST))
+    small = len(study) < FEW or n_holders < FEW
+    progress(0.0, "how many people bring")
     learned_from = _at_most(history, LARGEST, settings.seed)
     capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed))
     plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
     alike = fit_capacity(_everybody_alike(learned_from), plain)
-    tell(0.3, "whom they bring")
+    progress(0.3, "whom they bring")
     rivals = ("inheritance",) if small else QUICK_RIVALS
     offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals)
-    generator = cast(Generator, offspring.model)  # the quick rivals can all be saved
+    generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
     rules = settings.rules_for(people)
@@ -138,18 +142,25 @@ def fit_study(
         f"as in {study.source}", schema.schema, capacity, generator, _StudyPeople(encode_study(study, schema))
     )
     learning = settings.learning_for(people)
+    heuristics = simple_rules(capacity, rules)
     learned = learn_by_policy_iteration(
-        world,
-        rules,
-        settings.discount,
-        simple_rules(capacity, rules),
-        learning,
-        lambda share, what: tell(0.34 + 0.65 * share, what),
+        world, rules, settings.discount, heuristics, learning, part_of(progress, 0.34, 0.99)
     )
-    findings = Findings.of(
-        study, schema, history, capacity, alike, offspring, learned.report, rules, small, settings.discount
+    findings = Findings(
+        study=study,
+        schema=schema,
+        history=history,
+        small=small,
+        n_learned_from=None if learned_from is history else LARGEST,
+        capacity=capacity,
+        alike=alike,
+        offspring=offspring,
+        value=learned.report,
+        rules=rules,
+        discount=settings.discount,
     )
-    fit = Fit(
+    progress(1.0, "done")
+    return Fit(
         schema=schema.schema,
         capacity=capacity,
         offspring=generator,
@@ -158,24 +169,8 @@ def fit_study(
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),
         settings={"discount": settings.discount, "seed": settings.seed, "learning": _plain(asdict(learning))},
-        scores=findings.scores(capacity, offspring),
+        scores=findings.scores(),
     )
-    told = summary_of(findings)
-    if learned_from is not history:
-        told.insert(1, f"A study this large is learned from {LARGEST:,} people and pairs, drawn at random.")
-    return FittedStudy(fit, told)
-
-
-def study_schema_of(fit: Fit) -> StudySchema:
-    """The description of the columns a fit was made with: what a frontier's file is read by."""
-    if not fit.study_schema:
-        raise DataFileError(
-            "This fit does not say which columns of a file it knows. Make it with `peerfront fit`, which keeps them."
-        )
-    schema = parse_schema(fit.study_schema.encode(), "the schema in the model")
-    if schema.schema != fit.schema:
-        raise DataFileError("The schema in the model is not the one its parts were fitted with. Fit it again.")
-    return schema
 
 
 def capacity_settings(small: bool, seed: int) -> CapacitySettings:

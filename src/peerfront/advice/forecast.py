@@ -2,56 +2,49 @@
 
 All policies meet the same people with the same luck, so their differences are not luck, and leaving a rival out changes
 no other number. Bands are quantiles of the simulated studies: what luck alone does if the fitted models are right.
-A second band adds what the data leave open about capacities (`learned_world`). Nothing in here knows that the models
-may be wrong in kind, that people change during a study, or that the population is finite.
+A second band adds what the data leave open about capacities (`uncertainty`). No band allows for models that are wrong
+in kind, for people who change during a study, or for a population that is finite.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerfront.advice.learned_world import UncertainWorld, learned_world
+from peerfront.advice.orders import PlanOrder, task_of
+from peerfront.advice.uncertainty import UncertainWorld
 from peerfront.artifacts import Fit
 from peerfront.baselines.simple_rules import Constant, Evenly
 from peerfront.baselines.threshold_tuning import TuningGrid, tune_threshold
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import whole_number
-from peerfront.foundation.words import counted, n_coupons, n_people, percent
+from peerfront.foundation.settings import seed_number, whole_number
+from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout
-from peerfront.value.learning import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PLAN = "plan"
 _QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
 
 
-class Order(Protocol):
-    """What is asked of the plan: `peerfront.advice.sheet.PlanOrder`, or anything like it."""
-
-    @property
-    def budget(self) -> int: ...
-    @property
-    def max_per_person(self) -> int | None: ...
-    @property
-    def min_per_person(self) -> int: ...
-    @property
-    def round_cap(self) -> int | None: ...
-    @property
-    def rounds_left(self) -> int | None: ...
-    @property
-    def reserve(self) -> int: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Tables, words and a picture of what to expect."""
+    """What to expect from here on, under the plan and under its rivals. `Model.forecast` makes it.
+
+    >>> forecast = model.forecast(study.waiting, budget=20, target=15, episodes=50)
+    >>> list(forecast.summary["policy"])[:2]
+    ['plan', 'constant:coupons=3']
+    >>> print(forecast.lines()[0])
+    From ... people with 20 coupons and 2 rounds to go, the plan brings ... recruits on average; ...
+    >>> figure = forecast.plot()  # a notebook shows it; figure.savefig("forecast.png") keeps it
+    """
 
     rounds: pd.DataFrame
     """policy, round, and for the recruits of that round and for all so far (`total_...`): mean, p10, p25, median, p75,
@@ -69,6 +62,8 @@ class Forecast:
     seed: int
     with_model: bool
     """Whether the second band could be made."""
+    nothing_because: str = ""
+    """Why nothing is given out, in any simulated study; empty where something is."""
 
     @property
     def of_plan(self) -> "pd.Series[float]":
@@ -82,24 +77,26 @@ class Forecast:
     def lines(self) -> list[str]:
         """The forecast in words, one statement a line."""
         plan, rules = self.of_plan, self.rules
-        told = [
+        if self.nothing_because:
+            return [f"Nothing is given out: {self.nothing_because}. So nobody is recruited."]
+        lines = [
             f"From {n_people(self.people)} with {n_coupons(rules.budget)} and "
             f"{counted(rules.rounds, 'round', 'rounds')} to go, the plan brings {plan['recruits']:.0f} recruits on "
             f"average; in 8 of 10 simulated studies between {plan['p10']:.0f} and {plan['p90']:.0f}.",
         ]
         wanted = self.still_wanted
         if wanted is not None:
-            told.append(self._target_line(wanted))
-        told.append(
+            lines.append(self._target_line(wanted))
+        lines.append(
             f"Chance that nobody is left who could refer while coupons and rounds remain: {_chance(plan['dies_out'])}."
         )
-        told.append(
+        lines.append(
             f"Of {n_coupons(rules.budget)}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued "
             f"and not used, {plan['never_issued']:.0f} are never issued (averages)."
         )
-        told += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
-        told.append(self.caveat)
-        return told
+        lines += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
+        lines.append(self.caveat)
+        return lines
 
     def _target_line(self, wanted: int) -> str:
         plan, whole = self.of_plan, f"{n_people(self.target or 0)} in all"
@@ -117,16 +114,16 @@ class Forecast:
         lead, error = row["plan_lead"], row["plan_lead_error"]
         clear = abs(lead) > max(2 * error, 0.05)
         who = "more" if lead > 0 else "fewer"
-        said = f"the plan brings {abs(lead):.1f} ± {error:.1f} {who}" if clear else "no clear difference to the plan"
+        verdict = f"the plan brings {abs(lead):.1f} ± {error:.1f} {who}" if clear else "no clear difference to the plan"
         chance = "" if self.still_wanted is None else f", target {_chance(row['reaches_target'])}"
         return (
             f"{row['described']}: {row['recruits']:.0f} recruits ({row['p10']:.0f} to {row['p90']:.0f}){chance}, "
-            f"dies out {_chance(row['dies_out'])}; {said}."
+            f"dies out {_chance(row['dies_out'])}; {verdict}."
         )
 
     @property
     def caveat(self) -> str:
-        """What the bands do not know."""
+        """What the bands hold and what they do not."""
         inside = (
             "The bands hold luck; the wider ones also what the data leave open about how many people somebody brings."
             if self.with_model
@@ -138,89 +135,78 @@ class Forecast:
             "population that runs out."
         )
 
-    def figure(self, *, narrow: bool = False) -> Figure:
-        """Recruits so far and by round; side by side, or one below the other."""
+    def plot(self, *, narrow: bool = False) -> "Figure":
+        """Draw recruits so far and by round; side by side, or one below the other."""
         from peerfront.advice.figures import forecast_figure
 
         return forecast_figure(self, narrow=narrow)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        columns = ["described", "recruits", "p10", "p90", "reaches_target", "dies_out", "unused", "never_issued"]
+        return as_html(self.lines(), self.summary[columns].round(2))
 
 
 def forecast(
     fit: Fit,
     frontier: Frontier,
-    order: Order,
-    target: int | None = None,
-    episodes: int = 1000,
+    order: PlanOrder,
+    target: float | None = None,
+    episodes: float = 1000,
     seed: int = 0,
     *,
-    already: int = 0,
+    already: float = 0,
     rivals: Sequence[tuple[str, Policy]] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Forecast:
     """Simulate the plan and its rivals (`usual_rivals`, unless others are given: what they do, and the policy).
 
-    The same arguments give the same tables, to the last bit.
+    An order whose round cap is 0 gives out nothing, now or later, and so has no rivals. The same arguments give the
+    same tables, to the last bit.
     """
-    rules = forecast_rules(fit, frontier, order)
-    episodes = whole_number("episodes", episodes, 2)
-    already = whole_number("people who have taken part already", already, 0)
-    if target is not None:
-        target = whole_number("target", target, 1)
-    world = learned_world(fit, frontier)
-    planner = replace(fit.planner, least_per_person=order.min_per_person)
-    tell = progress or (lambda share, what: None)
-    tell(0.0, "choosing rivals")
+    n_episodes, seed = whole_number("episodes", episodes, 2), seed_number("seed", seed)
+    n_already = whole_number("people who have taken part already", already, 0)
+    n_wanted = None if target is None else whole_number("target", target, 1)
+    task = task_of(fit, frontier, order)
+    task.check_study_goes_on()
+    rules, nothing = task.rules, task.nothing_because
+    world = fit.world(frontier)
+    planner: Policy = Constant(0) if nothing else replace(fit.planner, least_per_person=order.min_per_person)
+    progress(0.0, "choosing rivals")
+    if nothing:
+        rivals = ()
     others = usual_rivals(world, rules, fit.discount, seed) if rivals is None else rivals
-    luck = named_luck(("forecast", seed), episodes)
+    luck = named_luck(("forecast", seed), n_episodes)
     uncertain = UncertainWorld.of(world, fit.capacity, luck)
-    wanted = None if target is None else max(target - already, 0)
+    to_come = None if n_wanted is None else max(n_wanted - n_already, 0)
     first: Trajectories | None = None
     rounds: list[pd.DataFrame] = []
     summary: list[dict[str, object]] = []
     for name, described, policy in [(PLAN, "the plan", planner), *((p.name, text, p) for text, p in others)]:
-        tell((1 + len(summary)) / (2 + len(others)), f"simulating {described}")
+        progress((1 + len(summary)) / (2 + len(others)), f"simulating {described}")
         played = rollout(world, policy, rules, luck)
         first = first or played
         unsure = None if uncertain is None else rollout(uncertain, policy, rules, luck)
         rounds.append(_rounds_table(name, played, unsure))
-        summary.append({"policy": name, "described": described, **_summary(played, unsure, first, rules, wanted)})
+        summary.append({"policy": name, "described": described, **_summary(played, unsure, first, rules, to_come)})
     return Forecast(
-        pd.concat(rounds, ignore_index=True),
-        pd.DataFrame(summary),
-        rules,
-        len(frontier),
-        target,
-        already,
-        episodes,
-        seed,
-        uncertain is not None,
+        rounds=pd.concat(rounds, ignore_index=True),
+        summary=pd.DataFrame(summary),
+        rules=rules,
+        people=len(frontier),
+        target=n_wanted,
+        already=n_already,
+        episodes=n_episodes,
+        seed=seed,
+        with_model=uncertain is not None,
+        nothing_because=nothing,
     )
 
 
-def forecast_rules(fit: Fit, frontier: Frontier, order: Order) -> Rules:
-    """The rules of the simulated studies: the order's limits, in every round; faults in the order are errors."""
-    if not len(frontier):
-        raise SettingError("Nobody is on the frontier, so nobody can refer. Give at least one person.")
-    fit.schema.check(frontier.covariates)
-    budget = whole_number("budget", order.budget, 1) - whole_number("reserve", order.reserve, 0)
-    if budget < 1:
-        raise SettingError(
-            f"A reserve of {order.reserve} leaves nothing of a budget of {order.budget}. Make the reserve smaller."
-        )
-    fit.planner.surrogate.check_budget(budget)
-    rounds = fit.rules.rounds if order.rounds_left is None else whole_number("rounds left", order.rounds_left, 1)
-    most = fit.rules.max_per_person if order.max_per_person is None else order.max_per_person
-    cap = fit.rules.max_per_round if order.round_cap is None else order.round_cap
-    if most is not None and order.min_per_person > most:
-        raise SettingError(
-            f"At least {order.min_per_person} and at most {most} coupons per person contradict each other. Lower the "
-            "minimum, or raise the maximum."
-        )
-    return Rules(budget, len(frontier), rounds, most, cap)
-
-
 def usual_rivals(world: World, rules: Rules, discount: float, seed: int = 0) -> list[tuple[str, Policy]]:
-    """What studies do, and the best that is easily done: three each, a tuned threshold, an even pace."""
+    """What most studies do, and the best simple rules: three each, a tuned threshold, an even pace."""
     each = min(3, rules.max_per_person or 3)
     threshold = tune_threshold(world, rules, [discount], seed=seed, grid=_QUICK_GRID)[discount]
     return [
@@ -259,8 +245,8 @@ def _bands(prefix: str, counts: NDArray[np.int64]) -> dict[str, NDArray[np.float
 
 def _quantile(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
     """Over episodes; whole people."""
-    found: NDArray[np.float64] = np.quantile(counts, share, axis=0, method="inverted_cdf").astype(np.float64)
-    return found
+    quantiles: NDArray[np.float64] = np.quantile(counts, share, axis=0, method="inverted_cdf").astype(np.float64)
+    return quantiles
 
 
 def _summary(

@@ -1,18 +1,25 @@
-"""What a coordinator orders: coupons that are left, limits, a reserve; checked against the model before planning."""
+"""A coordinator's order (coupons left, limits, a reserve), checked against the model and the people who wait.
+
+This is the only place where an order is checked and becomes `Rules`; sheet, forecast and report all start here.
+"""
 
 from dataclasses import dataclass
-from typing import Any
 
 from peerfront.artifacts import Fit
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
 from peerfront.foundation.words import n_coupons, n_people
 from peerfront.problem import Frontier, Rules, State
 
 
 @dataclass(frozen=True)
 class PlanOrder:
-    """One sheet's order. What is None is as the model was fitted for."""
+    """Coupons that are left, and limits for giving them out. A limit of None is the one the model was fitted for.
+
+    >>> order = pf.PlanOrder(budget=30, max_per_person=2, reserve=5)
+    >>> order.available
+    25
+    """
 
     budget: int
     """Coupons that are left for the rest of the study."""
@@ -21,20 +28,22 @@ class PlanOrder:
     min_per_person: int = 0
     """Coupons that everybody gets, in this round and in later ones."""
     round_cap: int | None = None
-    """Most coupons in a round, this one and later ones; 0 gives out nothing now."""
+    """Most coupons in a round, this one and later ones; 0 gives out nothing."""
     rounds_left: int | None = None
     """Rounds left, this one included."""
     reserve: int = 0
     """Coupons of the budget to keep back for good: neither this round nor a later one counts on them."""
 
     def __post_init__(self) -> None:
-        least: dict[str, int] = {
-            "budget": 0, "max_per_person": 1, "min_per_person": 0, "round_cap": 0, "rounds_left": 0, "reserve": 0,
-        }  # fmt: skip
-        for name, smallest in least.items():
-            value: Any = getattr(self, name)
-            if value is not None or name in ("budget", "min_per_person", "reserve"):
-                object.__setattr__(self, name, whole_number(name.replace("_", " "), value, smallest))
+        check_fields(
+            self,
+            budget=at_least(0),
+            max_per_person=optional(one_or_more),
+            min_per_person=at_least(0),
+            round_cap=optional(at_least(0)),
+            rounds_left=optional(at_least(0)),
+            reserve=at_least(0),
+        )
         if self.reserve > self.budget:
             raise SettingError(
                 f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
@@ -45,35 +54,64 @@ class PlanOrder:
         """Coupons to plan with."""
         return self.budget - self.reserve
 
+    def check_study_goes_on(self) -> None:
+        """Refuse an order after which the study is over, where something is to be simulated."""
+        for name, value in (("budget", self.budget), ("rounds left", self.rounds_left)):
+            if value == 0:
+                raise SettingError(f"To look ahead, {name} must be a whole number of at least 1; found 0.")
+        if self.available == 0:
+            raise SettingError(
+                f"A reserve of {self.reserve} leaves nothing of a budget of {self.budget}. Make the reserve smaller."
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """An order for these people, its gaps filled from the model, possible."""
+    """An order for some people that the model can carry out, with its gaps filled from the model."""
 
     order: PlanOrder
     state: State
-    """Rounds of its rules are the rounds left."""
+    """Its rules are the order's; their rounds are the rounds left."""
     notes: tuple[str, ...]
     """Where the order goes beyond what the model was fitted for."""
 
     @property
-    def over(self) -> bool:
-        """Whether there is nothing to decide."""
-        return self.state.spendable == 0 or self.order.rounds_left == 0 or self.order.round_cap == 0
+    def rules(self) -> Rules:
+        return self.state.rules
+
+    @property
+    def nothing_because(self) -> str:
+        """Why nothing can be given out this round; empty if something can."""
+        if not len(self.state.frontier):
+            return "nobody is waiting for coupons"
+        if self.order.rounds_left == 0:
+            return "no round is left"
+        if self.order.round_cap == 0:
+            return "the round's limit is 0"
+        if self.order.available == 0:
+            return "all coupons are kept in reserve" if self.order.reserve else "no coupons are left"
+        return ""
 
     @property
     def spendable(self) -> int:
-        return 0 if self.over else self.state.spendable
+        """Coupons that can be given out this round."""
+        return 0 if self.nothing_because else self.state.spendable
+
+    def check_study_goes_on(self) -> None:
+        """Refuse a task in which nobody could ever refer, where something is to be simulated."""
+        if not len(self.state.frontier):
+            raise SettingError("Nobody is on the frontier, so nobody can refer. Give at least one person.")
+        self.order.check_study_goes_on()
 
 
 def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
-    """The order as a state to plan, or an error that says what is impossible."""
-    fitted, notes = fit.rules, []
-    learned = fit.planner.surrogate
-    if order.available > learned.budget:
+    """Turn an order into a state to plan, or raise an error that says what is impossible."""
+    fit.schema.check(frontier.covariates)
+    fitted, largest = fit.rules, fit.planner.surrogate.budget
+    if order.available > largest:
         raise SettingError(
-            f"The model was fitted for at most {n_coupons(learned.budget)}; found {order.available:,} to "
-            f"plan with. Fit it again with --budget {order.available}, or keep {order.available - learned.budget:,} "
+            f"The model was fitted for at most {n_coupons(largest)}; found {order.available:,} to "
+            f"plan with. Fit it again with --budget {order.available}, or keep {order.available - largest:,} "
             "more in reserve."
         )
     most = fitted.max_per_person if order.max_per_person is None else order.max_per_person
@@ -84,22 +122,8 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
             "other. Lower the minimum, or raise the maximum."
         )
     left = fitted.rounds if order.rounds_left is None else order.rounds_left
-    known = learned.rounds if learned.rounds is not None else left
-    if left > known:
-        notes.append(f"The model tells apart at most {known} rounds left; {left} are treated as {known}.")
-    if most != fitted.max_per_person:
-        limit = "any number" if fitted.max_per_person is None else f"{fitted.max_per_person}"
-        notes.append(f"The model was fitted for at most {limit} per person: later rounds are judged by that limit.")
-    if len(frontier) > 3 * fitted.people:
-        notes.append(
-            f"The model was fitted for about {fitted.people} people at a time, here are {len(frontier):,}: what is "
-            f"expected later is less sure. Fitting again with --people {len(frontier)} repairs that."
-        )
-    gain = fit.scores.get("gain_of_knowing_people", {})
-    if gain and gain["log_likelihood"] <= gain["standard_error"]:
-        notes.append("The study does not show who brings many: differences between people here are small and unsure.")
-    rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)
-    task = Task(order, State(order.available, frontier, rules=rules), tuple(notes))
+    rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` knows of zeros
+    task = Task(order, State(order.available, frontier, rules=rules), tuple(_notes(fit, len(frontier), left, most)))
     needed = order.min_per_person * len(frontier)
     if needed > task.spendable:
         raise SettingError(
@@ -107,3 +131,25 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
             f"coupons; {task.spendable:,} can be given out this round. Lower the minimum, or raise the limits."
         )
     return task
+
+
+def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[str]:
+    """Where a task goes beyond what the model was fitted for, or knows."""
+    fitted, notes = fit.rules, []
+    told_apart = fit.planner.surrogate.rounds
+    if told_apart is not None and rounds_left > told_apart:
+        notes.append(
+            f"The model tells apart at most {told_apart} rounds left; {rounds_left} are treated as {told_apart}."
+        )
+    if max_per_person != fitted.max_per_person:
+        limit = "any number" if fitted.max_per_person is None else f"{fitted.max_per_person}"
+        notes.append(f"The model was fitted for at most {limit} per person: later rounds are judged by that limit.")
+    if n_waiting > 3 * fitted.people:
+        notes.append(
+            f"The model was fitted for about {fitted.people} people at a time, here are {n_waiting:,}: what is "
+            f"expected later is less sure. Fitting again with --people {n_waiting} repairs that."
+        )
+    gain = fit.scores.get("gain_of_knowing_people", {})
+    if gain and gain["log_likelihood"] <= gain["standard_error"]:
+        notes.append("The study does not show who brings many: differences between people here are small and unsure.")
+    return notes

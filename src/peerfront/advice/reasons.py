@@ -1,25 +1,27 @@
-"""Why somebody gets that many coupons: facts of the plan, one sentence or two for each person."""
+"""Why each person gets that many coupons: one or two sentences, made of facts of the plan."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.advice.fit_summary import chance_if
 from peerfront.advice.orders import Task
 from peerfront.allocation.backup import Array, coverage_gains
 from peerfront.allocation.planner import Plan
 from peerfront.artifacts import Fit
+from peerfront.foundation.covariates import Codes
 from peerfront.foundation.words import n_coupons, ordinal, percent
+from peerfront.problem import CapacityModel
 
-MIN_EFFECT_TO_MENTION = 0.03  # a field that moves the chance of use by less is not worth a word
-_NEARLY_ALL, _NOTHING = 1.0 - 1e-12, 1e-300
-_NEAR = 0.05  # relative: chances this close to the middle are "about as likely"
+MIN_EFFECT_TO_MENTION = 0.03
+"""Texts name a field only if it moves the chance that a coupon is used by at least this much."""
+_ABOUT_AS_LIKELY = 0.05  # chances within this share of the median are "about as likely"
+_BELOW_ONE, _ABOVE_ZERO = 1.0 - 1e-12, 1e-300  # keep logarithms and quotients finite
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the sentences are made of."""
+    """What the sentences say."""
 
     coupons: NDArray[np.int64]  # [people]
     chance: Array  # [people], that a first coupon is used
@@ -27,7 +29,7 @@ class Facts:
     next_chance: Array  # [people], that one more coupon would be used
     next_gain: Array  # [people], recruits in all that one more coupon would bring
     twin_has_more: NDArray[np.bool_]  # [people], somebody with the same answers got more
-    speaks: list[str]  # [people], the answer that moves the chance most; "" if none does by much
+    answers: list[str]  # [people], the answer that moves the chance most; "" if none does by much
     weakest: float
     """What the weakest coupon on the sheet brings in all."""
     most: int
@@ -46,10 +48,10 @@ class Facts:
         worth = fit.discount * weights[state.remaining_budget - plan.spend]
         covers = coverage_gains(survival, uncovered)
         given = np.arange(levels) < coupons[:, None]
-        shares = -np.where(given[:, :, None], np.log1p(-np.minimum(covers, _NEARLY_ALL)), 0.0).sum(axis=1)
+        shares = -np.where(given[:, :, None], np.log1p(-np.minimum(covers, _BELOW_ONE)), 0.0).sum(axis=1)
         left = np.exp(-shares.sum(axis=0))  # [latent]
         # What is covered together is shared by how much each covers alone: people alike are worth alike.
-        later = (shares / np.maximum(shares.sum(axis=0), _NOTHING)) @ (worth * (1.0 - left))
+        later = (shares / np.maximum(shares.sum(axis=0), _ABOVE_ZERO)) @ (worth * (1.0 - left))
         level = np.minimum(coupons, levels - 1)
         more = coupons < levels
         next_chance = np.where(more, survival[everybody, level], 0.0)
@@ -61,7 +63,7 @@ class Facts:
             next_chance=next_chance,
             next_gain=next_chance + next_later,
             twin_has_more=_twins(state.frontier.covariates, coupons),
-            speaks=_what_speaks(fit, state.frontier.covariates, survival[:, 0]),
+            answers=_strongest_answers(fit, state.frontier.covariates, survival[:, 0]),
             weakest=float((plan.now + plan.later).min(initial=np.inf)),
             most=state.most_per_person,
             least=task.order.min_per_person,
@@ -83,9 +85,9 @@ def _reason(facts: Facts, person: int, middle: float) -> str:
 
 def _who(facts: Facts, person: int, middle: float) -> str:
     chance = float(facts.chance[person])
-    if abs(chance - middle) <= _NEAR * middle:
+    if abs(chance - middle) <= _ABOUT_AS_LIKELY * middle:
         return f"About as likely as others here to bring somebody ({percent(chance)} with one coupon)."
-    answer = facts.speaks[person]
+    answer = facts.answers[person]
     because = f", above all because {answer}" if answer else ""
     side = "More" if chance > middle else "Less"
     return f"{side} likely than most here to bring somebody ({percent(chance)} with one coupon){because}."
@@ -127,8 +129,8 @@ def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray
     return more
 
 
-def _what_speaks(fit: Fit, covariates: NDArray[np.int16], chance: Array) -> list[str]:
-    """For each person the answer that sets them apart most, in the direction they are apart from the others here."""
+def _strongest_answers(fit: Fit, covariates: NDArray[np.int16], chance: Array) -> list[str]:
+    """For each person the answer that most explains why their chance differs from the others' here."""
     people, fields = covariates.shape
     moved = np.zeros((people, fields))
     for number in range(fields):
@@ -142,9 +144,17 @@ def _what_speaks(fit: Fit, covariates: NDArray[np.int16], chance: Array) -> list
         moved[:, number] = np.where(covariates[:, number] >= 0, chance - average, 0.0)
     apart = moved * np.where(chance > np.median(chance), 1.0, -1.0)[:, None]
     strongest = apart.argmax(axis=1)
-    told = []
+    answers = []
     for person, number in enumerate(strongest.tolist()):
         field = fit.schema.fields[number]
         large = apart[person, number] >= MIN_EFFECT_TO_MENTION
-        told.append(f"{field.name} is {field.categories[covariates[person, number]]!r}" if large else "")
-    return told
+        answers.append(f"{field.name} is {field.categories[covariates[person, number]]!r}" if large else "")
+    return answers
+
+
+def chance_if(capacity: CapacityModel, people: Codes, field: int, code: int) -> Array:
+    """The chance that a first coupon is used if everybody had this category, [people]."""
+    changed = people.copy()
+    changed[:, field] = code
+    chances: Array = capacity.survival(changed, 1)[:, 0]
+    return chances

@@ -7,7 +7,7 @@ counted and not described. The same model, file and settings give the same page,
 import base64
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -15,9 +15,11 @@ from matplotlib.figure import Figure
 
 import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
-from peerfront.advice.figures import MOST_DRAWN, homophily_figure, tree_figure
-from peerfront.advice.forecast import Forecast, Order, forecast, forecast_rules
-from peerfront.advice.homophily import homophily_table
+from peerfront.advice.figures import MOST_DRAWN, tree_figure
+from peerfront.advice.forecast import Forecast, forecast
+from peerfront.advice.homophily import homophily_figure, homophily_table
+from peerfront.advice.orders import PlanOrder
+from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.data.problems import KINDS
 from peerfront.data.read_settings import FORMATS
@@ -26,13 +28,10 @@ from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, fr
 from peerfront.foundation.covariates import UNKNOWN
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
+from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, truth
 from peerfront.foundation.words import percent
 from peerfront.problem import Frontier, History, Rules
-from peerfront.value.learning import Progress
-
-if TYPE_CHECKING:
-    from peerfront.advice.orders import PlanOrder
-    from peerfront.advice.sheet import CouponSheet
 
 FEWEST_SHOWN = 5
 """Groups of fewer people are not described: somebody could recognise them."""
@@ -42,7 +41,7 @@ _SHARP = 400  # people up to which trees are drawn as lines and not as dots; lar
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """What the page is to hold."""
+    """What the page shows."""
 
     target: int | None = None
     """People wanted in all, those in the file included."""
@@ -52,10 +51,13 @@ class ReportSettings:
     with_ids: bool = False
     """Whether the coupon sheet is shown, ids included."""
 
+    def __post_init__(self) -> None:
+        check_fields(self, target=optional(one_or_more), episodes=at_least(2), seed=seed_number, with_ids=truth)
+
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture for a page and one for a telephone, as data addresses, and what they show, for who cannot see them."""
+    """A picture for a page and one for a telephone, as data addresses, and what they show, for who cannot see."""
 
     wide: str
     narrow: str
@@ -66,14 +68,14 @@ def study_report(
     fit: Fit,
     study: Study,
     schema: StudySchema,
-    order: "PlanOrder",
+    order: PlanOrder,
     frontier: Frontier | None = None,
     settings: ReportSettings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> str:
-    """The page. Without a frontier it is the people of the file whose coupons may still be used, if that is known."""
-    asked = settings or ReportSettings()
-    tell = progress or (lambda share, what: None)
+    """Write the page. Without a frontier it is for the people of the file whose coupons may still be used, if any."""
+    settings = settings or ReportSettings()
+    order.check_study_goes_on()
     if schema.schema != fit.schema:
         raise DataFileError(
             f"{study.source} is described by another schema than the model was fitted with. Use the file of the same "
@@ -83,25 +85,23 @@ def study_report(
     history, summary = history_of(study, schema), summarise(study)
     natural = frontier is None
     people = frontier_of(study, schema) if frontier is None else frontier
-    rules = forecast_rules(fit, people, order) if len(people) else fit.rules
     sheet, outlook = None, None
     if len(people):
-        from peerfront.advice.sheet import plan_coupons
-
-        tell(0.0, "planning")
-        sheet = plan_coupons(fit, people, [str(person) for person in people.ids], order)
+        progress(0.0, "planning")
+        sheet = plan_coupons(fit, people, order)
         outlook = forecast(
             fit,
             people,
             order,
-            asked.target,
-            asked.episodes,
-            asked.seed,
+            settings.target,
+            settings.episodes,
+            settings.seed,
             already=len(study),
-            progress=lambda share, what: tell(0.2 + 0.5 * share, what),
+            progress=part_of(progress, 0.2, 0.7),
         )
-    tell(0.7, "drawing")
-    homophily = homophily_table(study, schema, asked.seed)
+    rules = fit.rules if outlook is None else outlook.rules
+    progress(0.7, "drawing")
+    homophily = homophily_table(study, schema, settings.seed)
     return (
         _environment()
         .get_template("report.html.j2")
@@ -125,14 +125,14 @@ def study_report(
             if homophily["pairs"].any()
             else None,
             fit_lines=[str(line) for line in fit.scores.get("summary", ())] or [fit.capacity.reason],
-            **_diagnostics(fit, history, asked.seed),
+            **_diagnostics(fit, history, settings.seed),
             natural=natural,
             people=len(people),
-            plan=None if sheet is None else _plan(sheet, people, fit, asked.with_ids),
+            plan=None if sheet is None else _plan(sheet, people, fit, settings.with_ids),
             forecast=outlook,
             forecast_rows=[] if outlook is None else _forecast_rows(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
-            settings=_settings(fit, rules, order, asked, natural),
+            settings=_settings(fit, rules, order, settings, natural),
             versions={**fit.versions, "this page made by": f"peerfront {peerfront.__version__}"},
             disclosures=disclosures(fit, study, summary, schema, rules),
             guideline=GUIDELINE,
@@ -155,14 +155,14 @@ def _environment() -> Environment:
 
 
 def _warnings(fit: Fit, history: History) -> list[str]:
-    found = fingerprint(history)
+    of_file = fingerprint(history)
     if not fit.data_fingerprint:
         return ["The model does not say which data it was fitted to, so this file cannot be compared with them."]
-    if found == fit.data_fingerprint:
+    if of_file == fit.data_fingerprint:
         return []
     return [
-        "This file is not the one the model was fitted to (fingerprint "
-        f"{found[:16]}, the model's is {fit.data_fingerprint[:16]}). Data, trees and homophily below are this file's; "
+        f"This file is not the one the model was fitted to (fingerprint {of_file[:16]}, "
+        f"the model's is {fit.data_fingerprint[:16]}). Data, trees and homophily below are this file's; "
         "plan and forecast are the model's. If the study has moved on, fit the model again."
     ]
 
@@ -199,8 +199,8 @@ def _picture(draw: Any, shown: object, shows: str, *, sharp: bool = True) -> Pic
 
 def _forecast_picture(outlook: Forecast) -> Picture:
     return Picture(
-        _address(outlook.figure()),
-        _address(outlook.figure(narrow=True)),
+        _address(outlook.plot()),
+        _address(outlook.plot(narrow=True)),
         "Recruits so far and by round, under the plan and its rivals.",
     )
 
@@ -212,25 +212,25 @@ def _address(figure: Figure, sharp: bool = True) -> str:
 
 
 def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
-    """How the models describe this file; nothing where the file shows nothing."""
+    """Draw how the models describe this file; nothing where it shows nothing."""
     from peerfront.models.diagnostics import capacity_figure, capacity_report, offspring_figure, offspring_report
     from peerfront.models.offspring.pairs import Pairs
 
-    found: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
+    pictures: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
     if (history.coupons > 0).any():
         report = capacity_report(fit.capacity, history, parameters=0)
-        found["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
+        pictures["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
     if len(history.parents) and history.schema.fields != (EVERYBODY,):
         kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
         pairs = Pairs.of(history)
         drawn = offspring_figure(
             {kind: offspring_report(fit.offspring, pairs, samples=50, seed=seed)}, "Whom they bring"
         )
-        found["offspring_picture"] = _address(drawn)
-    return found
+        pictures["offspring_picture"] = _address(drawn)
+    return pictures
 
 
-def _plan(sheet: "CouponSheet", frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
+def _plan(sheet: CouponSheet, frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
     """The plan without persons: how many get how many, and by field what groups of some size get on average."""
     table = sheet.table
     given = table["coupons"].to_numpy(dtype=np.int64)
@@ -272,7 +272,9 @@ def _forecast_rows(outlook: Forecast) -> list[dict[str, Any]]:
     return records
 
 
-def _settings(fit: Fit, rules: Rules, order: Order, asked: ReportSettings, natural: bool) -> list[tuple[str, str]]:
+def _settings(
+    fit: Fit, rules: Rules, order: PlanOrder, settings: ReportSettings, natural: bool
+) -> list[tuple[str, str]]:
     def cap(value: int | None) -> str:
         return "no limit" if value is None else f"{value:,}"
 
@@ -283,15 +285,15 @@ def _settings(fit: Fit, rules: Rules, order: Order, asked: ReportSettings, natur
         ),
         ("most coupons for one person", cap(rules.max_per_person)),
         ("fewest coupons for one person", f"{order.min_per_person:,}"),
-        ("most coupons in one round", cap(rules.max_per_round)),
+        ("most coupons in one round", cap(order.round_cap if order.round_cap == 0 else rules.max_per_round)),
         ("rounds left, this one included", f"{rules.rounds:,}"),
         ("worth of a recruit one round later", f"{fit.discount:g}"),
         (
             "people the plan is for",
             "those in the file whose coupons may still be used" if natural else "a file of their own",
         ),
-        ("simulated studies", f"{asked.episodes:,}"),
-        ("seed of the simulation", str(asked.seed)),
+        ("simulated studies", f"{settings.episodes:,}"),
+        ("seed of the simulation", str(settings.seed)),
         ("seed of the fit", str(fit.settings.get("seed", "not known"))),
         ("capacity model", f"{fit.capacity.family}: {fit.capacity.reason}"),
         ("generator of recruits", str(fit.scores.get("offspring", {}).get("reason", type(fit.offspring).__name__))),

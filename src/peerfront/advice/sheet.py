@@ -1,6 +1,7 @@
-"""The coupon sheet: who gets how many, why, what else could be done, and how much better anything could be.
+"""The coupon sheet: who gets how many coupons now and why, what other numbers would bring, and how good the plan is.
 
-A coupon sheet in sentences: how many now, what else could be done, how good it is.
+`plan_coupons` checks the order, plans the round, plays the rest of the study with the fitted models, and bounds what
+any plan could expect. `CouponSheet` carries the result as tables, sentences and a picture.
 """
 
 import math
@@ -13,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.advice.certificate import certify_sheet
-from peerfront.advice.learned_world import learned_world
 from peerfront.advice.orders import PlanOrder, Task, task_of
 from peerfront.advice.reasons import Facts, reasons_of
 from peerfront.allocation.backup import Array
@@ -21,120 +21,38 @@ from peerfront.allocation.greedy import greedy_at
 from peerfront.allocation.planner import Plan, Planner
 from peerfront.artifacts import Fit
 from peerfront.bounds.certificate import Certificate
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.words import counted, n_coupons, n_people, percent
+from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Allocation, Frontier, State, rollout
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.figure import Figure
 
-
-_FLAT = 0.01  # spends that lose less than this are as good
-_SAME = 0.005  # recruits
-
-
-def sheet_lines(sheet: "CouponSheet") -> list[str]:
-    """What a coordinator reads below the table."""
-    if sheet.certificate is None:
-        return list(sheet.notes)
-    return [*_total(sheet), *_alternatives(sheet), *_how_good(sheet), *sheet.notes]
-
-
-def _total(sheet: "CouponSheet") -> list[str]:
-    order, getting = sheet.order, int((sheet.table["coupons"] > 0).sum())
-    given = f"Give out {n_coupons(sheet.spend)} to {getting:,} of {n_people(len(sheet.table))}"
-    reserve = f", and {order.reserve} stay in reserve" if order.reserve else ""
-    now = float(sheet.table["expected_now"].sum())
-    return [
-        f"{given}; {_rest(sheet)}{reserve}.",
-        f"Expected from this round: {now:.1f} recruits.{_in_all(sheet)} All of this is by the model.",
-    ]
-
-
-def _rest(sheet: "CouponSheet") -> str:
-    kept = sheet.order.available - sheet.spend
-    if sheet.rounds_left == 1:
-        return "this is the last round" + (f", and {n_coupons(kept)} cannot be used within the limits" if kept else "")
-    return f"{counted(kept, 'is', 'are')} kept for later rounds" if kept else "none is kept for later rounds"
-
-
-def _in_all(sheet: "CouponSheet") -> str:
-    if sheet.rounds_left == 1:
-        return ""
-    error = "" if sheet.expected_error is None else f" (+- {2 * sheet.expected_error:.1f} for chance in the simulation)"
-    counts = "" if sheet.discount == 1.0 else f", where a recruit a round later counts {sheet.discount:g} times as much"
-    after = counted(sheet.rounds_left - 1, "round", "rounds")
-    return f" With the {after} after it, {sheet.expected:.1f} in all{error}{counts}."
-
-
-def _alternatives(sheet: "CouponSheet") -> list[str]:
-    curve = sheet.curve.set_index("spend")["value"]
-    best = float(curve[sheet.spend])
-    lowest, highest = int(curve.index.min()), int(curve.index.max())
-    wanted = {
-        "half": sheet.spend // 2,
-        "a quarter fewer": round(0.75 * sheet.spend),
-        "a quarter more": round(1.25 * sheet.spend),
-        "all that may be given": highest,
-    }
-    lines, told = [], {sheet.spend}
-    for name, spend in wanted.items():
-        spend = min(max(spend, lowest), highest)
-        if spend in told or spend not in curve.index:
-            continue
-        told.add(spend)
-        lost = best - float(curve[spend])
-        said = "as good" if lost < _SAME else f"{lost:.2f} recruits fewer in all ({percent(lost / max(best, 1e-9))})"
-        lines.append(f"  {name}, {spend:,}: {said}")
-    if not lines:
-        return []
-    near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * best]
-    flat = (
-        f"Anything from {int(near.min()):,} to {int(near.max()):,} loses less than {percent(_FLAT)}."
-        if len(near) > 1
-        else "Every other number loses more than 1%."
-    )
-    return ["Other numbers of coupons this round:", *lines, f"  {flat}"]
-
-
-def _how_good(sheet: "CouponSheet") -> list[str]:
-    certificate = sheet.certificate
-    assert certificate is not None, "asked only where there is one"
-    short = certificate.shortfall(sheet.expected)
-    surety = {
-        "exact": "proved for these models",
-        "statistical": "proved for these models, up to chance in the sampling",
-        "estimated": "an estimate, not a proof",
-    }[certificate.proof]
-    too_high = sheet.expected_error is None and sheet.expected > certificate.high
-    close = (
-        "The plan's own total lies above that, so it is too high"
-        if too_high
-        else "No plan can do better"
-        if short < _SAME
-        else f"So this plan is within {math.ceil(100 * short)}% of the best possible, perhaps much closer"
-    )
-    return [
-        f"By the model, no plan whatever can expect more than {certificate.high:.1f} recruits "
-        f"({certificate.explanation}; {surety}). {close}. This says nothing about errors of the model itself."
-    ]
-
-
-COLUMNS = ("person", "coupons", "chance_used", "expected_now", "expected_later", "reason")
-_WHOLE_CURVE = 400  # spends up to which every one is evaluated
-_CURVE_POINTS = 60
+_WHOLE_CURVE = 400  # coupons up to which every spend of the round is evaluated
+_CURVE_POINTS = 60  # spends evaluated in a larger round
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
+_AS_GOOD = 0.005  # recruits, or a share of the best possible: a smaller loss is called none
+_FLAT = 0.01  # share of the value: spends that lose less lie on the flat part of the curve
 
 
 @dataclass(frozen=True, eq=False)
 class CouponSheet:
-    """A plan for this round, ready to print."""
+    """Who gets how many coupons this round, why, and how good that is. `Model.plan` makes it.
+
+    >>> sheet = model.plan(study.waiting, budget=20)
+    >>> int(sheet.table["coupons"].sum()) == sheet.spend <= 20
+    True
+    >>> list(sheet.table.columns)
+    ['person', 'coupons', 'chance_used', 'expected_now', 'expected_later', 'reason']
+    >>> print(sheet.lines()[0])
+    Give out ... coupons to ... people; ...
+    """
 
     table: pd.DataFrame
     """person, coupons, chance_used (of each coupon), expected_now, expected_later, reason; in the frontier's order."""
     spend: int
+    """Coupons given out this round."""
     order: PlanOrder
     curve: pd.DataFrame
     """spend, value: recruits expected in all, by the plan's own value, for every spend that was evaluated."""
@@ -150,32 +68,48 @@ class CouponSheet:
     rounds_left: int
     notes: tuple[str, ...]
 
+    @property
+    def why(self) -> "pd.Series[str]":
+        """The reason for each person's number of coupons, by person."""
+        return self.table.set_index("person")["reason"]
+
     def lines(self) -> list[str]:
-        """The sheet in words, without the table."""
-        return sheet_lines(self)
+        """What a coordinator reads below the table, one statement a line."""
+        if self.certificate is None:
+            return list(self.notes)
+        return [*_total(self), *_alternatives(self), *_how_good(self, self.certificate), *self.notes]
 
     def csv(self) -> str:
+        """The table as the text of a CSV file."""
         return self.table.to_csv(index=False, lineterminator="\n", float_format="%.3f")
 
+    def plot(self) -> "Figure":
+        """Draw the recruits expected in all against the coupons given out this round."""
+        from peerfront.advice.figures import curve_figure
 
-def plan_coupons(fit: Fit, frontier: Frontier, ids: Sequence[str], order: PlanOrder) -> CouponSheet:
+        return curve_figure(self)
+
+    def __str__(self) -> str:
+        return "\n".join([self.table.drop(columns="reason").to_string(index=False), "", *self.lines()])
+
+    def _repr_html_(self) -> str:
+        return as_html(self.lines(), self.table)
+
+
+def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
-    if len(ids) != len(frontier):
-        raise SettingError(f"There are {len(ids)} ids and {len(frontier)} people; give one id each.")
-    fit.schema.check(frontier.covariates)
-    task = task_of(fit, frontier, order)
-    if task.over:
-        return _nothing(fit, task, ids)
+    task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
+    if task.nothing_because:
+        return _nothing(fit, task, people)
     planner = replace(fit.planner, least_per_person=order.min_per_person)
     whole = task.spendable <= _WHOLE_CURVE
     plan = planner.plan(task.state, every_spend=whole)
     survival, uncovered = planner.tables(frontier.covariates, task.state.most_per_person)
     facts = Facts.of(fit, task, plan, survival, uncovered)
-    table = _table(ids, plan.allocation.coupons, survival, facts.later, reasons_of(facts))
     curve = _curve(plan.values) if whole else _some_of_the_curve(planner, task, plan, survival, uncovered)
     simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, planner, task, plan.allocation)
     return CouponSheet(
-        table=table,
+        table=_table(people, plan.allocation.coupons, survival, facts.later, reasons_of(facts)),
         spend=plan.spend,
         order=order,
         curve=curve,
@@ -189,25 +123,19 @@ def plan_coupons(fit: Fit, frontier: Frontier, ids: Sequence[str], order: PlanOr
     )
 
 
-def _nothing(fit: Fit, task: Task, ids: Sequence[str]) -> CouponSheet:
-    """Nobody gets anything, and the sheet says why."""
-    order, people = task.order, len(ids)
-    why = (
-        "no round is left" if order.rounds_left == 0
-        else "the round's limit is 0" if order.round_cap == 0
-        else "no coupons are left" if not order.reserve
-        else "all coupons are kept in reserve"
-    )  # fmt: skip
-    nothing = np.zeros(people, dtype=np.int64)
-    table = _table(ids, nothing, np.zeros((people, 1)), np.zeros(people), [f"No coupon: {why}."] * people)
-    told = f"Nothing to give out: {why if people else 'nobody is waiting for coupons'}."
+def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
+    """A sheet on which nobody gets anything, and which says why."""
+    order, why, none = task.order, task.nothing_because, np.zeros(len(people), dtype=np.int64)
+    chances, later = np.zeros((len(people), 1)), np.zeros(len(people))
+    table = _table(people, none, chances, later, [f"No coupon: {why}."] * len(people))
     left = fit.rules.rounds if order.rounds_left is None else order.rounds_left
     curve = pd.DataFrame({"spend": [0], "value": [0.0]})
-    return CouponSheet(table, 0, order, curve, None, 0.0, None, 0.0, fit.discount, left, (told, *task.notes))
+    notes = (f"Nothing to give out: {why}.", *task.notes)
+    return CouponSheet(table, 0, order, curve, None, 0.0, None, 0.0, fit.discount, left, notes)
 
 
 def _table(
-    ids: Sequence[str], coupons: NDArray[np.int64], survival: Array, later: Array, reasons: Sequence[str]
+    people: Sequence[str], coupons: NDArray[np.int64], survival: Array, later: Array, reasons: Sequence[str]
 ) -> pd.DataFrame:
     levels = np.arange(survival.shape[1])
     used = np.where(levels < coupons[:, None], survival, 0.0)
@@ -215,9 +143,9 @@ def _table(
         " ".join(f"{chance:.0%}" for chance in _padded(row, count))
         for row, count in zip(survival, coupons.tolist(), strict=True)
     ]
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
-            "person": pd.Series(list(ids), dtype=object),
+            "person": pd.Series(list(people), dtype=object),
             "coupons": coupons,
             "chance_used": pd.Series(chances, dtype=object),
             "expected_now": used.sum(axis=1).round(3),
@@ -225,7 +153,6 @@ def _table(
             "reason": pd.Series(list(reasons), dtype=object),
         }
     )
-    return table[list(COLUMNS)]
 
 
 def _padded(row: Array, count: int) -> list[float]:
@@ -234,12 +161,12 @@ def _padded(row: Array, count: int) -> list[float]:
 
 
 def _curve(values: Array) -> pd.DataFrame:
-    known = np.flatnonzero(~np.isnan(values))
-    return pd.DataFrame({"spend": known, "value": values[known]})
+    evaluated = np.flatnonzero(~np.isnan(values))
+    return pd.DataFrame({"spend": evaluated, "value": values[evaluated]})
 
 
 def _some_of_the_curve(planner: Planner, task: Task, plan: Plan, survival: Array, uncovered: Array) -> pd.DataFrame:
-    """A large round: some spends from the least to all, the chosen one and the usual alternatives among them."""
+    """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
     least = task.order.min_per_person * len(survival)
     usual = [plan.spend // 2, round(0.75 * plan.spend), round(1.25 * plan.spend), plan.spend]
     spread = np.linspace(least, task.spendable, _CURVE_POINTS).astype(np.int64)
@@ -254,7 +181,7 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan, survival: Array
 
 @dataclass(frozen=True, eq=False)
 class _SheetFirst:
-    """This round as on the sheet, the later ones as planned then."""
+    """A policy: this round as on the sheet, later rounds as the planner decides then."""
 
     sheet: Allocation
     planner: Planner
@@ -277,7 +204,87 @@ def _simulated(fit: Fit, planner: Planner, task: Task, sheet: Allocation) -> tup
     people = len(state.frontier)
     episodes = int(np.clip(_SIMULATED_PEOPLE // (people + state.remaining_budget), 40, _EPISODES))
     luck = named_luck(("sheet",), episodes)
-    world, rules = learned_world(fit, state.frontier), replace(state.rules, people=people)
-    played = rollout(world, _SheetFirst(sheet, planner), rules, luck)
+    played = rollout(fit.world(state.frontier), _SheetFirst(sheet, planner), state.rules, luck)
     rewards = played.discounted_rewards(fit.discount)
     return float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(episodes))
+
+
+# The sheet in words --------------------------------------------------------------------------------------------------
+
+
+def _total(sheet: CouponSheet) -> list[str]:
+    order, getting = sheet.order, int((sheet.table["coupons"] > 0).sum())
+    given = f"Give out {n_coupons(sheet.spend)} to {getting:,} of {n_people(len(sheet.table))}"
+    reserve = f", and {order.reserve} stay in reserve" if order.reserve else ""
+    now = float(sheet.table["expected_now"].sum())
+    return [
+        f"{given}; {_rest(sheet)}{reserve}.",
+        f"Expected from this round: {now:.1f} recruits.{_in_all(sheet)} All of this is by the model.",
+    ]
+
+
+def _rest(sheet: CouponSheet) -> str:
+    kept = sheet.order.available - sheet.spend
+    if sheet.rounds_left == 1:
+        return "this is the last round" + (f", and {n_coupons(kept)} cannot be used within the limits" if kept else "")
+    return f"{counted(kept, 'is', 'are')} kept for later rounds" if kept else "none is kept for later rounds"
+
+
+def _in_all(sheet: CouponSheet) -> str:
+    if sheet.rounds_left == 1:
+        return ""
+    error = "" if sheet.expected_error is None else f" (+- {2 * sheet.expected_error:.1f} for chance in the simulation)"
+    counts = "" if sheet.discount == 1.0 else f", where a recruit a round later counts {sheet.discount:g} times as much"
+    after = counted(sheet.rounds_left - 1, "round", "rounds")
+    return f" With the {after} after it, {sheet.expected:.1f} in all{error}{counts}."
+
+
+def _alternatives(sheet: CouponSheet) -> list[str]:
+    curve = sheet.curve.set_index("spend")["value"]
+    best = float(curve[sheet.spend])
+    lowest, highest = int(curve.index.min()), int(curve.index.max())
+    alternatives = {
+        "half": sheet.spend // 2,
+        "a quarter fewer": round(0.75 * sheet.spend),
+        "a quarter more": round(1.25 * sheet.spend),
+        "all that may be given": highest,
+    }
+    lines, listed = [], {sheet.spend}
+    for name, spend in alternatives.items():
+        spend = min(max(spend, lowest), highest)
+        if spend in listed or spend not in curve.index:
+            continue
+        listed.add(spend)
+        lost = best - float(curve[spend])
+        loss = "as good" if lost < _AS_GOOD else f"{lost:.2f} recruits fewer in all ({percent(lost / max(best, 1e-9))})"
+        lines.append(f"  {name}, {spend:,}: {loss}")
+    if not lines:
+        return []
+    near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * best]
+    flat = (
+        f"Anything from {int(near.min()):,} to {int(near.max()):,} loses less than {percent(_FLAT)}."
+        if len(near) > 1
+        else "Every other number loses more than 1%."
+    )
+    return ["Other numbers of coupons this round:", *lines, f"  {flat}"]
+
+
+def _how_good(sheet: CouponSheet, certificate: Certificate) -> list[str]:
+    short = certificate.shortfall(sheet.expected)
+    surety = {
+        "exact": "proved for these models",
+        "statistical": "proved for these models, up to chance in the sampling",
+        "estimated": "an estimate, not a proof",
+    }[certificate.proof]
+    too_high = sheet.expected_error is None and sheet.expected > certificate.high
+    close = (
+        "The plan's own total lies above that, so it is too high"
+        if too_high
+        else "No plan can do better"
+        if short < _AS_GOOD
+        else f"So this plan is within {math.ceil(100 * short)}% of the best possible, perhaps much closer"
+    )
+    return [
+        f"By the model, no plan whatever can expect more than {certificate.high:.1f} recruits "
+        f"({certificate.explanation}; {surety}). {close}. This says nothing about errors of the model itself."
+    ]

@@ -40,20 +40,16 @@ def fit_command(
     from peerfront.cli.options import shown_share
 
     check_target(out, overwrite)
-    from peerfront.advice.fitting import FitSettings, fit_study
+    from peerfront.advice.fitting import FitSettings
+    from peerfront.advice.model import fit
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
-    from peerfront.data.schema_guess import guess_schema
 
     settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
     known = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(known, strict=strict))
-    if known is None:
-        known = guess_schema(study).schema
-    else:
-        known.check_columns(study)
     with shown_share() as progress:
-        fitted = fit_study(study, known, settings, progress)
-    fitted.fit.save(out, overwrite=overwrite)
-    typer.echo("\n".join(fitted.summary))
+        fitted = fit(study, known, settings, progress=progress)
+    fitted.save(out, overwrite=overwrite)
+    typer.echo(str(fitted.summary))
     typer.echo(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")

@@ -15,7 +15,6 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     TARGET,
-    order_of,
 )
 
 if TYPE_CHECKING:
@@ -49,44 +48,38 @@ def forecast_command(
     """Simulate the study from the people who may refer next: recruits by round, chances, coupons that stay unused."""
     from rich.console import Console
 
-    from peerfront.advice.fitting import study_schema_of
-    from peerfront.advice.forecast import forecast
-    from peerfront.artifacts import load
+    from peerfront.advice.model import load
+    from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_share
-    from peerfront.data.reading import read_frontier
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.files import check_output
-    from peerfront.foundation.settings import whole_number
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
         check_output(out, _FILES, overwrite=overwrite)
-    order = order_of(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)
-    wanted = None if target is None else whole_number("target", target, 1)
-    so_far = whole_number("people who have taken part already", already, 0)
-    count = whole_number("episodes", episodes, 2)
-    fit = load(model)
-    people = read_frontier(frontier, study_schema_of(fit))
+    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     with shown_share() as progress:
-        found = forecast(fit, people, order, wanted, count, seed, already=so_far, progress=progress)
+        forecast = load(model).forecast(
+            frontier, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
+        )
     console = Console()
-    console.print(_rounds(found))
-    console.print(_policies(found))
-    for line in found.lines():
+    console.print(_rounds(forecast))
+    console.print(_policies(forecast))
+    for line in forecast.lines():
         console.print(line, highlight=False, markup=False)
     if out is not None:
-        _write(found, out)
+        _write(forecast, out)
         typer.echo(f"\nWritten to {out}: {', '.join(_FILES)}.")
 
 
-def _rounds(found: "Forecast") -> "Table":
+def _rounds(forecast: "Forecast") -> "Table":
     from rich.table import Table
 
     table = Table(title="The plan, round by round", title_justify="left", box=None, pad_edge=False)
     for name in ("round", "coupons issued", "recruits", "half of the time", "8 of 10", "so far", "8 of 10 so far"):
         table.add_column(name, justify="right")
-    own = found.rounds[found.rounds["policy"] == found.summary["policy"].iloc[0]]
+    own = forecast.rounds[forecast.rounds["policy"] == forecast.summary["policy"].iloc[0]]
     for row in own.to_dict("records"):
         table.add_row(
             str(row["round"]),
@@ -100,7 +93,7 @@ def _rounds(found: "Forecast") -> "Table":
     return table
 
 
-def _policies(found: "Forecast") -> "Table":
+def _policies(forecast: "Forecast") -> "Table":
     from rich.table import Table
 
     from peerfront.foundation.words import percent
@@ -110,14 +103,14 @@ def _policies(found: "Forecast") -> "Table":
     names = ["recruits", "8 of 10", "model unsure too", "target", "dies out", "issued, not used", "never issued"]
     for name in names:
         table.add_column(name, justify="right")
-    for row in found.summary.to_dict("records"):
-        unsure = f"{row['with_model_p10']:.0f} - {row['with_model_p90']:.0f}" if found.with_model else "not known"
+    for row in forecast.summary.to_dict("records"):
+        unsure = f"{row['with_model_p10']:.0f} - {row['with_model_p90']:.0f}" if forecast.with_model else "not known"
         table.add_row(
             str(row["policy"]).partition(":")[0],
             f"{row['recruits']:.1f}",
             f"{row['p10']:.0f} - {row['p90']:.0f}",
             unsure,
-            "" if found.target is None else percent(row["reaches_target"]),
+            "" if forecast.target is None else percent(row["reaches_target"]),
             percent(row["dies_out"]),
             f"{row['unused']:.1f}",
             f"{row['never_issued']:.1f}",
@@ -125,13 +118,13 @@ def _policies(found: "Forecast") -> "Table":
     return table
 
 
-def _write(found: "Forecast", out: Path) -> None:
+def _write(forecast: "Forecast", out: Path) -> None:
     from peerfront.foundation.figures import rendered
     from peerfront.foundation.files import make_folder, write_bytes, write_text
 
     make_folder(out)
-    write_text(out / "rounds.csv", found.rounds.to_csv(index=False, lineterminator="\n"))
-    write_text(out / "summary.csv", found.summary.to_csv(index=False, lineterminator="\n"))
-    figure = found.figure()
+    write_text(out / "rounds.csv", forecast.rounds.to_csv(index=False, lineterminator="\n"))
+    write_text(out / "summary.csv", forecast.summary.to_csv(index=False, lineterminator="\n"))
+    figure = forecast.plot()
     for kind in ("png", "svg"):
         write_bytes(out / f"forecast.{kind}", rendered(figure, kind))

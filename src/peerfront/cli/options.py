@@ -10,7 +10,6 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-    from peerfront.advice.orders import PlanOrder
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
 
@@ -50,31 +49,6 @@ ROUNDS_LEFT = Annotated[
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
-
-
-def order_of(
-    budget: float,
-    max_per_person: float | None,
-    min_per_person: float,
-    round_cap: float | None,
-    rounds_left: float | None,
-    reserve: float,
-) -> "PlanOrder":
-    """The order, or an error that says what was found and what is allowed."""
-    from peerfront.advice.orders import PlanOrder
-    from peerfront.foundation.settings import whole_number
-
-    def maybe(name: str, value: float | None) -> int | None:
-        return None if value is None else whole_number(name, value, 1)
-
-    return PlanOrder(
-        whole_number("budget", budget, 1),
-        maybe("max per person", max_per_person),
-        whole_number("min per person", min_per_person, 0),
-        maybe("round cap", round_cap),
-        maybe("rounds left", rounds_left),
-        whole_number("reserve", reserve, 0),
-    )
 
 
 # How a study's file is read.

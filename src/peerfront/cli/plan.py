@@ -39,16 +39,11 @@ def plan_command(
     for path in (out, curve):
         if path is not None:
             check_output(path, overwrite=overwrite)
-    from peerfront.advice.fitting import study_schema_of
+    from peerfront.advice.model import load
     from peerfront.advice.orders import PlanOrder
-    from peerfront.advice.sheet import plan_coupons
-    from peerfront.artifacts import load
-    from peerfront.data.reading import read_frontier
 
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
-    fit = load(model)
-    people = read_frontier(frontier, study_schema_of(fit))
-    sheet = plan_coupons(fit, people, people.ids.tolist(), order)
+    sheet = load(model).plan(frontier, order)
     _print(sheet)
     if out is not None and curve is not None:
         make_folder(out.parent)

@@ -16,7 +16,6 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     TARGET,
-    order_of,
 )
 
 
@@ -52,34 +51,21 @@ def report_command(
 
     Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids.
     """
-    from peerfront.advice.fitting import study_schema_of
-    from peerfront.advice.report import ReportSettings, study_report
-    from peerfront.artifacts import load
+    from peerfront.advice.model import load
+    from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_share
-    from peerfront.data.reading import read_frontier, read_study
     from peerfront.foundation.errors import DataFileError
-    from peerfront.foundation.files import check_output, write_text
-    from peerfront.foundation.settings import whole_number
+    from peerfront.foundation.files import check_output
 
     check_output(out, overwrite=overwrite)
     if not out.parent.is_dir():
         raise DataFileError(f"There is no folder {out.parent}. Make it first, or choose another place.")
-    settings = ReportSettings(
-        None if target is None else whole_number("target", target, 1),
-        whole_number("episodes", episodes, 2),
-        seed,
-        with_ids,
-    )
-    if budget is not None:
-        whole_number("budget", budget, 1)
-    fit = load(model)
-    order = order_of(
-        fit.rules.budget if budget is None else budget, max_per_person, min_per_person, round_cap, rounds_left, reserve
-    )
-    schema = study_schema_of(fit)
-    people = None if frontier is None else read_frontier(frontier, schema)
-    study = read_study(file, schema.reading)
+    fitted = load(model)
+    coupons = fitted.fit.rules.budget if budget is None else budget
+    order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     with shown_share() as progress:
-        page = study_report(fit, study, schema, order, people, settings, progress)
-    write_text(out, page)
+        fitted.report(
+            file, frontier, order,
+            out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids, progress=progress,
+        )  # fmt: skip
     typer.echo(f"Written: {out}.")

@@ -34,10 +34,19 @@ from peerfront.problem import Frontier
 _SHOWN_OF_CIRCLE = 8
 
 
-def read_study(path: Path | str, settings: ReadSettings | None = None) -> Study:
-    """Read and check a study's file. Errors stop with all of them; warnings are kept in `problems`."""
+def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = None) -> Study:
+    """Read and check a study: a file of any known format, or a pandas table, which is read as its CSV file would be.
+
+    Errors stop the reading, with all of them in one message; warnings are kept in `problems`.
+
+    >>> study = pf.read_study(pf.demo_study(people=120).study)  # or a file: pf.read_study("study.csv")
+    >>> len(study), len(study.problems)
+    (..., 0)
+    """
+    if isinstance(file, pd.DataFrame):
+        return study_from_table(file, settings)
     asked = settings or ReadSettings()
-    return _checked(list_file(Path(path), asked), asked)
+    return _checked(list_file(Path(file), asked), asked)
 
 
 def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:
@@ -186,9 +195,18 @@ def _still_open(
         return np.asarray(days > np.nanmax(days) - window)
 
 
-def read_frontier(path: Path | str, schema: StudySchema, id_column: str | None = None) -> Frontier:
-    """Ids and category codes of the people in the file, in its order; other columns are ignored."""
-    path = Path(path)
+def read_frontier(file: Path | str | pd.DataFrame, schema: StudySchema, id_column: str | None = None) -> Frontier:
+    """Read the people who wait for coupons, in their order: ids, and categories of the schema's columns.
+
+    `file` is a CSV file or a pandas table; other columns are ignored.
+
+    >>> frontier = pf.read_frontier(pf.demo_study(people=120).frontier, model.schema)
+    >>> frontier.covariates.shape == (len(frontier), 5)
+    True
+    """
+    if isinstance(file, pd.DataFrame):
+        return frontier_from_table(file, schema, id_column)
+    path = Path(file)
     text, _ = decoded(path, file_bytes(path))
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) == 1:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from peerfront.data.listing import Texts
 from peerfront.data.problems import ERROR, Problem
 from peerfront.data.read_settings import Columns, ReadSettings
+from peerfront.foundation.words import as_html
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -152,6 +153,29 @@ class Study:
         )
         named = {name: f"{name} (file)" for name in self.people.columns if name in tree.columns}
         return pd.concat([tree, self.people.rename(columns=named)], axis=1)
+
+    @property
+    def waiting(self) -> pd.DataFrame:
+        """The people who may get coupons now, one row each: their id and the columns of the file.
+
+        They are those whose coupons may still be used. Where nobody's may (or nothing is said about that), they are
+        the people at the end of the study, by date or else in the order of the file, who were issued no coupons yet.
+        """
+        if self.still_open.any():
+            here = np.flatnonzero(self.still_open)
+        else:
+            order = np.arange(len(self))
+            if self.days is not None and np.isfinite(self.days).all():
+                order = np.argsort(self.days, kind="stable")
+            settled = np.flatnonzero(self.issued[order] > 0)
+            here = np.sort(order[settled[-1] + 1 if len(settled) else 0 :])
+        ids = pd.DataFrame({self.columns.get("id", ("id",))[0]: self.ids[here]}, dtype=object)
+        people = self.people.drop(columns=ids.columns, errors="ignore").iloc[here].reset_index(drop=True)
+        return pd.concat([ids, people], axis=1)
+
+    def _repr_html_(self) -> str:
+        facts = pd.DataFrame(summarise(self).facts, columns=["", self.source])
+        return as_html([f"{len(self.problems):,} warnings"] if self.problems else [], facts)
 
     def graph(self) -> "nx.DiGraph[str]":
         """The recruitment trees, an edge from recruiter to recruit; people carry their columns."""

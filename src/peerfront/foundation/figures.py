@@ -11,15 +11,22 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 STYLES = ("-", "--", "-.", ":")
 
 
+class NotebookFigure(Figure):
+    """A figure that every notebook shows, whether or not pyplot was set up there."""
+
+    def _repr_png_(self) -> bytes:
+        return rendered(self, "png")
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches that belongs to no window."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    """Make an empty figure of so many inches that belongs to no window."""
+    figure = NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def rendered(figure: Figure, kind: str) -> bytes:
-    """The figure as `png` or `svg`: no date and no random names inside, so that the same results give the same file."""
+    """Render a figure as `png` or `svg`, without dates and random names: the same results give the same file."""
     buffer = io.BytesIO()
     with rc_context({"svg.hashsalt": "peerfront"}):
         figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)

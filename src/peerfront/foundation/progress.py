@@ -1,5 +1,6 @@
-"""One way to tell how far long work has come."""
+"""One way to report how far long work has come."""
 
+import sys
 from collections.abc import Callable
 
 Progress = Callable[[float, str], None]
@@ -7,7 +8,15 @@ Progress = Callable[[float, str], None]
 
 
 def silent(share: float, what: str) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
+
+
+def printed(share: float, what: str) -> None:
+    """Report on standard error, on one line that is written over."""
+    sys.stderr.write(f"\r{share:4.0%} {what:<70.70}")
+    if share >= 1.0:
+        sys.stderr.write("\n")
+    sys.stderr.flush()
 
 
 def part_of(progress: Progress, start: float, end: float) -> Progress:

@@ -99,6 +99,11 @@ def between(low: float, high: float, allowed: str) -> Rule:
     return lambda name, value: float(_number(name, value, allowed, lambda v: low <= v <= high))
 
 
+def up_to(high: float, allowed: str) -> Rule:
+    """Rule: a number above 0 and at most `high`; `allowed` describes it in messages."""
+    return lambda name, value: float(_number(name, value, allowed, lambda v: 0.0 < v <= high))
+
+
 def truth(name: str, value: Any) -> bool:
     """Rule: True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -1,10 +1,17 @@
-"""Numbers as people say them."""
+"""Numbers and results as people read them."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
 def percent(share: float) -> str:
-    """31%; what is not nothing is never called 0%, nor what is not certain 100%."""
+    """Write a share as 31%; only nothing is called 0%, and only certainty 100%."""
     if 0.0 < share < 0.005:
         return "under 1%"
     if 0.995 <= share < 1.0:
@@ -13,17 +20,38 @@ def percent(share: float) -> str:
 
 
 def ordinal(number: int) -> str:
+    """Write first, second, ..., 6th."""
     return _ORDINALS.get(number, f"{number}th")
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """1 coupon, 1,200 coupons."""
+    """Write a number with its noun: 1 coupon, 1,200 coupons."""
     return f"{number:,} {one if number == 1 else many}"
 
 
 def n_coupons(number: int) -> str:
+    """Write 1 coupon, 1,200 coupons."""
     return counted(number, "coupon", "coupons")
 
 
 def n_people(number: int) -> str:
+    """Write 1 person, 1,200 people."""
     return counted(number, "person", "people")
+
+
+class Sentences(tuple[str, ...]):
+    """Sentences, one a line when printed."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+
+def as_html(lines: Iterable[str], table: "pd.DataFrame | None" = None) -> str:
+    """A result for a notebook: a table, and sentences below it."""
+    shown = "" if table is None else table.to_html(index=False, border=0, max_rows=60)
+    return shown + "".join(f"<p style='margin: .2em 0; white-space: pre-wrap'>{escape(line)}</p>" for line in lines)

@@ -1,7 +1,7 @@
-"""The learned world as a study stands in it now: its own frontier, its fitted models, and how sure they are.
+"""How sure a fitted capacity model is, and a world that is as unsure as that.
 
-**How sure.** The capacity model averages members, each fitted without one part of the data: a delete-a-group jackknife
-comes for free. With G members m_1 .. m_G of a person's mean capacity the standard error of log m is
+The capacity model averages members, each fitted without one part of the data: a delete-a-group jackknife comes for
+free. With G members m_1 .. m_G of a person's mean capacity the standard error of log m is
 
     se^2 = (G - 1) / G * sum_g d_g^2,     d_g = log m_g - mean of log m.
 
@@ -18,28 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
-from peerfront.artifacts import Fit
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck
 from peerfront.models.capacity import LearnedCapacity
-from peerfront.problem import BranchingWorld, CapacityModel, Crowd, Frontier, OffspringModel, Referrals
+from peerfront.problem import BranchingWorld, CapacityModel, Crowd, OffspringModel, Referrals
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class _ThesePeople:
-    """First frontiers that are always the same people, in their order."""
-
-    covariates: Codes  # [people, fields]
-
-    def sample(self, luck: Luck) -> Codes:
-        return self.covariates[np.arange(len(luck)) % len(self.covariates)]
-
-
-def learned_world(fit: Fit, frontier: Frontier) -> BranchingWorld:
-    """A world of the fitted models whose first frontier is this one, if the rules have as many people."""
-    return BranchingWorld("learned", fit.schema, fit.capacity, fit.offspring, _ThesePeople(frontier.covariates))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +42,7 @@ class _DrawnCapacity:
 
 @dataclass(frozen=True, eq=False)
 class UncertainWorld:
-    """A learned world whose capacities are as uncertain as the data leave them; planners know the fitted ones."""
+    """A learned world whose capacities are as uncertain as the data leave them; planners still use the fitted ones."""
 
     learned: BranchingWorld
     fitted: LearnedCapacity
@@ -66,7 +50,7 @@ class UncertainWorld:
 
     @classmethod
     def of(cls, learned: BranchingWorld, fitted: LearnedCapacity, episodes: Luck) -> "UncertainWorld | None":
-        """None where nothing was held out, so that nothing is known about the uncertainty."""
+        """Draw each episode's errors; None where nothing was held out, because the uncertainty is then unknown."""
         members = len(fitted.rates.log_scale)
         if members < 2:
             return None

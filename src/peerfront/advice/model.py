@@ -1,0 +1,213 @@
+"""A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from peerfront.advice.orders import PlanOrder
+from peerfront.artifacts import Fit, load_fit
+from peerfront.data.reading import read_frontier, read_study
+from peerfront.data.schema_file import parse_schema, read_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.progress import Progress, printed, silent
+from peerfront.foundation.words import Sentences
+from peerfront.problem import Frontier
+
+if TYPE_CHECKING:
+    from peerfront.advice.fitting import FitSettings
+    from peerfront.advice.forecast import Forecast
+    from peerfront.advice.sheet import CouponSheet
+    from peerfront.data.schema_guess import Guess
+
+People = Frontier | pd.DataFrame | Path | str
+"""The people who wait for coupons: a frontier, or a table or CSV file with an id and the columns of the schema."""
+ShowProgress = bool | Progress
+"""True to print progress on standard error, or a function that is called with it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """How the people of a study refer, and a planner that uses it. `fit` makes a model, `load` reads a saved one.
+
+    >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
+    >>> model
+    Model(up to 20 coupons, 2 rounds, at most 3 per person)
+    >>> sheet = model.plan(study.waiting)  # sheet.table, sheet.why, sheet.curve, sheet.certificate
+    >>> sheet.spend <= 20
+    True
+    >>> forecast = model.forecast(study.waiting, target=15, episodes=50)
+    >>> page = model.report(study, study.waiting, episodes=20)
+    >>> page.startswith("<!doctype html>")
+    True
+    """
+
+    fit: Fit
+    """The fitted models and the planner, as they are saved."""
+
+    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: float | None) -> "CouponSheet":
+        """Decide who gets how many coupons this round.
+
+        `budget` is the number of coupons left for the rest of the study; otherwise the one the model was fitted for.
+        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve. A whole
+        `PlanOrder` may stand in for both.
+
+        >>> model.plan(study.waiting, budget=12, max_per_person=2).table["coupons"].max() <= 2
+        True
+        """
+        from peerfront.advice.sheet import plan_coupons
+
+        return plan_coupons(self.fit, self.frontier(frontier), self._order(budget, limits))
+
+    def forecast(
+        self,
+        frontier: People,
+        budget: float | PlanOrder | None = None,
+        *,
+        target: float | None = None,
+        already: float = 0,
+        episodes: float = 1000,
+        seed: int = 0,
+        progress: ShowProgress = False,
+        **limits: float | None,
+    ) -> "Forecast":
+        """Simulate the rest of the study, under the plan and under other rules. `budget` and `limits` as in `plan`.
+
+        `target` is the number of people wanted in all, of whom `already` have taken part.
+
+        >>> model.forecast(study.waiting, target=15, episodes=50).summary["recruits"].iloc[0] > 0
+        True
+        """
+        from peerfront.advice.forecast import forecast
+
+        return forecast(
+            self.fit,
+            self.frontier(frontier),
+            self._order(budget, limits),
+            target,
+            episodes,
+            seed,
+            already=already,
+            progress=_shown(progress),
+        )
+
+    def report(
+        self,
+        study: Study | Path | str,
+        frontier: People | None = None,
+        budget: float | PlanOrder | None = None,
+        *,
+        out: Path | str | None = None,
+        target: float | None = None,
+        episodes: float = 1000,
+        seed: int = 0,
+        with_ids: bool = False,
+        progress: ShowProgress = False,
+        **limits: float | None,
+    ) -> str:
+        """Make one HTML page about study, model, plan and forecast; `out` names a file to write it to as well.
+
+        Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
+        coupon sheet; otherwise nobody's id is on the page. `budget` and `limits` as in `plan`.
+        """
+        from peerfront.advice.report import ReportSettings, study_report
+        from peerfront.foundation.files import write_text
+
+        settings = ReportSettings(target, episodes, seed, with_ids)  # type: ignore[arg-type] # checked there
+        order = self._order(budget, limits)
+        people = None if frontier is None else self.frontier(frontier)
+        checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
+        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress))
+        if out is not None:
+            write_text(Path(out), page)
+        return page
+
+    @property
+    def summary(self) -> Sentences:
+        """What the fit shows, most important first; `print(model.summary)` puts each sentence on a line."""
+        return Sentences(str(line) for line in self.fit.scores.get("summary", (self.fit.capacity.reason,)))
+
+    @cached_property
+    def schema(self) -> StudySchema:
+        """The columns the model knows people by: how the files of the study and of its frontier are read."""
+        if not self.fit.study_schema:
+            raise DataFileError(
+                "This fit does not say which columns of a file it knows. Make it with `peerfront fit`, which keeps "
+                "them."
+            )
+        schema = parse_schema(self.fit.study_schema.encode(), "the schema in the model")
+        if schema.schema != self.fit.schema:
+            raise DataFileError("The schema in the model is not the one its parts were fitted with. Fit it again.")
+        return schema
+
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
+        """Save the model in a folder of two files; they hold nobody's row and no ids."""
+        self.fit.save(Path(folder), overwrite=overwrite)
+
+    def frontier(self, people: People) -> Frontier:
+        """Read the people who wait for coupons, from a table, a CSV file, or a frontier as it is."""
+        return people if isinstance(people, Frontier) else read_frontier(people, self.schema)
+
+    def _order(self, budget: float | PlanOrder | None, limits: dict[str, float | None]) -> PlanOrder:
+        if isinstance(budget, PlanOrder):
+            return replace(budget, **limits)  # type: ignore[arg-type] # checked there
+        left = self.fit.rules.budget if budget is None else budget
+        return PlanOrder(left, **limits)  # type: ignore[arg-type] # checked there
+
+    def __repr__(self) -> str:
+        rules = self.fit.rules
+        capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} per person"
+        return f"Model(up to {rules.budget:,} coupons, {rules.rounds} rounds{capped})"
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+
+def fit(
+    study: Study,
+    schema: "StudySchema | Guess | Path | str | None" = None,
+    settings: "FitSettings | None" = None,
+    *,
+    progress: ShowProgress = False,
+    **fields: Any,
+) -> Model:
+    """Learn from a study how people refer, and prepare a planner for the coupons that are left.
+
+    `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
+    `settings`). Without a schema the columns are guessed, as `guess_schema` does.
+
+    >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
+    >>> print(model.summary[0])
+    Fitted to the table: ... people, ...
+    """
+    from peerfront.advice.fitting import FitSettings, fit_study
+    from peerfront.data.schema_guess import Guess, guess_schema
+
+    settings = FitSettings(**fields) if settings is None else replace(settings, **fields)
+    if schema is None:
+        schema = guess_schema(study)
+    columns = schema.schema if isinstance(schema, Guess) else schema
+    if not isinstance(columns, StudySchema):
+        columns = read_schema(columns)
+    columns.check_columns(study)
+    return Model(fit_study(study, columns, settings, _shown(progress)))
+
+
+def load(folder: Path | str) -> Model:
+    """Read a saved model and check it in every respect; it plans as the saved one did, to the last bit.
+
+    >>> model.save("model")
+    >>> pf.load("model").plan(study.waiting).table.equals(model.plan(study.waiting).table)
+    True
+    """
+    return Model(load_fit(Path(folder)))
+
+
+def _shown(progress: ShowProgress) -> Progress:
+    if isinstance(progress, bool):
+        return printed if progress else silent
+    return progress
