@@ -59,9 +59,11 @@ def forecast_command(
     if out is not None:
         check_output(out, _FILES, overwrite=overwrite)
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
+    fitted = load(model)
+    people = fitted.frontier(frontier)
     with shown_share() as progress:
-        forecast = load(model).forecast(
-            frontier, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
+        forecast = fitted.forecast(
+            people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
         )
     console = Console()
     console.print(_rounds(forecast))
