@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.advice.fitting import FitSettings, fit_study
-from peerfront.baselines.simple_rules import Constant
-from peerfront.baselines.threshold_tuning import tune_threshold
+from peerfront.baselines.simple_rules import Constant, tune_threshold
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.foundation.covariates import Schema

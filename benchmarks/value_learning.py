@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.experiments.comparison import Comparison, planned_in
-from peerfront.experiments.learned_policies import simple_rules
+from peerfront.experiments.learned_policies import threshold_rules
 from peerfront.experiments.planning_world import Preparation
 from peerfront.experiments.store import Store
 from peerfront.foundation.covariates import Codes
@@ -81,14 +81,14 @@ Learn = Callable[[Preparation], LearnedPlanner]
 def _returns(**changes: object) -> Learn:
     settings = replace(PolicyIterationSettings(), **changes)  # type: ignore[arg-type]
     return lambda known: learn_by_policy_iteration(
-        known.planning_world, known.rules, known.discount, simple_rules(known), settings
+        known.planning_world, known.rules, known.discount, threshold_rules(known), settings
     )
 
 
 def _backups(known: Preparation) -> LearnedPlanner:
     settings = FittedValueIterationSettings()
     return learn_by_fitted_value_iteration(
-        known.planning_world, known.rules, known.discount, simple_rules(known), settings
+        known.planning_world, known.rules, known.discount, threshold_rules(known), settings
     )
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
+from peerfront.baselines.agents import Frontiers, RandomActions
 from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
-from peerfront.baselines.deep_sets import Frontiers
-from peerfront.baselines.q_learning import Exploration, QLearningSettings, RandomActions
+from peerfront.baselines.q_learning import Exploration, QLearningSettings
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck

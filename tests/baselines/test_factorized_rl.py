@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
-from peerfront.baselines.deep_sets import Frontiers
+from peerfront.baselines.agents import Frontiers, RandomActions
 from peerfront.baselines.factorized_rl import FactorizedAgent, FactorizedRLSettings, fit_factorized_rl
-from peerfront.baselines.q_learning import RandomActions
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck

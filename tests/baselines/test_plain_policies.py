@@ -4,8 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from peerfront.baselines.simple_rules import AllAtLast, Constant, Evenly, RandomSplit, Threshold, most_likely_used
-from peerfront.baselines.threshold_tuning import TuningGrid, tune_threshold
+from peerfront.baselines.simple_rules import (
+    AllAtLast,
+    Constant,
+    Evenly,
+    RandomSplit,
+    Threshold,
+    TuningGrid,
+    most_likely_used,
+    tune_threshold,
+)
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State, check_feasible, rollout
@@ -171,7 +179,7 @@ def test_evenly_spreads_the_budget_over_the_rounds_left() -> None:
     assert AllAtLast(capacity, Constant(1)).name == "constant:coupons=1, all at last"
     assert Evenly(capacity, 0.5).name == "evenly:pace=0.5"
     for pace in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(SettingError, match="pace of evenly must be above 0"):
+        with pytest.raises(SettingError, match="pace of evenly must be a number above 0"):
             Evenly(capacity, pace)
 
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from peerfront.baselines.replay import Action, Replay, Transition
+from peerfront.baselines.agents import Action
+from peerfront.baselines.q_learning import Replay, Transition
 from peerfront.foundation.randomness import named_generator
 from peerfront.problem import Frontier, State
 

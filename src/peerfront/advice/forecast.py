@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from peerfront.advice.orders import PlanOrder, task_of
 from peerfront.advice.uncertainty import UncertainWorld
 from peerfront.artifacts import Fit
-from peerfront.baselines.simple_rules import Constant, Evenly
-from peerfront.baselines.threshold_tuning import TuningGrid, tune_threshold
+from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number

@@ -1,1 +1,1 @@
-"""Policies to beat: random, constant, threshold, evenly, and dynamic programming over the size of the frontier."""
+"""Policies to compare a planner with: simple rules, population dynamic programming, reinforcement learning."""

@@ -1,7 +1,7 @@
 """Budget-DQN (Section 5.2): Q-learning of the round budget alone.
 
 A DeepSets encoder of the frontier feeds a Q-network with one value for each round budget 0 .. B; budgets that may not
-be spent (what is left, caps) are never chosen and never enter a target. The chosen budget is split by a fixed rule that
+be spent (what is left, caps) are never taken and never enter a target. The round budget is split by a fixed rule that
 "prioritizes individuals with higher predicted recruitment counts": coupon by coupon to the person who is most likely
 to use one more, the largest P(C >= k + 1), which brings the most recruits this round.
 """
@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from peerfront.baselines.deep_sets import FrontierEncoder, Frontiers, perceptron
-from peerfront.baselines.q_learning import Exploration, Progress, QLearningSettings, RandomActions, TrainedPolicy, train
-from peerfront.baselines.replay import Action
+from peerfront.baselines.agents import Action, FrontierEncoder, Frontiers, RandomActions
+from peerfront.baselines.q_learning import Exploration, QLearningSettings, TrainedPolicy, train
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
+from peerfront.foundation.networks import perceptron
+from peerfront.foundation.progress import Progress
 from peerfront.problem import CapacityModel, Rules, World
 
 
@@ -42,7 +43,7 @@ class BudgetNetwork(nn.Module):
     def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
         super().__init__()
         self.encoder = FrontierEncoder(schema, rules, hidden)
-        self.budget_head = perceptron(self.encoder.width, hidden, hidden, rules.budget + 1)
+        self.budget_head = perceptron((self.encoder.width, hidden, hidden, rules.budget + 1), seed=None)
 
     def forward(self, frontiers: Frontiers) -> Tensor:
         """[states, budget + 1]; minus infinity where a budget may not be spent."""
@@ -58,7 +59,7 @@ def allowed_up_to(values: Tensor, most: NDArray[np.int64]) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class BudgetAgent:
-    """How round budgets become actions."""
+    """Turns round budgets into actions."""
 
     schema: Schema
     capacity: CapacityModel
@@ -74,8 +75,8 @@ class BudgetAgent:
         with torch.no_grad():
             budgets = network(frontiers).argmax(dim=1).numpy()
         if random_actions is not None:
-            anything = (random_actions.luck.uniform("round budget") * (frontiers.spendable + 1)).astype(np.int64)
-            budgets = np.where(random_actions.now("round budget"), anything, budgets)
+            drawn = (random_actions.luck.uniform("round budget") * (frontiers.spendable + 1)).astype(np.int64)
+            budgets = np.where(random_actions.now("round budget"), drawn, budgets)
         levels = np.minimum(budgets, frontiers.most_per_person)
         survival = self.capacity.survival(frontiers.covariates, int(levels.max()))
         actions = []
@@ -92,8 +93,8 @@ class BudgetAgent:
 
     def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
         judged = judge(frontiers)
-        chosen = judged if chooser is judge else chooser(frontiers)
-        return judged.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0]
+        choosing = judged if chooser is judge else chooser(frontiers)
+        return judged.gather(1, choosing.argmax(dim=1, keepdim=True))[:, 0]
 
 
 def fit_budget_dqn(
@@ -103,7 +104,7 @@ def fit_budget_dqn(
     settings: BudgetDQNSettings | None = None,
     progress: Progress | None = None,
 ) -> TrainedPolicy:
-    """Budget-DQN learned in this (planning) world; `discount` is the one it learns with."""
+    """Train Budget-DQN in this (planning) world, at this discount."""
     learning = (settings or BudgetDQNSettings()).learning
     agent = BudgetAgent(world.schema, world.capacity, rules, learning.hidden)
     return train(agent, world, rules, discount, learning, "budget_dqn", progress)

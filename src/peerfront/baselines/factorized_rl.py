@@ -11,8 +11,6 @@ decomposition networks (Sunehag et al. 2018):
 
 with w_i the share of the budget that person i was meant to get. One temporal-difference error trains all three: a
 person's score rises when rounds that lean on such people turn out better than budget and support explain.
-
-Softmax shares of the best few, and whole coupons from shares by largest remainders, under a cap per person.
 """
 
 from collections.abc import Sequence
@@ -23,69 +21,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from peerfront.baselines.deep_sets import FrontierEncoder, Frontiers, perceptron
-from peerfront.baselines.q_learning import (
-    Progress,
-    QLearningSettings,
-    RandomActions,
-    TrainedPolicy,
-    number_within,
-    train,
-)
-from peerfront.baselines.replay import Action, Weights
+from peerfront.baselines.agents import Action, Array, Counts, FrontierEncoder, Frontiers, RandomActions, Weights
+from peerfront.baselines.q_learning import QLearningSettings, TrainedPolicy, train
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.networks import perceptron
+from peerfront.foundation.progress import Progress
+from peerfront.foundation.settings import between, check_fields, one_or_more
 from peerfront.problem import Rules, World
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
-
-
-def best_few(scores: Array, support: Counts) -> NDArray[np.bool_]:
-    """The `support` [states] people with the largest scores [states, people]; ties to the first."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)
-    chosen: NDArray[np.bool_] = rank < support[:, None]
-    return chosen
-
-
-def softmax_weights(scores: Array, chosen: NDArray[np.bool_], temperature: float) -> Array:
-    """Shares of the chosen, [states, people]: proportional to exp(score / temperature), zero for everybody else."""
-    tempered = np.where(chosen, scores, -np.inf) / temperature
-    weights = np.exp(tempered - tempered.max(axis=1, keepdims=True))
-    shares: Array = weights / weights.sum(axis=1, keepdims=True)
-    return shares
-
-
-def largest_remainders(weights: Array, totals: Counts, most: Counts) -> Counts:
-    """Whole numbers [states, people] that sum to `totals` [states], as near to the weights as whole numbers can be.
-
-    Nobody gets more than `most` [states]; what a cap keeps from somebody goes to the others, in proportion to their
-    weights. Everybody gets the whole part of their quota, and the largest remainders get one more; ties to the first.
-    `totals` must not exceed `most` times the number of positive weights.
-    """
-    quotas = _capped_quotas(weights, totals, most)
-    # A quota of 3 that came out as 2.9999999 is 3.
-    whole = np.floor(quotas + 1e-9).astype(np.int64)
-    left = totals - whole.sum(axis=1)
-    open_to_more = (weights > 0) & (whole < most[:, None])
-    more = best_few(np.where(open_to_more, quotas - whole, -np.inf), left)
-    return whole + more
-
-
-def _capped_quotas(weights: Array, totals: Counts, most: Counts) -> Array:
-    """Proportional quotas, with those above the cap held there and the rest shared again until nobody is above it."""
-    held = np.zeros(weights.shape, dtype=bool)
-    while True:
-        free = np.where(held, 0.0, weights)
-        rest = totals - held.sum(axis=1) * most
-        sums = free.sum(axis=1)
-        quotas = np.where(held, most[:, None], free * (rest / np.where(sums > 0, sums, 1.0))[:, None])
-        above = ~held & (quotas > most[:, None])
-        if not above.any():
-            return quotas
-        held |= above
 
 
 @dataclass(frozen=True)
@@ -99,8 +41,8 @@ class FactorizedRLSettings:
     """Of the softmax over scores, in the unit of the rewards: the smaller, the more goes to the best."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "most_activated", whole_number("most activated", self.most_activated, 1))
-        number_within("temperature", self.temperature, "a number above 0, such as 0.3", 1e-6, 1e6)
+        above_0 = between(1e-6, 1e6, "a number above 0, such as 0.3")
+        check_fields(self, most_activated=one_or_more, temperature=above_0)
 
     @classmethod
     def paper(cls) -> "FactorizedRLSettings":
@@ -115,9 +57,9 @@ class FactorizedNetwork(nn.Module):
         super().__init__()
         self.encoder = FrontierEncoder(schema, rules, hidden)
         width = self.encoder.width
-        self.budget_head = perceptron(width, hidden, hidden, rules.budget + 1)
-        self.support_head = perceptron(width, hidden, hidden, most_activated)
-        self.score_head = perceptron(width + hidden, hidden, hidden, 1)
+        self.budget_head = perceptron((width, hidden, hidden, rules.budget + 1), seed=None)
+        self.support_head = perceptron((width, hidden, hidden, most_activated), seed=None)
+        self.score_head = perceptron((width + hidden, hidden, hidden, 1), seed=None)
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
         """Budgets [states, budget + 1], support sizes from 1 [states, most activated], scores [people]."""
@@ -137,7 +79,7 @@ class Decisions:
 
 @dataclass(frozen=True, eq=False)
 class FactorizedAgent:
-    """How the three decisions become an action."""
+    """Turns the three decisions into an action."""
 
     schema: Schema
     rules: Rules
@@ -152,12 +94,12 @@ class FactorizedAgent:
         self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
     ) -> list[Action]:
         with torch.no_grad():
-            decided = self._decide(network(frontiers), frontiers, random_actions)
-        coupons = largest_remainders(decided.weights, decided.budgets, frontiers.most_per_person)
+            decisions = self._decide(network(frontiers), frontiers, random_actions)
+        coupons = largest_remainders(decisions.weights, decisions.budgets, frontiers.most_per_person)
         return [
             Action(given[:size], support, weights[:size].astype(np.float32))
             for given, support, weights, size in zip(
-                coupons, decided.support.tolist(), decided.weights, frontiers.sizes.tolist(), strict=True
+                coupons, decisions.support.tolist(), decisions.weights, frontiers.sizes.tolist(), strict=True
             )
         ]
 
@@ -199,6 +141,62 @@ class FactorizedAgent:
         return Decisions(budgets, support, weights)
 
 
+# The split of a round budget: shares of the best few, and whole coupons from shares -------------------------------
+
+
+def best_few(scores: Array, support: Counts) -> NDArray[np.bool_]:
+    """The `support` [states] people with the largest scores [states, people]; ties to the first."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)
+    among_best: NDArray[np.bool_] = rank < support[:, None]
+    return among_best
+
+
+def softmax_weights(scores: Array, sharing: NDArray[np.bool_], temperature: float) -> Array:
+    """Shares of those who are `sharing`, proportional to exp(score / temperature), and zero for the others.
+
+    All arrays are [states, people].
+    """
+    tempered = np.where(sharing, scores, -np.inf) / temperature
+    weights = np.exp(tempered - tempered.max(axis=1, keepdims=True))
+    shares: Array = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def largest_remainders(weights: Array, totals: Counts, most: Counts) -> Counts:
+    """Whole numbers [states, people] that sum to `totals` [states], as near to the weights as whole numbers can be.
+
+    Nobody gets more than `most` [states]; what a cap keeps from somebody goes to the others, in proportion to their
+    weights. Everybody gets the whole part of their quota, and the largest remainders get one more; ties to the first.
+    `totals` must not exceed `most` times the number of positive weights.
+    """
+    quotas = _capped_quotas(weights, totals, most)
+    # A quota of 3 that came out as 2.9999999 is 3.
+    whole = np.floor(quotas + 1e-9).astype(np.int64)
+    left = totals - whole.sum(axis=1)
+    open_to_more = (weights > 0) & (whole < most[:, None])
+    more = best_few(np.where(open_to_more, quotas - whole, -np.inf), left)
+    return whole + more
+
+
+def _capped_quotas(weights: Array, totals: Counts, most: Counts) -> Array:
+    """Proportional quotas, with those above the cap held there and the rest shared again until nobody is above it."""
+    held = np.zeros(weights.shape, dtype=bool)
+    while True:
+        free = np.where(held, 0.0, weights)
+        rest = totals - held.sum(axis=1) * most
+        sums = free.sum(axis=1)
+        quotas = np.where(held, most[:, None], free * (rest / np.where(sums > 0, sums, 1.0))[:, None])
+        above = ~held & (quotas > most[:, None])
+        if not above.any():
+            return quotas
+        held |= above
+
+
+# The pieces of a decision ----------------------------------------------------------------------------------------
+
+
 def _best(values: Array, least: Counts, most: Counts) -> Counts:
     """The choice of largest value [states, choices] from `least` to `most` [states]."""
     choices = np.arange(values.shape[1])
@@ -219,8 +217,8 @@ def _total(
     """The three heads' sum for these decisions, [states]."""
     budget_values, support_values, scores = heads
     states = torch.arange(len(frontiers))
-    chosen = budget_values[states, torch.from_numpy(budgets)] + support_values[states, torch.from_numpy(support) - 1]
-    return chosen.index_add(0, torch.from_numpy(frontiers.owner), scores * torch.from_numpy(weights))
+    values = budget_values[states, torch.from_numpy(budgets)] + support_values[states, torch.from_numpy(support) - 1]
+    return values.index_add(0, torch.from_numpy(frontiers.owner), scores * torch.from_numpy(weights))
 
 
 def fit_factorized_rl(
@@ -230,7 +228,9 @@ def fit_factorized_rl(
     settings: FactorizedRLSettings | None = None,
     progress: Progress | None = None,
 ) -> TrainedPolicy:
-    """Factorized RL learned in this (planning) world; `discount` is the one it learns with."""
-    chosen = settings or FactorizedRLSettings()
-    agent = FactorizedAgent(world.schema, rules, chosen.learning.hidden, chosen.most_activated, chosen.temperature)
-    return train(agent, world, rules, discount, chosen.learning, "factorized_rl", progress)
+    """Train Factorized RL in this (planning) world, at this discount."""
+    settings = settings or FactorizedRLSettings()
+    agent = FactorizedAgent(
+        world.schema, rules, settings.learning.hidden, settings.most_activated, settings.temperature
+    )
+    return train(agent, world, rules, discount, settings.learning, "factorized_rl", progress)

@@ -10,8 +10,8 @@ It does not depend on the budget left, so it is tabulated once (`next_sizes`); b
 
     U(r, n) = max over s of  reward(n, s) + discount * E[U(r - s, N)],      U(0, n) = U(r, 0) = 0.
 
-Like the paper's it knows no horizon: it plans as if rounds were plenty. Acting uses the real people: greedy by survival
-for each spend, the exact distribution of the number of recruits, and the first spend that maximises.
+Like the paper's it knows no horizon: it plans as if the rounds never ran out. Acting uses the real people: greedy by
+survival for each spend, the exact distribution of the number of recruits, and the first spend that maximises.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
-from peerfront.foundation.settings import checked_discount
+from peerfront.foundation.settings import checked_discount, one_of
 from peerfront.problem import Allocation, CapacityModel, Rules, State
 
 
@@ -53,12 +53,7 @@ class PopulationDP:
 
 MARGINALS = ("mixture", "poisson")
 LARGEST_BUDGET = 600  # the distributions of the next size fill (budget + 1)^3 numbers: 1.7 GB
-_LONGEST_TABLE = 200
-
-
-def check_marginal(marginal: str) -> None:
-    if marginal not in MARGINALS:
-        raise UnknownName("marginal of population_dp", marginal, MARGINALS)
+_CAPACITY_TABLE = 200  # coupons; capacities beyond are negligible
 
 
 def fit_population_dp(
@@ -71,9 +66,9 @@ def fit_population_dp(
     """
     if not len(population):
         raise SettingError("Population DP needs at least one person to learn the population's capacities from.")
-    check_marginal(marginal)
+    one_of("marginal of population_dp", marginal, MARGINALS)
     # Far beyond the budget, so that the mean is the mean of C and not of min(C, budget).
-    survival = capacity.survival(population, max(rules.budget, _LONGEST_TABLE)).mean(axis=0)
+    survival = capacity.survival(population, max(rules.budget, _CAPACITY_TABLE)).mean(axis=0)
     if marginal == "poisson":
         survival = poisson_survival(np.array([survival.sum()]), len(survival))[0]
     name = "population_dp" if marginal == "mixture" else f"population_dp:marginal={marginal}"

@@ -1,6 +1,7 @@
 """Deep Q-learning with replay and a slow target network: what Budget-DQN and Factorized RL share.
 
-An agent values an action in a state, Q(s, a), and learns from single rounds (s, a, r, s') drawn from the replay:
+An agent values an action in a state, Q(s, a), and learns from single rounds (s, a, r, s') drawn from the replay, a
+memory of the last transitions:
 
     Q(s, a)  ->  r + discount * Q'(s', the best feasible a' there),      and just r when the episode ends,
 
@@ -9,12 +10,12 @@ network values it (van Hasselt, Guez and Silver 2016); otherwise the target netw
 
 Episodes are played `at_once`, in lock step, so that the world draws all their recruits in bulk; after each round of
 them there are as many gradient steps as there were transitions (times `steps_per_transition`), as if they had been
-played one by one. Exploration is a matter of the episode's number.
+played one by one. How often actions are random depends on the number of the episode.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -22,17 +23,26 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import huber_loss
 
-from peerfront.baselines.deep_sets import Frontiers
-from peerfront.baselines.replay import Action, Replay, Transition
-from peerfront.foundation.covariates import Schema
+from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.networks import gradient_steps
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
-from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.foundation.settings import (
+    at_least,
+    between,
+    check_fields,
+    checked_discount,
+    one_or_more,
+    optional,
+    proportion,
+    seed_number,
+    step_size,
+    truth,
+)
 from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible
 
 Array = NDArray[np.float64]
-Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +55,11 @@ class Exploration:
     """Factor from one episode to the next, down to `end`; None for a straight line from `start` to `end`."""
 
     def __post_init__(self) -> None:
-        for name in ("start", "end"):
-            number_within(f"{name} of exploration", getattr(self, name), "a share between 0 and 1", 0.0, 1.0)
-        if self.decay is not None:
-            number_within("decay of exploration", self.decay, "a factor between 0 and 1, such as 0.995", 0.0, 1.0)
+        factor = between(0.0, 1.0, "a factor between 0 and 1, such as 0.995")
+        check_fields(self, "exploration", start=proportion, end=proportion, decay=optional(factor))
 
     def shares(self, episodes: int) -> Array:
-        """Of each episode, [episodes]."""
+        """The share of random actions in each episode, [episodes]."""
         if self.decay is None:
             return np.linspace(self.start, self.end, episodes)
         return np.maximum(self.start * self.decay ** np.arange(episodes), self.end)
@@ -59,7 +67,7 @@ class Exploration:
 
 @dataclass(frozen=True)
 class QLearningSettings:
-    """How a Q-network is learned; the paper's where it says something."""
+    """How a Q-network is learned. The defaults are the paper's where it gives them."""
 
     episodes: int = 500
     at_once: int = 20
@@ -83,17 +91,17 @@ class QLearningSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "at_once", "replay", "batch", "steps_per_transition", "hidden"):
-            object.__setattr__(self, name, whole_number(name.replace("_", " "), getattr(self, name), 1))
-        object.__setattr__(self, "warm_up", whole_number("warm up", self.warm_up, 0))
-        number_within("The learning rate", self.learning_rate, "a number above 0 and at most 1", 1e-12, 1.0)
-        number_within("follow", self.follow, "a share above 0 and at most 1", 1e-12, 1.0)
-
-
-def number_within(name: str, value: Any, allowed: str, least: float, most: float) -> None:
-    """Refuses what is not a number from `least` to `most`, saying what is `allowed`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise SettingError(f"{name} must be {allowed}; found {value!r}.")
+        counts = ("episodes", "at_once", "replay", "batch", "steps_per_transition", "hidden")
+        check_fields(
+            self,
+            **dict.fromkeys(counts, one_or_more),
+            warm_up=at_least(0),
+            learning_rate=step_size,
+            follow=between(1e-12, 1.0, "a share above 0 and at most 1"),
+            double=truth,
+            share_of_budget=truth,
+            seed=seed_number,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,47 +125,42 @@ class TrainingCurve:
         ]
 
 
-@dataclass(frozen=True, eq=False)
-class RandomActions:
-    """Exploration of some states: whether an action is random, and which one, by the luck of episode and round."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Transition:
+    """One round of one episode."""
 
-    luck: Luck
-    shares: Array  # [states], how often
-
-    def now(self, what: str) -> NDArray[np.bool_]:
-        """Where this decision is random, [states]."""
-        random: NDArray[np.bool_] = self.luck.uniform(f"wander in {what}") < self.shares
-        return random
+    state: State
+    action: Action
+    reward: float
+    next_state: State | None
+    """None when the episode is over."""
 
 
-class Agent(Protocol):
-    """What a Q-learner has to know of its actions."""
+class Replay:
+    """A first-in first-out memory of at most `capacity` transitions, from which batches are drawn at random."""
 
-    @property
-    def schema(self) -> Schema: ...
+    def __init__(self, capacity: int) -> None:
+        self._kept: deque[Transition] = deque(maxlen=capacity)
+        # A deque is slow in its middle; batches are drawn from a list of the same transitions, refreshed when stale.
+        self._listed: list[Transition] = []
 
-    def network(self) -> nn.Module:
-        """A new Q-network."""
-        ...
+    def __len__(self) -> int:
+        return len(self._kept)
 
-    def act(
-        self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
-    ) -> list[Action]:
-        """A feasible action for each state: the best one, except where it explores."""
-        ...
+    def add(self, transition: Transition) -> None:
+        self._kept.append(transition)
+        self._listed = []
 
-    def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
-        """Q(s, a), [states]."""
-        ...
-
-    def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
-        """What `judge` thinks of the action that `chooser` would take, [states]."""
-        ...
+    def sample(self, size: int, rng: np.random.Generator) -> list[Transition]:
+        """A batch drawn with replacement."""
+        if not self._listed:
+            self._listed = list(self._kept)
+        return [self._listed[i] for i in rng.integers(len(self._listed), size=size).tolist()]
 
 
 @dataclass(frozen=True, eq=False)
 class QPolicy:
-    """The policy: what an agent does with a learned network, without exploring."""
+    """The learned policy: an agent and its network, without exploration."""
 
     agent: Agent
     network: nn.Module
@@ -203,7 +206,7 @@ def train(
     checked_discount(discount)
     if not rules.budget or not rules.people:
         raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
-    tell = progress or (lambda share, what: None)
+    tell = progress or silent
     learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1)
     luck = named_luck((f"{name} episodes", settings.seed), settings.episodes)
     exploration = settings.exploration.shares(settings.episodes)
@@ -212,9 +215,9 @@ def train(
         tell(start / settings.episodes, f"{name}: episode {start + 1} of {settings.episodes}")
         group = slice(start, start + settings.at_once)
         episodes = Episodes(world, rules, Luck(luck.keys[group]))
-        made = _play_and_learn(learner, episodes, exploration[group])
+        group_losses = _play_and_learn(learner, episodes, exploration[group])
         returns[group] = episodes.trajectories().discounted_rewards(discount)
-        losses[group] = np.mean(made) if made else np.nan
+        losses[group] = np.mean(group_losses) if group_losses else np.nan
     tell(1.0, "done")
     curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
     return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name, returns), curve)
@@ -262,30 +265,37 @@ class _Learner:
         self.transitions = self.gradient_steps = 0
 
     def learn(self, transitions: int) -> list[float]:
-        """The gradient steps that so many new transitions ask for."""
+        """Make the gradient steps due after so many new transitions; returns their losses."""
         if len(self.replay) < self.settings.warm_up:
             return []
         return [self.step() for _ in range(transitions * self.settings.steps_per_transition)]
 
     def step(self) -> float:
-        batch = self.replay.sample(self.settings.batch, self.rng)
-        wanted = torch.tensor([transition.reward / self.unit for transition in batch])
+        """One gradient step on a batch of the replay; returns the loss before it."""
+        losses: list[Tensor] = []
+
+        def batch_loss() -> Tensor:
+            losses.append(self._loss(self.replay.sample(self.settings.batch, self.rng)))
+            return losses[0]
+
+        gradient_steps(self.optimiser, batch_loss, 1)
+        with torch.no_grad():
+            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
+                slow.lerp_(fast, self.settings.follow)
+        self.gradient_steps += 1
+        return float(losses[0].detach())
+
+    def _loss(self, batch: list[Transition]) -> Tensor:
+        """The Huber loss of Q(s, a) against r + discount * Q'(s', a')."""
+        targets = torch.tensor([transition.reward / self.unit for transition in batch])
         next_states = [transition.next_state for transition in batch if transition.next_state is not None]
         if next_states:
             continues = torch.tensor([transition.next_state is not None for transition in batch])
             chooser = self.online if self.settings.double else self.target
             with torch.no_grad():
-                wanted[continues] += self.discount * self.agent.best_values(
+                targets[continues] += self.discount * self.agent.best_values(
                     chooser, self.target, Frontiers.of(self.agent.schema, next_states)
                 )
         frontiers = Frontiers.of(self.agent.schema, [transition.state for transition in batch])
-        found = self.agent.values(self.online, frontiers, [transition.action for transition in batch])
-        loss = huber_loss(found, wanted)
-        self.optimiser.zero_grad()
-        loss.backward()
-        self.optimiser.step()
-        with torch.no_grad():
-            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
-                slow.lerp_(fast, self.settings.follow)
-        self.gradient_steps += 1
-        return float(loss.detach())
+        values = self.agent.values(self.online, frontiers, [transition.action for transition in batch])
+        return huber_loss(values, targets)

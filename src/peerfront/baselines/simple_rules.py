@@ -1,64 +1,66 @@
-"""What most studies do: the same number of coupons for everybody, while they last.
+"""Simple rules for giving out coupons: what studies do today, and what a planner has to beat.
 
+`Constant` gives everybody the same number of coupons while they last, as most studies do. `RandomSplit` is the paper's
 Random (Section 5.2): a round budget uniform on 0 .. b, split by a uniform multinomial draw.
 
-Coupons in the order of their chance to be used: the greedy allocation by immediate reward.
-
-The threshold rule TH(c, m): coupons go where they are most likely used, down to a chance of c.
-
-A baseline everybody must beat: it looks at nobody's recruits, only at how likely the next coupon is to be used.
-
-Rules that know the deadline: what is left after the last round is worth nothing.
+The others give each coupon to the person most likely to use it, the largest P(C >= k + 1), which is the greedy
+allocation by immediate reward (`most_likely_used`); they differ in how much they spend. `Threshold` TH(c, m) spends as
+long as a coupon is used with a chance of at least c, and at least m a round; it ignores what recruits bring later, and
+is hard to beat once `tune_threshold` has set c and m by simulation. `Evenly` spreads the budget over the rounds left.
+`AllAtLast` spends everything in the last round, because coupons left after it are worth nothing.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import Luck
-from peerfront.foundation.settings import whole_number
-from peerfront.problem import Allocation, CapacityModel, Policy, State, ask_many
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, positive, proportion, several
+from peerfront.problem import Allocation, CapacityModel, Policy, Rules, State, World, ask_many, rollouts
 
 
 @dataclass(frozen=True)
 class Constant:
-    """`coupons` each; what is left is dealt round robin when it does not suffice for everybody."""
+    """`coupons` for each person; when the budget does not suffice, deal what is left round robin."""
 
     coupons: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coupons", whole_number("coupons of constant", self.coupons, 0))
+        check_fields(self, "constant", coupons=at_least(0))
 
     @property
     def name(self) -> str:
         return f"constant:coupons={self.coupons}"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
-        people = len(state.frontier)
-        spend = min(people * min(self.coupons, state.most_per_person), state.spendable)
-        each, over = divmod(spend, max(people, 1))
-        return Allocation(each + (np.arange(people) < over).astype(np.int64))
+        n_people = len(state.frontier)
+        spend = min(n_people * min(self.coupons, state.most_per_person), state.spendable)
+        each, over = divmod(spend, max(n_people, 1))
+        return Allocation(each + (np.arange(n_people) < over).astype(np.int64))
 
 
 @dataclass(frozen=True)
 class RandomSplit:
-    """With caps, the budget is uniform on what may be spent, and each coupon goes to somebody below the cap."""
+    """A uniformly random round budget, each coupon to a random person.
+
+    With caps, the round budget is uniform on what may be spent, and each coupon goes to somebody below the cap.
+    """
 
     name: str = "random_split"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
-        people = len(state.frontier)
+        n_people = len(state.frontier)
         uniforms = luck.uniforms("random split", 1 + state.spendable)[0]
         spend = int(uniforms[0] * (state.spendable + 1))
         draws = uniforms[1 : 1 + spend]
         if state.most_per_person >= spend:
-            return Allocation(np.bincount((draws * people).astype(np.int64), minlength=people))
-        coupons = np.zeros(people, dtype=np.int64)
-        below_cap = list(range(people))
+            return Allocation(np.bincount((draws * n_people).astype(np.int64), minlength=n_people))
+        coupons = np.zeros(n_people, dtype=np.int64)
+        below_cap = list(range(n_people))
         for u in draws:
             place = int(u * len(below_cap))
             person = below_cap[place]
@@ -69,7 +71,7 @@ class RandomSplit:
 
 
 def survival_tables(capacity: CapacityModel, states: Sequence[State]) -> list[NDArray[np.float64]]:
-    """P(C >= l) of everybody on each frontier, [people, most per person]; the model is asked once for all of them."""
+    """P(C >= l) of everybody on each frontier, [people, most per person], in one call of the model."""
     if not states:
         return []
     most = max(state.most_per_person for state in states)
@@ -80,28 +82,21 @@ def survival_tables(capacity: CapacityModel, states: Sequence[State]) -> list[ND
 
 
 def most_likely_used(survival: NDArray[np.float64], spend: int) -> NDArray[np.int64]:
-    """Who gets coupon 1, 2, ..., spend, [spend]: always the person with the largest P(C >= k + 1), ties to the first.
+    """The person who gets coupon 1, 2, ..., spend, [spend]: the largest P(C >= k + 1), ties to the first.
 
     `survival` is [people, coupons] with nonincreasing rows, so a stable sort of all its entries is the greedy order.
     """
-    people, levels = survival.shape
+    n_people, levels = survival.shape
     chances = survival.reshape(-1)
     if spend < len(chances):
         # Only entries at or above the spend-th largest can be chosen; sorting the others is wasted work.
         smallest = np.partition(chances, len(chances) - spend)[len(chances) - spend] if spend else np.inf
         entries = np.flatnonzero(chances >= smallest)
     else:
-        entries = np.arange(people * levels)
+        entries = np.arange(n_people * levels)
     order = entries[np.argsort(-chances[entries], kind="stable")][:spend]
     persons: NDArray[np.int64] = order // max(levels, 1)
     return persons
-
-
-def check_threshold(cutoff: float, at_least: int) -> int:
-    """Refuses impossible settings; returns `at_least` as the whole number it is."""
-    if not 0.0 <= cutoff <= 1.0:
-        raise SettingError(f"The cutoff of threshold is a probability between 0 and 1; found {cutoff}.")
-    return whole_number("at_least of threshold", at_least, 0)
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ class Threshold:
     at_least: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at_least", check_threshold(self.cutoff, self.at_least))
+        check_fields(self, "threshold", cutoff=proportion, at_least=at_least(0))
 
     @property
     def name(self) -> str:
@@ -123,7 +118,7 @@ class Threshold:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """One allocation for each state; the capacity model is asked once for everybody."""
+        """One allocation for each state, with one call of the capacity model."""
         tables = survival_tables(self.capacity, states)
         return [self._allocation(table, state) for table, state in zip(tables, states, strict=True)]
 
@@ -136,14 +131,9 @@ class Threshold:
         return Allocation(np.bincount(most_likely_used(survival, spend), minlength=len(survival)))
 
 
-def check_pace(pace: float) -> None:
-    if not 0.0 < pace < math.inf:
-        raise SettingError(f"The pace of evenly must be above 0; found {pace}. 1 spends evenly.")
-
-
 @dataclass(frozen=True)
 class Evenly:
-    """The budget spread over the rounds left, each coupon where it is most likely used.
+    """Spread the budget over the rounds left, each coupon where it is most likely used.
 
     With t rounds left the share 1 - (1 - 1/t)^pace of what remains is spent: 1/t of it at a pace of 1, more at a faster
     pace, everything in the last round.
@@ -153,7 +143,7 @@ class Evenly:
     pace: float = 1.0
 
     def __post_init__(self) -> None:
-        check_pace(self.pace)
+        check_fields(self, "evenly", pace=positive)
 
     @property
     def name(self) -> str:
@@ -163,8 +153,8 @@ class Evenly:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """One allocation for each state; the capacity model is asked once for everybody."""
-        return _most_likely(self.capacity, states, [self._spend(state) for state in states])
+        """One allocation for each state, with one call of the capacity model."""
+        return _likeliest_first(self.capacity, states, [self._spend(state) for state in states])
 
     def _spend(self, state: State) -> int:
         kept = (1.0 - 1.0 / max(state.rounds_left, 1)) ** self.pace
@@ -173,7 +163,7 @@ class Evenly:
 
 @dataclass(frozen=True, eq=False)
 class AllAtLast:
-    """Another rule until the last round; then everything, where it is most likely used."""
+    """Follow another rule until the last round; then spend everything, where it is most likely used."""
 
     capacity: CapacityModel
     rule: Policy
@@ -186,18 +176,74 @@ class AllAtLast:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """One allocation for each state, asked in bulk."""
+        """One allocation for each state; the other rule answers for all its states at once."""
         last = [state.rounds_left <= 1 for state in states]
         ending = [state for state, now in zip(states, last, strict=True) if now]
         going_on = [(state, luck) for state, luck, now in zip(states, lucks, last, strict=True) if not now]
-        spread = iter(_most_likely(self.capacity, ending, [state.remaining_budget for state in ending]))
+        spread = iter(_likeliest_first(self.capacity, ending, [state.remaining_budget for state in ending]))
         ruled = iter(ask_many(self.rule, [s for s, _ in going_on], [luck for _, luck in going_on]) if going_on else ())
         return [next(spread if now else ruled) for now in last]
 
 
-def _most_likely(capacity: CapacityModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
-    """These spends (or what may be spent), each coupon where it is most likely used."""
+def _likeliest_first(capacity: CapacityModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
+    """Allocations that spend so much in each state (or what may be spent), each coupon where it is most likely used."""
     return [
         Allocation(np.bincount(most_likely_used(table, min(spend, state.spendable)), minlength=len(table)))
         for table, state, spend in zip(survival_tables(capacity, states), states, spends, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class TuningGrid:
+    """The values of c and m that `tune_threshold` tries: all pairs on few episodes, the best ones again on more.
+
+    `at_least` are shares of the budget. The grids end where returns were flat or falling in every world here.
+    """
+
+    cutoffs: tuple[float, ...] = (0.3, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99, 0.995, 0.999)
+    at_least: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48)
+    screening_episodes: int = 64
+    finalists: int = 6
+    final_episodes: int = 400
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            "the tuning grid",
+            cutoffs=several(proportion),
+            at_least=several(proportion),
+            screening_episodes=one_or_more,
+            finalists=one_or_more,
+            final_episodes=one_or_more,
+        )
+
+
+def tune_threshold(
+    world: World, rules: Rules, discounts: Sequence[float], *, seed: int = 0, grid: TuningGrid | None = None
+) -> dict[float, Threshold]:
+    """Tune TH(c, m) by simulation: the best rule of the grid for each discount.
+
+    All rules play the same episodes, which are named for tuning, so that evaluation never sees the same luck.
+    """
+    search = grid or TuningGrid()
+    least = sorted({max(1, round(share * rules.budget)) for share in search.at_least})
+    rules_tried = [Threshold(world.capacity, c, m) for c, m in product(search.cutoffs, least)]
+    episodes = named_luck(("tune threshold", seed), max(search.screening_episodes, search.final_episodes))
+    screened = _mean_rewards(world, rules, rules_tried, discounts, Luck(episodes.keys[: search.screening_episodes]))
+    finalists = np.argsort(-screened, axis=0, kind="stable")[: search.finalists]  # [finalists, discounts]
+    survivors = np.unique(finalists)
+    final = np.full_like(screened, -np.inf)
+    final[survivors] = _mean_rewards(
+        world, rules, [rules_tried[i] for i in survivors], discounts, Luck(episodes.keys[: search.final_episodes])
+    )
+    # A rule wins among the finalists of its own discount, so that it does not depend on the other discounts.
+    winners = [own[final[own, d].argmax()] for d, own in enumerate(finalists.T)]
+    return {discount: rules_tried[best] for discount, best in zip(discounts, winners, strict=True)}
+
+
+def _mean_rewards(
+    world: World, rules: Rules, policies: Sequence[Threshold], discounts: Sequence[float], episodes: Luck
+) -> NDArray[np.float64]:
+    """Mean discounted rewards, [policies, discounts]. Rules ignore the discount, so one simulation serves them all."""
+    played = rollouts(world, policies, rules, episodes)
+    return np.array([[part.discounted_rewards(discount).mean() for discount in discounts] for part in played])

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.experiments.planning_world import Discounts, LearnedByPlaying, Preparation, check_models, planning_world
+from peerfront.experiments.planning_world import Discounts, Preparation, check_models, planning_world
 from peerfront.experiments.policies import policy_entry, prepare_policy
 from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
 from peerfront.foundation.errors import SettingError
@@ -27,6 +27,8 @@ from peerfront.simulation.catalog import make_world, world_entry
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 BOUND = "bound"  # the task of an upper bound on every policy
+_BOUND_POPULATION, _BOUND_PEOPLE, _BOUND_CHECKED = 2000, 5000, 128
+"""People drawn like first recruits, people of later generations too, and those at whom prices are checked."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,14 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+@runtime_checkable
+class LearnedByPlaying(Protocol):
+    """A policy that remembers what it earned while it learned, episode by episode."""
+
+    @property
+    def learning_returns(self) -> NDArray[np.float64] | None: ...
 
 
 @dataclass(frozen=True)
@@ -189,11 +199,44 @@ def run_task(comparison: Comparison, task: Task, store: Store = NO_STORE) -> Tas
 
 def _bounds(comparison: Comparison, task: Task) -> TaskResult:
     """An upper bound on what any policy can expect from the first frontier of each episode, with the true models."""
-    from peerfront.experiments.bounds import first_frontier_bounds
-
     world, luck = _world(task.world, task.draw), episode_luck(comparison, task)
-    found = [first_frontier_bounds(world, comparison.rules, d, luck, comparison.seed) for d in task.discounts]
-    return TaskResult(task, tuple(text for _, text in found), (), tuple(bounds for bounds, _ in found))
+    rows = [_first_frontier_bounds(world, comparison.rules, d, luck, comparison.seed) for d in task.discounts]
+    return TaskResult(task, tuple(text for _, text in rows), (), tuple(bounds for bounds, _ in rows))
+
+
+def _first_frontier_bounds(
+    world: World, rules: Rules, discount: float, episodes: Luck, seed: int
+) -> tuple[NDArray[np.float64], str]:
+    """A bound for each episode, [episodes], and what kind of bounds these are, in words."""
+    from peerfront.bounds.certificate import certify_many
+    from peerfront.bounds.price_fitting import fit_price_index
+    from peerfront.bounds.price_index import BoundSettings, generations
+    from peerfront.value.states import StateBatch
+
+    population = world.population(named_luck(("bound population", seed), _BOUND_POPULATION))
+    people = generations(world.capacity, world.offspring, population, _BOUND_PEOPLE, seed)
+    settings = BoundSettings(
+        largest_budget=max(rules.budget, 1), max_per_person=rules.max_per_person, rounds=rules.rounds, seed=seed
+    )
+    transition = getattr(world, "transition", None)  # worlds of a few types have it: then the bound is exact
+    index = fit_price_index(
+        world.capacity,
+        world.offspring,
+        people,
+        world.schema,
+        discount,
+        settings,
+        transition=transition,
+        checked_at=population[:_BOUND_CHECKED],
+    )
+    start = world.seeds(episodes, rules.people)
+    first = np.searchsorted(start.episode, np.arange(len(episodes) + 1))
+    states = StateBatch(np.full(len(episodes), rules.budget, dtype=np.int64), first, start.covariates)
+    branch = episodes.members(np.full(len(episodes), 1 << 42))
+    certified = certify_many(states, index, world.capacity, world.offspring, branch, rules=rules)
+    kinds, counts = np.unique(np.char.add(np.char.add(certified.which, ", "), certified.proofs), return_counts=True)
+    shares = "; ".join(f"{kind} ({count / len(certified):.0%})" for kind, count in zip(kinds, counts, strict=True))
+    return certified.bounds, f"upper bound: {shares}; error of the mean {certified.mean.standard_error:.2f}"
 
 
 def _trimmed(played: Trajectories) -> Trajectories:

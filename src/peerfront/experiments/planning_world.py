@@ -2,29 +2,23 @@
 
 `oracle` lends them the true models. `learned` and `learned-paper` show them a simulated history of the world, with the
 paper's sizes, and fit models to it: the best we know, or the paper's own settings. `learned:offspring=softmax` names
-the generator of recruits, `learned:capacity=paper` the fit of capacities.
-
-A generator that draws nobody twice.
-
-Policies, discounts and training runs meet many of the same people (a person is a key and a recruiter), and the paper's
-diffusion model takes a millisecond to draw one.
+the generator of recruits, `learned:capacity=paper` the fit of capacities. First recruits always come from the true
+world, and recruits of a slow generator are drawn only once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerfront.experiments.store import NO_STORE, StoreSection
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.errors import UnknownName
 from peerfront.foundation.randomness import Keys, Luck, fold
+from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Option, Spec
-from peerfront.problem import BranchingWorld, CapacityModel, History, OffspringModel, Policy, Rules, World
+from peerfront.problem import BranchingWorld, CapacityModel, History, OffspringModel, Rules, World
 
 POPULATION_SAMPLE = 1024  # people from whom a policy learns what the population is like (the paper's size)
 
@@ -40,33 +34,12 @@ class Preparation:
     seed: int
 
 
-@runtime_checkable
-class LearnedByPlaying(Protocol):
-    """A policy that remembers what it earned while it learned, episode by episode."""
-
-    @property
-    def learning_returns(self) -> NDArray[np.float64] | None: ...
-
-
 class Discounts(Enum):
     """What the discount means to a policy, and so how its work is divided."""
 
     IGNORED = "one set of episodes serves every discount"
     SEPARATE = "each discount is prepared and played on its own"
     TOGETHER = "one preparation serves every discount, so they are best done together"
-
-
-@dataclass(frozen=True)
-class PolicyEntry:
-    """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
-
-    summary: str
-    prepare: Callable[..., Policy]
-    options: Mapping[str, Option]
-    discounts: Callable[[Spec], Discounts]
-    """What the discount means to the policy of this specification."""
-    check: Callable[..., object] = lambda **_: None
-    """Refuses impossible settings at once, before any work; takes them as `prepare` does."""
 
 
 MODELS = ("oracle", "learned", "learned-paper")
@@ -79,24 +52,20 @@ _OFFSPRING = ("auto", "inheritance", "softmax", "masked", "diffusion", "diffusio
 
 
 def check_models(models: str) -> tuple[str, str] | None:
-    """How capacity and offspring models are fitted; None where the true ones are used."""
+    """How capacity and offspring models are to be fitted; None where the true ones are used."""
     spec = Spec.parse(models)
-    if spec.name not in MODELS:
-        raise UnknownName("kind of models", spec.name, MODELS)
-    chosen = spec.read_options(_OPTIONS if spec.name == "learned" else {})
+    one_of("kind of models", spec.name, MODELS)
+    options = spec.read_options(_OPTIONS if spec.name == "learned" else {})
     paper = spec.name == "learned-paper"
-    capacity = chosen.get("capacity", "paper" if paper else "default")
-    offspring = chosen.get("offspring", "diffusion-paper" if paper else "auto")
-    if capacity not in _CAPACITY:
-        raise UnknownName("fit of capacities", capacity, _CAPACITY)
-    if offspring not in _OFFSPRING:
-        raise UnknownName("generator of recruits", offspring, _OFFSPRING)
+    capacity = one_of("fit of capacities", options.get("capacity", "paper" if paper else "default"), _CAPACITY)
+    offspring = options.get("offspring", "diffusion-paper" if paper else "auto")
+    one_of("generator of recruits", offspring, _OFFSPRING)
     return None if spec.name == "oracle" else (capacity, offspring)
 
 
 @dataclass(frozen=True, eq=False)
 class _FirstRecruits:
-    """First recruits are known to everybody: they come from the true world."""
+    """First recruits come from the true world: a study knows them before it plans."""
 
     world: World
 
@@ -106,7 +75,7 @@ class _FirstRecruits:
 
 @dataclass(frozen=True, eq=False)
 class _FittedWhenNeeded:
-    """An offspring model that is fitted the first time somebody asks for recruits; some policies never do."""
+    """An offspring model that is fitted when the first recruits are drawn; some policies never draw any."""
 
     history: Callable[[], History]
     kind: str
@@ -115,8 +84,6 @@ class _FittedWhenNeeded:
 
     @cached_property
     def model(self) -> OffspringModel:
-        pass
-
         model = self.section.find_or_make("offspring", self._fitted)
         return RememberedOffspring(model) if self.kind.startswith("diffusion") else model
 
@@ -129,6 +96,42 @@ class _FittedWhenNeeded:
         return self.model.sample(parents, luck)
 
 
+_MAX_REMEMBERED = 1_000_000  # people; some 250 bytes each
+
+
+class RememberedOffspring:
+    """The same recruits as the model's, each drawn once.
+
+    Policies, discounts and training runs meet many of the same people (a person is a key and a recruiter), and the
+    paper's diffusion model takes a millisecond to draw one.
+    """
+
+    def __init__(self, model: OffspringModel) -> None:
+        self.model = model
+        self._drawn: dict[int, bytes] = {}
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        people = _recruit_names(parents, luck.keys).tolist()
+        new = {person: place for place, person in enumerate(people) if person not in self._drawn}
+        if len(self._drawn) + len(new) > _MAX_REMEMBERED:
+            self._drawn.clear()
+            new = {person: place for place, person in enumerate(people)}
+        if new:
+            places = np.fromiter(new.values(), dtype=np.int64)
+            children = self.model.sample(parents[places], Luck(luck.keys[places]))
+            self._drawn |= {person: child.tobytes() for person, child in zip(new, children, strict=True)}
+        recruits = np.frombuffer(b"".join(self._drawn[person] for person in people), dtype=np.int16)
+        return recruits.reshape(parents.shape).copy()
+
+
+def _recruit_names(parents: Codes, keys: Keys) -> Keys:
+    """One number for each recruit: its key, with its recruiter's categories folded in field by field."""
+    names = keys
+    for field in parents.T:
+        names = fold(names, field)
+    return names
+
+
 NO_SECTION = StoreSection(NO_STORE, "")
 
 
@@ -139,12 +142,12 @@ def planning_world(
     """The world a policy is prepared in. Kept for the other policies and discounts a worker plays there.
 
     `asks_recruits`: the history follows whole recruitments instead of asking first recruits once each (the paper).
-    Fitted models are kept on the section and taken from there.
+    Fitted models are read from the section of the store, or made and kept there.
     """
     fits = check_models(models)
     if fits is None:
         return world
-    how, generator = fits
+    capacity_fit, generator = fits
 
     @lru_cache(maxsize=1)
     def history() -> History:
@@ -156,40 +159,8 @@ def planning_world(
         from peerfront.models.capacity import fit_capacity
         from peerfront.models.capacity_settings import CapacitySettings
 
-        return fit_capacity(history(), CapacitySettings.paper() if how == "paper" else None)
+        return fit_capacity(history(), CapacitySettings.paper() if capacity_fit == "paper" else None)
 
     offspring = _FittedWhenNeeded(history, generator, seed, section)
     capacity = section.find_or_make("capacity", fitted)
     return BranchingWorld(f"{world.name}, {models}", world.schema, capacity, offspring, _FirstRecruits(world))
-
-
-_MOST = 1_000_000  # people remembered; some 250 bytes each
-
-
-class RememberedOffspring:
-    """The same recruits as the model's, each drawn once."""
-
-    def __init__(self, model: OffspringModel) -> None:
-        self.model = model
-        self._drawn: dict[int, bytes] = {}
-
-    def sample(self, parents: Codes, luck: Luck) -> Codes:
-        people = _named(parents, luck.keys).tolist()
-        new = {person: place for place, person in enumerate(people) if person not in self._drawn}
-        if len(self._drawn) + len(new) > _MOST:
-            self._drawn.clear()
-            new = {person: place for place, person in enumerate(people)}
-        if new:
-            places = np.fromiter(new.values(), dtype=np.int64)
-            children = self.model.sample(parents[places], Luck(luck.keys[places]))
-            self._drawn |= {person: child.tobytes() for person, child in zip(new, children, strict=True)}
-        found = np.frombuffer(b"".join(self._drawn[person] for person in people), dtype=np.int16)
-        return found.reshape(parents.shape).copy()
-
-
-def _named(parents: Codes, keys: Keys) -> Keys:
-    """One number for each recruit-to-be: its key, with its recruiter's categories folded in field by field."""
-    named = keys
-    for field in parents.T:
-        named = fold(named, field)
-    return named

@@ -1,10 +1,12 @@
-"""The policies by name, and how each is prepared for a world: what it may look at before the first episode.
+"""The policies by name, and how each is prepared for a world.
 
-A policy is prepared in a *planning* world and tested in the *testing* world, which it never sees. With the oracle's
-models the two are the same; with learned models the planning world is made of those (`planning_world.py`).
+A policy is prepared in a *planning* world and tested in the *testing* world, which it never sees. With the true models
+the two are the same; with learned models the planning world is made of those (`planning_world.py`). Policies that have
+to learn something first are prepared in `learned_policies.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -20,16 +22,57 @@ from peerfront.experiments.learned_policies import (
     prepare_price_index,
     trained_at_discount,
 )
-from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, PolicyEntry, Preparation
+from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import checked_discount, one_of, positive, proportion, whole_number
 from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import Policy, Rules, World
+from peerfront.simulation.catalog import make_world
+
+
+@dataclass(frozen=True)
+class PolicyEntry:
+    """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
+
+    summary: str
+    prepare: Callable[..., Policy]
+    options: Mapping[str, Option]
+    discounts: Callable[[Spec], Discounts]
+    """What the discount means to the policy of this specification."""
+    check: Callable[..., object] = lambda **_: None
+    """Refuses impossible settings at once, before any work; takes them as `prepare` does."""
+
+
+def make_policy(
+    spec: Spec | str, world: World | str, rules: Rules | None = None, discount: float = 0.9, seed: int = 0
+) -> Policy:
+    """Make a policy by name and prepare it in a world: tuned, fitted or trained with the world's own models.
+
+    `spec` is a name with its settings (`peerfront policies` lists them), `world` a world or its name. The policy plans
+    for these rules (the paper's by default) and this discount; the seed names the luck of its preparation.
+
+    >>> from peerfront import Rules, make_policy, make_world, rollout
+    >>> world, rules = make_world("bridge"), Rules(budget=20, people=5)
+    >>> policy = make_policy("threshold:cutoff=0.5,at_least=4", world, rules)
+    >>> played = rollout(world, policy, rules, episodes=100)
+    >>> bool(played.total_recruits.mean() > 5)
+    True
+    """
+    place = make_world(world) if isinstance(world, str) else world
+    discount = checked_discount(discount)
+    preparation = Preparation(place, rules or Rules(), discount, (discount,), whole_number("seed", seed, 0))
+    return prepare_policy(Spec.parse(spec) if isinstance(spec, str) else spec, preparation)
+
+
+def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
+    """The policy of a specification such as `constant:coupons=3`, ready to play."""
+    entry = policy_entry(spec)
+    return entry.prepare(preparation, **spec.read_options(entry.options))
 
 
 def policy_entry(spec: Spec) -> PolicyEntry:
-    """The entry of a specification, its settings checked."""
+    """The entry of a specification's name, its settings checked."""
     if spec.name not in POLICIES:
         raise UnknownName("policy", spec.name, POLICIES)
     entry = POLICIES[spec.name]
@@ -37,10 +80,7 @@ def policy_entry(spec: Spec) -> PolicyEntry:
     return entry
 
 
-def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
-    """The policy of a specification such as `constant:coupons=3`, ready to play."""
-    entry = policy_entry(spec)
-    return entry.prepare(preparation, **spec.read_options(entry.options))
+# Checks of the settings given after the colon, before any work ---------------------------------------------------
 
 
 def _check_constant(**options: Any) -> None:
@@ -50,25 +90,25 @@ def _check_constant(**options: Any) -> None:
 
 
 def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -> None:
-    from peerfront.baselines.simple_rules import check_threshold
-
     if (cutoff is None) != (at_least is None):
         raise SettingError("threshold: give both cutoff= and at_least=, or neither to have them tuned by simulation.")
     if cutoff is not None and at_least is not None:
-        check_threshold(cutoff, at_least)
-
-
-def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> None:
-    from peerfront.baselines.population_dp import check_marginal
-
-    whole_number("population of population_dp", population, 1)
-    check_marginal(marginal)
+        proportion("cutoff of threshold", cutoff)
+        whole_number("at_least of threshold", at_least, 0)
 
 
 def _check_evenly(pace: float = 1.0) -> None:
-    from peerfront.baselines.simple_rules import check_pace
+    positive("pace of evenly", pace)
 
-    check_pace(pace)
+
+def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> None:
+    from peerfront.baselines.population_dp import MARGINALS
+
+    whole_number("population of population_dp", population, 1)
+    one_of("marginal of population_dp", marginal, MARGINALS)
+
+
+# Preparations; what they import is loaded only for the policies that are asked for -------------------------------
 
 
 def _random_split(_: Preparation) -> Policy:
@@ -83,33 +123,35 @@ def _constant(_: Preparation, **options: Any) -> Policy:
     return Constant(**options)
 
 
-def _evenly(known: Preparation, pace: float = 1.0) -> Policy:
+def _evenly(preparation: Preparation, pace: float = 1.0) -> Policy:
     from peerfront.baselines.simple_rules import Evenly
 
-    return Evenly(known.planning_world.capacity, pace)
+    return Evenly(preparation.planning_world.capacity, pace)
 
 
-def _threshold(known: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
+def _threshold(preparation: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
     from peerfront.baselines.simple_rules import Threshold
 
+    world, discounts = preparation.planning_world, preparation.discounts
     if cutoff is not None and at_least is not None:
-        return Threshold(known.planning_world.capacity, cutoff, at_least)
-    return _tuned_thresholds(known.planning_world, known.rules, known.discounts, known.seed)[known.discount]
+        return Threshold(world.capacity, cutoff, at_least)
+    return _tuned_thresholds(world, preparation.rules, discounts, preparation.seed)[preparation.discount]
 
 
 @lru_cache(maxsize=1)
 def _tuned_thresholds(world: World, rules: Rules, discounts: tuple[float, ...], seed: int) -> Mapping[float, Policy]:
     """Kept for the other discounts of the same task: one simulated grid serves them all."""
-    from peerfront.baselines.threshold_tuning import tune_threshold
+    from peerfront.baselines.simple_rules import tune_threshold
 
     return tune_threshold(world, rules, discounts, seed=seed)
 
 
-def _population_dp(known: Preparation, population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> Policy:
+def _population_dp(preparation: Preparation, population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> Policy:
     from peerfront.baselines.population_dp import fit_population_dp
 
-    people = known.planning_world.population(named_luck(("population", known.seed), population))
-    return fit_population_dp(known.planning_world.capacity, people, known.rules, known.discount, marginal=marginal)
+    world, rules, discount = preparation.planning_world, preparation.rules, preparation.discount
+    people = world.population(named_luck(("population", preparation.seed), population))
+    return fit_population_dp(world.capacity, people, rules, discount, marginal=marginal)
 
 
 POLICIES: Mapping[str, PolicyEntry] = {

@@ -1,1 +1,1 @@
-"""Worlds with known truth, and what can be known about them exactly."""
+"""Worlds whose truth is known: simulated recruitment, histories to learn from, and exact optima of tiny cases."""

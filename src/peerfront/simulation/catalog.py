@@ -1,4 +1,4 @@
-"""The worlds by name, for the command line and for comparisons."""
+"""The worlds by name, for the command line and for comparisons. A world's module is loaded when the world is made."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,9 +8,6 @@ from typing import Any
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import World
-from peerfront.simulation.icpsr22140 import Icpsr22140Settings, icpsr22140, published
-from peerfront.simulation.network import network_world, synthetic_society
-from peerfront.simulation.typed import boom_bust, bridge
 
 
 @dataclass(frozen=True)
@@ -27,6 +24,22 @@ class WorldEntry:
     """Whether a history to learn from must follow recruits too, because first recruits do not stand for them."""
 
 
+def make_world(spec: Spec | str, draw: int = 0) -> World:
+    """Make a simulated world by name, with its settings after a colon; `peerfront worlds` lists them.
+
+    Worlds with draws are another world for each `draw`; the others ignore it.
+
+    >>> from peerfront import make_world
+    >>> world = make_world("icpsr22140:sigma=0.2", draw=3)
+    >>> world.schema.columns
+    72
+    """
+    spec = Spec.parse(spec) if isinstance(spec, str) else spec
+    entry = world_entry(spec)
+    options = spec.read_options(entry.options)
+    return entry.make(draw, **options) if entry.has_draws else entry.make(**options)
+
+
 def world_entry(spec: Spec) -> WorldEntry:
     """The entry of a specification's name; an unknown one is an error with a suggestion."""
     if spec.name not in WORLDS:
@@ -34,16 +47,28 @@ def world_entry(spec: Spec) -> WorldEntry:
     return WORLDS[spec.name]
 
 
-def make_world(spec: Spec | str, draw: int = 0) -> World:
-    """The world of a specification such as `icpsr22140:sigma=0.2`."""
-    chosen = Spec.parse(spec) if isinstance(spec, str) else spec
-    entry = world_entry(chosen)
-    options = chosen.read_options(entry.options)
-    return entry.make(draw, **options) if entry.has_draws else entry.make(**options)
-
-
 def _icpsr22140(draw: int, **settings: Any) -> World:
+    from peerfront.simulation.icpsr22140 import Icpsr22140Settings, icpsr22140
+
     return icpsr22140(Icpsr22140Settings(draw=draw, **settings))
+
+
+def _published() -> World:
+    from peerfront.simulation.icpsr22140 import published
+
+    return published()
+
+
+def _boom_bust(**settings: float) -> World:
+    from peerfront.simulation.typed import boom_bust
+
+    return boom_bust(**settings)
+
+
+def _bridge() -> World:
+    from peerfront.simulation.typed import bridge
+
+    return bridge()
 
 
 def _network(
@@ -54,11 +79,13 @@ def _network(
     people: int | None = None,
     **settings: float,
 ) -> World:
-    from peerfront.simulation.network_files import read_society
+    from peerfront.simulation.network import network_world, synthetic_society
 
     if (nodes is None) != (edges is None):
         raise SettingError("network: give both nodes= and edges=, or neither for the built-in population.")
     if nodes is not None and edges is not None:
+        from peerfront.simulation.network_files import read_society
+
         if people is not None:
             raise SettingError("network: people= is for the built-in population; the node file says who there is.")
         return network_world(read_society(Path(nodes), Path(edges), exclude), draw=draw, **settings)
@@ -92,7 +119,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "As icpsr22140, with every field inherited with probability .7 and the one draw of weights and pool with "
             "which the published table can be found again (docs/explanation/deviations.md, 2)."
         ),
-        make=published,
+        make=_published,
         options={},
         has_draws=False,
     ),
@@ -102,7 +129,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "Types A (rate 5, recruits are C), B (rate 2, recruits are B) and C (rate .01). A recruit follows the rule "
             "with probability .85, else its type is uniform. First recruits: .45 A, .45 B, .10 C."
         ),
-        make=boom_bust,
+        make=_boom_bust,
         options={"fidelity": Option(float, "probability that a recruit follows the rule (default .85)")},
         has_draws=False,
         asks_recruits=True,
@@ -113,7 +140,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "Types Local (rate 4, recruits are Dead), Bridge (rate .8, recruits are Hub), Hub (rate 3, recruits .6 "
             "Hub, .4 Dead) and Dead (rate .02). First recruits: .5 Local, .4 Bridge, .1 Dead."
         ),
-        make=bridge,
+        make=_bridge,
         options={},
         has_draws=False,
         asks_recruits=True,

@@ -37,7 +37,7 @@ class ExactOptimum:
     values: NDArray[np.float64]  # [rounds left, remaining budget, count of type 1, ..., count of type T]
 
     def value(self, frontier: Codes, remaining_budget: int | None = None, rounds_left: int | None = None) -> float:
-        """The most any policy can expect from this frontier."""
+        """The largest expected reward of any policy from this frontier."""
         budget = self.rules.budget if remaining_budget is None else remaining_budget
         if not 0 <= budget <= self.rules.budget:
             raise SettingError(f"Solved for 0 to {self.rules.budget} coupons; asked for {budget}.")
@@ -71,11 +71,11 @@ def solve(world: TypedWorld, rules: Rules, discount: float) -> ExactOptimum:
 
 
 def exact_value(world: TypedWorld, policy: Policy, rules: Rules, discount: float, frontier: Codes) -> float:
-    """What a policy that ignores its luck and the order of people really earns from this frontier."""
+    """The expected reward of a policy from this frontier; the policy must ignore its luck and the order of people."""
     checked_discount(discount)
     table = _ActionTable(world, rules)
     luck = named_luck(("exact value",), 1)
-    known: dict[tuple[int, int, tuple[int, ...]], float] = {}
+    values: dict[tuple[int, int, tuple[int, ...]], float] = {}  # by budget, round and counts
 
     def value(remaining: int, number: int, counts: tuple[int, ...]) -> float:
         codes = np.repeat(np.arange(len(counts), dtype=np.int16), counts)[:, None]
@@ -83,7 +83,7 @@ def exact_value(world: TypedWorld, policy: Policy, rules: Rules, discount: float
         if state.is_terminal:
             return 0.0
         at = (remaining, number, counts)
-        if at not in known:
+        if at not in values:
             coupons = ask(policy, state, luck).coupons
             action = tuple(sorted((int(t), int(k)) for t, k in zip(codes[:, 0], coupons, strict=True) if k))
             row = table.index[action]
@@ -93,15 +93,15 @@ def exact_value(world: TypedWorld, policy: Policy, rules: Rules, discount: float
                 table.outcomes[row, cell] * value(left, number + 1, tuple(table.cells[cell].tolist()))
                 for cell in reachable
             )
-            known[at] = float(table.immediate[row] + discount * future)
-        return known[at]
+            values[at] = float(table.immediate[row] + discount * future)
+        return values[at]
 
     counts = np.bincount(frontier[:, 0], minlength=len(world.rates)) if len(frontier) else np.zeros(1, dtype=int)
     return value(rules.budget, 0, tuple(counts.tolist()))
 
 
 class _ActionTable:
-    """Every action that spends at most the budget, with its expected recruits and the distribution it leads to."""
+    """Every action that spends at most the budget, its expected recruits, and the distribution of the next counts."""
 
     def __init__(self, world: TypedWorld, rules: Rules) -> None:
         types, budget = len(world.rates), rules.budget

@@ -1,4 +1,8 @@
-"""Past referrals from any world, to learn from: censored triples and parent-child pairs (appendix C.2)."""
+"""Simulated past referrals to learn from: censored triples and recruiter-recruit pairs (appendix C.2).
+
+`simulate_history` follows the paper: it asks first recruits, once each. `followed_history` has as much history of whole
+recruitments, and `recorded_history` is what a study has on file after given episodes.
+"""
 
 from dataclasses import dataclass
 
@@ -7,13 +11,13 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold, named_luck
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import at_least, check_fields, one_or_more
 from peerfront.problem import Allocation, History, Policy, Round, Rules, State, World, rollout
 
 
 @dataclass(frozen=True)
 class HistorySettings:
-    """The defaults are the paper's sizes."""
+    """How much history to simulate. The defaults are the paper's sizes."""
 
     triples: int = 2048
     """Referrers with coupons and recruits (x, k, y)."""
@@ -23,15 +27,11 @@ class HistorySettings:
     """Coupons of a referrer are uniform on 1 .. max_coupons."""
 
     def __post_init__(self) -> None:
-        for name, least in (("triples", 0), ("pairs", 0), ("max_coupons", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        check_fields(self, triples=at_least(0), pairs=at_least(0), max_coupons=one_or_more)
 
 
 def simulate_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
-    """The paper's recipe: referrers and parents from the pool, coupons uniform, capacities and recruits of the world.
-
-    Everybody here is asked once, on their own. `recorded_history` follows whole recruitments instead.
-    """
+    """The paper's recipe: referrers and parents like first recruits, uniform coupons, and what the world makes of them."""
     sizes = settings or HistorySettings()
     triples = named_luck(("history", seed, "triples"), sizes.triples)
     referrers = world.population(triples)
@@ -80,8 +80,7 @@ class UniformCoupons:
     name: str = "uniform_coupons"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
-        people = len(state.frontier)
-        each = Luck(fold(luck.keys, np.arange(people))).uniform("vouchers")
+        each = Luck(fold(luck.keys, np.arange(len(state.frontier)))).uniform("vouchers")
         most = min(self.most, state.most_per_person)
         wanted = np.cumsum(1 + (each * most).astype(np.int64))
         given = np.minimum(wanted, state.spendable)

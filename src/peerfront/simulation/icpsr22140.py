@@ -1,11 +1,13 @@
 """The paper's simulation environment (Section 5.1, appendix C.1), calibrated to the ICPSR 22140 study.
 
-Two variants. As described (the default): inheritance probabilities of the appendix's table, an oracle drawn by `draw`.
-As published: the world in which the paper's Table 1 can be found again, with a uniform inheritance of .7 and one
+A person can bring C ~ Poisson(kappa * softplus(w . x)) people (`SoftplusPoisson`); a recruit has each field of the
+recruiter with a probability of its own, else a uniform one (`Inheritance`); first recruits come from a `Pool`. Other
+worlds use the same parts.
+
+Two variants. `icpsr22140`, as described: inheritance probabilities of the appendix's table, an oracle drawn by `draw`.
+`published`: the world in which the paper's Table 1 can be found again, with a uniform inheritance of .7 and one
 particular draw (deviations.md, 2). The field sizes and probabilities are the paper's; the sizes count missing
 codes, the "dyads" behind the probabilities are naming ties of a survey, and Orient's .744 was never measured there.
-
-The parts worlds with known truth are made of: capacities, inheritance of covariates, pools of first recruits.
 """
 
 from dataclasses import dataclass
@@ -15,9 +17,8 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.counts import poisson_quantile, poisson_survival
 from peerfront.foundation.covariates import Codes, Schema, uniform_codes
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_generator
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import at_least, check_fields, not_negative, one_or_more, positive
 from peerfront.problem import BranchingWorld
 
 
@@ -76,8 +77,8 @@ class Pool:
     members: Codes  # [pool, fields]
 
     def sample(self, luck: Luck) -> Codes:
-        chosen = (luck.uniform("seed") * len(self.members)).astype(np.int64)
-        return self.members[chosen]
+        rows = (luck.uniform("seed") * len(self.members)).astype(np.int64)
+        return self.members[rows]
 
 
 FIELD_SIZES = {
@@ -94,7 +95,7 @@ _REFERENCE_SIZE = 50_000  # people over whom the mean rate is calibrated: 0.3% r
 
 @dataclass(frozen=True)
 class Icpsr22140Settings:
-    """The defaults are the paper's."""
+    """Which world to draw. The defaults are the paper's."""
 
     draw: int = 0
     """Which oracle: weights and pool are drawn anew for each number."""
@@ -106,13 +107,7 @@ class Icpsr22140Settings:
     """People from whom first frontiers are drawn."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "draw", whole_number("draw", self.draw, 0))
-        object.__setattr__(self, "pool", whole_number("pool", self.pool, 1))
-        if not 0 <= self.sigma < np.inf or not 0 < self.mean_capacity < np.inf:
-            raise SettingError(
-                "sigma must not be negative and mean_capacity must be positive (and finite); "
-                f"found {self.sigma} and {self.mean_capacity}."
-            )
+        check_fields(self, draw=at_least(0), sigma=not_negative, mean_capacity=positive, pool=one_or_more)
 
 
 def schema() -> Schema:
@@ -122,15 +117,15 @@ def schema() -> Schema:
 
 def icpsr22140(settings: Icpsr22140Settings | None = None) -> BranchingWorld:
     """The world as the paper describes it."""
-    chosen = settings or Icpsr22140Settings()
+    settings = settings or Icpsr22140Settings()
     layout = schema()
-    weights = named_generator("icpsr22140", "weights", chosen.draw).standard_normal(layout.columns) * chosen.sigma
-    pool = _uniform_people(layout, named_generator("icpsr22140", "pool", chosen.draw), chosen.pool)
+    weights = named_generator("icpsr22140", "weights", settings.draw).standard_normal(layout.columns) * settings.sigma
+    pool = _uniform_people(layout, named_generator("icpsr22140", "pool", settings.draw), settings.pool)
     reference = _uniform_people(layout, named_generator("icpsr22140", "reference"), _REFERENCE_SIZE)
     return BranchingWorld(
         name="icpsr22140",
         schema=layout,
-        capacity=calibrated(layout, weights, reference, chosen.mean_capacity),
+        capacity=calibrated(layout, weights, reference, settings.mean_capacity),
         offspring=Inheritance(layout, np.array([INHERITANCE[name] for name in layout.names])),
         seed_model=Pool(pool),
     )

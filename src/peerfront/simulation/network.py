@@ -21,7 +21,7 @@ from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import not_negative, positive, whole_number
 from peerfront.problem import Crowd, Referrals
 from peerfront.simulation.icpsr22140 import SoftplusPoisson, calibrated
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 NETWORK_SIZE = "network_size"
 _BANDS = (0, 1, 2, 3, 5, 8, 13)  # lower ends of the bands of acquaintances, as field questionnaires ask
-BLANK = "(blank)"
-_MOST_PEOPLE = 10_000  # every pair is considered once: 50 million pairs
+BLANK = "(blank)"  # the category of people whose attribute is not given
+_LARGEST_POPULATION = 10_000  # every pair is considered once: 50 million pairs
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _band_names() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class NetworkCapacity:
-    """P(C >= l) as far as covariates tell: willing to bring l, and people with this network size know at least l."""
+    """P(C >= l) from covariates alone: willing to bring l people, and knowing at least l, given the network size."""
 
     willingness: SoftplusPoisson
     knows_at_least: NDArray[np.float64]  # [bands, largest degree], P(degree >= l | band)
@@ -124,7 +124,7 @@ class NetworkCapacity:
 
 @dataclass(frozen=True)
 class NetworkOffspring:
-    """A recruit is an acquaintance of somebody just like the recruiter (or as like as there is)."""
+    """A recruit is an acquaintance of a member with the recruiter's covariates, or the nearest ones there are."""
 
     society: Society
 
@@ -166,7 +166,7 @@ class NetworkOffspring:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Who has been recruited in each episode, and the episodes' keys, from which members' keys are made."""
+    """Members recruited so far in each episode, and the episodes' keys, from which members' keys are made."""
 
     recruited: NDArray[np.bool_]  # [episodes, members]
     episode_keys: Keys  # [episodes]
@@ -240,11 +240,8 @@ class NetworkWorld:
 
 def network_world(society: Society, *, draw: int = 0, sigma: float = 1.0, willingness: float = 2.5) -> NetworkWorld:
     """The world of a society: a softplus oracle for willingness (mean `willingness`), drawn by `draw`."""
-    whole_number("draw", draw, 0)
-    if not 0 <= sigma < np.inf or not 0 < willingness < np.inf:
-        raise SettingError(
-            f"sigma must not be negative, willingness must be positive; found {sigma} and {willingness}."
-        )
+    draw = whole_number("draw", draw, 0)
+    sigma, willingness = not_negative("sigma", sigma), positive("willingness", willingness)
     schema = society.schema
     weights = named_generator("network", "weights", draw).standard_normal(schema.columns) * sigma
     weights[schema.offsets[-1] :] = 0.0  # willingness is about people, not about how many they know
@@ -260,8 +257,8 @@ def network_world(society: Society, *, draw: int = 0, sigma: float = 1.0, willin
 def synthetic_society(people: int = 1000, mean_degree: float = 8.0, draw: int = 0) -> Society:
     """A built-in population in which similar people know each other more often (homophily in every attribute)."""
     people = whole_number("people", people, 2)
-    if people > _MOST_PEOPLE:
-        raise SettingError(f"The built-in population has at most {_MOST_PEOPLE} people; found {people}.")
+    if people > _LARGEST_POPULATION:
+        raise SettingError(f"The built-in population has at most {_LARGEST_POPULATION} people; found {people}.")
     rng = named_generator("synthetic society", draw)
     shares = {
         "district": {"north": 0.3, "east": 0.25, "south": 0.25, "west": 0.2},

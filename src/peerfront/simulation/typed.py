@@ -1,14 +1,7 @@
 """Worlds with a handful of types: rates and recruits depend on one field, so small instances can be solved exactly.
 
-Boom-bust: those who bring the most bring dead ends.
-
-A brings many (rate 5), but its recruits are C, who bring nobody (rate .01); B brings fewer (rate 2), and its recruits
-are B. A recruit follows the rule with probability `fidelity`, else its type is drawn evenly.
-
-Bridge: people with little immediate yield open the community that matters.
-
-Local people bring many (rate 4), all dead ends; a Bridge brings few (rate .8), all of them Hubs; Hubs bring three,
-more than half of them Hubs again.
+`typed_world` makes one from tables by type. Two are built in, in which the obvious plan is wrong: in `boom_bust` those
+who bring the most bring dead ends, in `bridge` people with little immediate yield open the community that matters.
 """
 
 from collections.abc import Mapping
@@ -21,6 +14,7 @@ from peerfront.foundation.counts import poisson_quantile, poisson_survival
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import proportion
 from peerfront.problem import BranchingWorld
 
 
@@ -100,25 +94,32 @@ def typed_world(
     )
 
 
-_RULE = {"A": "C", "B": "B", "C": "C"}
+_BOOM_BUST_RECRUITS = {"A": "C", "B": "B", "C": "C"}  # the type that recruits of each type have as a rule
 
 
 def boom_bust(fidelity: float = 0.85) -> TypedWorld:
-    if not 0.0 <= fidelity <= 1.0:
-        raise SettingError(f"fidelity is a probability between 0 and 1; found {fidelity}.")
-    evenly = (1.0 - fidelity) / len(_RULE)
+    """A brings many (rate 5), all of them C, who bring nobody (rate .01); B brings fewer (rate 2), all of them B.
+
+    A recruit follows this rule with probability `fidelity`; else its type is drawn evenly.
+    """
+    fidelity = proportion("fidelity", fidelity)
+    evenly = (1.0 - fidelity) / len(_BOOM_BUST_RECRUITS)
     return typed_world(
         "boom_bust",
         rates={"A": 5.0, "B": 2.0, "C": 0.01},
         recruits={
-            parent: {child: evenly + (fidelity if child == rule else 0.0) for child in _RULE}
-            for parent, rule in _RULE.items()
+            parent: {child: evenly + (fidelity if child == rule else 0.0) for child in _BOOM_BUST_RECRUITS}
+            for parent, rule in _BOOM_BUST_RECRUITS.items()
         },
         start={"A": 0.45, "B": 0.45, "C": 0.10},
     )
 
 
 def bridge() -> TypedWorld:
+    """Local people bring many (rate 4), all dead ends; a Bridge brings few (rate .8), all of them Hubs.
+
+    Hubs bring three, more than half of them Hubs again.
+    """
     return typed_world(
         "bridge",
         rates={"Local": 4.0, "Bridge": 0.8, "Hub": 3.0, "Dead": 0.02},

@@ -1,13 +1,15 @@
-"""DeepSets (Zaheer et al. 2017): a network of a frontier that may have any size and has no order.
+"""What the reinforcement-learning baselines have in common: what they see, how they act, how they explore.
 
-Each person's one-hot row passes through the same network; the sum over the frontier, and what else is known of the
-state, describe it. Frontiers of many states stand one after another, and `owner` says whose everybody is.
+A frontier may have any size and has no order, so it is encoded by DeepSets (Zaheer et al. 2017): each person's one-hot
+row passes through the same network, and the sum over the frontier, the share of the budget left and the share of the
+rounds left describe the state. `Frontiers` holds those of many states, one after another; an `Agent` turns them into
+actions and values, and `q_learning` trains its network.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -15,14 +17,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.networks import perceptron
+from peerfront.foundation.randomness import Luck
 from peerfront.problem import Rules, State
 
+Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Weights = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Frontiers:
-    """Some states as arrays: what a network sees of them, and what may be done there."""
+    """Many states as arrays: what a network sees of them, and which actions are allowed."""
 
     schema: Schema
     covariates: Codes  # [people, fields]
@@ -63,21 +69,13 @@ class Frontiers:
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
 
-def perceptron(*sizes: int) -> nn.Sequential:
-    """Linear layers of these sizes with ReLU between them."""
-    layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(sizes):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
-
-
 class FrontierEncoder(nn.Module):
-    """What the Q-networks know: each person, [people, hidden], and each state, [states, width]."""
+    """Encodes each person, [people, hidden], and each state, [states, width], for the heads of a Q-network."""
 
     def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
         super().__init__()
         self.rules = rules
-        self.person_network = perceptron(schema.columns, hidden, hidden)
+        self.person_network = perceptron((schema.columns, hidden, hidden), seed=None)
         self.width = hidden + 2
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor]:
@@ -89,3 +87,52 @@ class FrontierEncoder(nn.Module):
             [frontiers.budgets / max(self.rules.budget, 1), frontiers.rounds_left / self.rules.rounds], axis=1
         )
         return people, torch.cat([summed, torch.from_numpy(shares.astype(np.float32))], dim=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Action:
+    """What was done in one state."""
+
+    coupons: NDArray[np.int64]  # [people]
+    support: int = 0
+    """People chosen to share the round budget, if that was decided; rounding may leave some with none."""
+    weights: Weights | None = None  # [people]
+    """How much of the round budget each was to get, if that was decided: sums to one, zero for those not chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class RandomActions:
+    """Exploration in some states: whether a decision is random, and which one, by the luck of episode and round."""
+
+    luck: Luck
+    shares: Array  # [states], how often a decision is random
+
+    def now(self, what: str) -> NDArray[np.bool_]:
+        """Where this decision is random, [states]."""
+        random: NDArray[np.bool_] = self.luck.uniform(f"wander in {what}") < self.shares
+        return random
+
+
+class Agent(Protocol):
+    """What Q-learning needs of a method: its network, its actions, and their values."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    def network(self) -> nn.Module:
+        """A new Q-network."""
+        ...
+
+    def act(
+        self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
+    ) -> list[Action]:
+        """A feasible action for each state: the best one, except where it explores."""
+        ...
+
+    def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
+        """Q(s, a), [states]."""
+        ...
+
+    def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
+        """The value `judge` gives to the action that `chooser` would take, [states]."""
+        ...
