@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import compare
+from peerfront.experiments.compare import run_comparison
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("comparison") / "alone"
-    compare(SMALL, folder)
+    run_comparison(SMALL, folder)
     return folder

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.small import SMALL, contents
-from peerfront.experiments.compare import Workers, compare
+from peerfront.experiments.compare import Workers, run_comparison
 from peerfront.experiments.comparison import Comparison, tasks
 from peerfront.foundation.errors import (
     DataFileError,
@@ -26,7 +26,7 @@ from peerfront.problem import Rules
 
 
 def test_results_do_not_depend_on_the_number_of_workers(finished, tmp_path) -> None:
-    compare(SMALL, tmp_path / "two", workers=Workers(2))
+    run_comparison(SMALL, tmp_path / "two", workers=Workers(2))
     assert contents(tmp_path / "two") == contents(finished)
 
 
@@ -35,7 +35,7 @@ def test_results_do_not_depend_on_the_backend(finished, tmp_path) -> None:
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         workers = Workers(2, "dask", cluster.scheduler_address)
-        compare(SMALL, tmp_path / "dask", workers=workers)
+        run_comparison(SMALL, tmp_path / "dask", workers=workers)
     assert contents(tmp_path / "dask") == contents(finished)
 
 
@@ -43,7 +43,7 @@ def test_results_do_not_depend_on_the_backend(finished, tmp_path) -> None:
 def test_results_do_not_depend_on_ray_either(finished, tmp_path) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no build for this Python")
     try:
-        compare(SMALL, tmp_path / "ray", workers=Workers(2, "ray"))
+        run_comparison(SMALL, tmp_path / "ray", workers=Workers(2, "ray"))
     finally:
         ray.shutdown()
     assert contents(tmp_path / "ray") == contents(finished)
@@ -53,17 +53,17 @@ def test_an_interrupted_comparison_resumes_to_the_identical_result(finished, tmp
     class Stop(Exception):
         pass
 
-    def stop_after_five(done: int, _: int, __: str) -> None:
-        if done == 5:
+    def stop_after_five(_: float, what: str) -> None:
+        if what.startswith("5 of"):
             raise Stop
 
     folder = tmp_path / "resumed"
     with pytest.raises(Stop):
-        compare(SMALL, folder, progress=stop_after_five)
+        run_comparison(SMALL, folder, progress=stop_after_five)
     assert len(list((folder / "parts").iterdir())) == 5
     played: list[str] = []
-    compare(SMALL, folder, resume=True, progress=lambda _, __, last: played.append(last))
-    assert len([label for label in played if label]) == len(tasks(SMALL)) - 5  # nothing is done twice
+    run_comparison(SMALL, folder, resume=True, progress=lambda _, what: played.append(what))
+    assert len([what for what in played if ": " in what]) == len(tasks(SMALL)) - 5  # nothing is done twice
     assert contents(folder) == contents(finished)
 
 
@@ -76,37 +76,37 @@ def test_a_damaged_part_is_done_again(finished, tmp_path, damage) -> None:
     middle = len(good) // 2
     flipped = good[: middle - 40] + bytes(255 - byte for byte in good[middle - 40 : middle]) + good[middle:]
     part.write_bytes({"truncated": good[:50], "flipped": flipped, "emptied": b""}[damage])
-    compare(SMALL, folder, resume=True)
+    run_comparison(SMALL, folder, resume=True)
     assert contents(folder) == contents(finished)
 
 
 def test_existing_results_are_not_touched_unless_asked(finished, tmp_path) -> None:
     before = contents(finished)
     with pytest.raises(OutputExists, match="--resume to complete them, --overwrite to replace them"):
-        compare(SMALL, finished)
+        run_comparison(SMALL, finished)
     other = dataclasses.replace(SMALL, episodes=13)
     with pytest.raises(OutputExists, match="something has changed since \\(episodes 12 there, 13 now\\)"):
-        compare(other, finished, resume=True)
+        run_comparison(other, finished, resume=True)
     assert contents(finished) == before
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "settings.json").write_text('{"editor.tabSize": 4}')  # somebody else's
     for choice in ({"overwrite": True}, {"resume": True}, {}):
         with pytest.raises(OutputExists, match="not a comparison"):
-            compare(SMALL, tmp_path, **choice)
+            run_comparison(SMALL, tmp_path, **choice)
     with pytest.raises(OutputExists, match="is a file"):
-        compare(SMALL, tmp_path / "notes.txt")
+        run_comparison(SMALL, tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_overwriting_replaces_a_comparison_and_nothing_else(tmp_path) -> None:
     tiny = dataclasses.replace(SMALL, worlds=("bridge",), draws=(0,), episodes=3)
     folder = tmp_path / "results"
-    compare(dataclasses.replace(tiny, seed=1), folder)
+    run_comparison(dataclasses.replace(tiny, seed=1), folder)
     mine = {"notes.txt": b"mine", "people.csv": b"id\n1\n"}
     for name, content in mine.items():
         (folder / name).write_bytes(content)
-    compare(tiny, folder, overwrite=True)
-    compare(tiny, tmp_path / "fresh")
+    run_comparison(tiny, folder, overwrite=True)
+    run_comparison(tiny, tmp_path / "fresh")
     assert contents(folder) == {**contents(tmp_path / "fresh"), **mine}
 
 
@@ -114,16 +114,16 @@ def test_overwriting_replaces_a_comparison_and_nothing_else(tmp_path) -> None:
 def test_a_command_that_fails_early_destroys_nothing(tmp_path, fault, monkeypatch) -> None:
     tiny = dataclasses.replace(SMALL, worlds=("bridge",), draws=(0,), episodes=3)
     folder = tmp_path / "results"
-    compare(tiny, folder)
+    run_comparison(tiny, folder)
     before = contents(folder)
     workers = Workers(2, "dask", "nonsense://1") if fault.startswith("workers") else None
     if fault.startswith("policy"):
         monkeypatch.setattr("peerfront.experiments.comparison.rollout", lambda *_: 1 / 0)
     with pytest.raises((SettingError, ZeroDivisionError)):
-        compare(tiny, folder, overwrite=True, workers=workers)
+        run_comparison(tiny, folder, overwrite=True, workers=workers)
     assert contents(folder) == before
     with pytest.raises((SettingError, ZeroDivisionError)):
-        compare(tiny, tmp_path / "new", workers=workers)
+        run_comparison(tiny, tmp_path / "new", workers=workers)
     assert not (tmp_path / "new").exists()
 
 
@@ -134,16 +134,16 @@ def test_resuming_with_other_data_or_another_program_is_refused(tmp_path, monkey
     asked = dataclasses.replace(
         SMALL, worlds=(f"network:nodes={nodes},edges={edges}",), policies=("constant",), draws=(0,)
     )
-    first = compare(asked, tmp_path / "out").episodes
+    first = run_comparison(asked, tmp_path / "out").episodes
     edges.write_text("source,target\n1,2\n")
     with pytest.raises(OutputExists, match="something has changed since .*edges.csv"):
-        compare(asked, tmp_path / "out", resume=True)
-    assert compare(asked).episodes["recruits"].sum() < first["recruits"].sum()  # the new file is read anew
+        run_comparison(asked, tmp_path / "out", resume=True)
+    assert run_comparison(asked).episodes["recruits"].sum() < first["recruits"].sum()  # the new file is read anew
     edges.write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(19)))
-    compare(asked, tmp_path / "out", resume=True)  # the old file again: fine
+    run_comparison(asked, tmp_path / "out", resume=True)  # the old file again: fine
     monkeypatch.setattr("peerfront.experiments.folder.program", lambda: {"source": "another program"})
     with pytest.raises(OutputExists, match="source [0-9a-f]+ there, another program now"):
-        compare(asked, tmp_path / "out", resume=True)
+        run_comparison(asked, tmp_path / "out", resume=True)
 
 
 @pytest.mark.parametrize("place", ["below a file", "full"])
@@ -152,7 +152,7 @@ def test_folders_that_cannot_be_written(tmp_path, place, monkeypatch) -> None:
     if place == "below a file":
         (tmp_path / "file").write_text("")
         with pytest.raises(DataFileError, match="Cannot use .* for results"):
-            compare(tiny, tmp_path / "file" / "out")
+            run_comparison(tiny, tmp_path / "file" / "out")
     else:
 
         def full(*_: object) -> None:
@@ -160,17 +160,19 @@ def test_folders_that_cannot_be_written(tmp_path, place, monkeypatch) -> None:
 
         monkeypatch.setattr(Path, "write_bytes", full)
         with pytest.raises(DataFileError, match="Cannot write .*No space left on device"):
-            compare(tiny, tmp_path / "out")
+            run_comparison(tiny, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"policies": ()}, "at least one of its policies"),
+        ({"policies": ()}, "policies is empty; give at least one"),
+        ({"policies": "gfp"}, "policies must be a list; found 'gfp'"),
+        ({"worlds": (3,)}, "must be a name with its settings"),
         ({"worlds": ("bridge", "bridge")}, "called the same"),
         ({"episodes": 0}, "episodes must be a whole number"),
         ({"seed": -1}, "seed must be"),
-        ({"draws": (-1,)}, "draw must be"),
+        ({"draws": (-1,)}, "each of draws must be a whole number of at least 0; found -1"),
         ({"discounts": (1.5,)}, "discount must lie"),
     ],
 )
@@ -195,7 +197,7 @@ def test_unknown_names_stop_before_any_work(tmp_path) -> None:
             dataclasses.replace(SMALL, policies=(policy,))
     crowded = dataclasses.replace(SMALL, worlds=("network:people=3",))
     with pytest.raises(SettingError, match="4 first recruits were asked for"):
-        compare(crowded, tmp_path / "out")
+        run_comparison(crowded, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -257,5 +259,5 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, workers) -> None:
     uninterrupted = Comparison(
         ("icpsr22140",), ("random_split", "population_dp"), tuple(range(12)), (0.9,), 200, Rules(), 0
     )
-    compare(uninterrupted, tmp_path / "whole", workers=Workers(2))
+    run_comparison(uninterrupted, tmp_path / "whole", workers=Workers(2))
     assert contents(folder) == contents(tmp_path / "whole")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import compare
+from peerfront.experiments.compare import run_comparison
 from peerfront.experiments.tables import markdown_report
 from peerfront.foundation.errors import SettingError, UnknownName
 
@@ -17,8 +17,8 @@ def test_policies_can_plan_with_learned_models() -> None:
     asked = dataclasses.replace(
         SMALL, worlds=("boom_bust",), policies=("population_dp", "threshold:cutoff=0.5,at_least=4"), episodes=300
     )
-    oracle = compare(asked).episodes
-    learned = compare(dataclasses.replace(asked, models="learned"))
+    oracle = run_comparison(asked).episodes
+    learned = run_comparison(dataclasses.replace(asked, models="learned"))
     means = [table.groupby("policy")["recruits"].mean() for table in (oracle, learned.episodes)]
     assert not np.allclose(*means, rtol=0, atol=1e-9)  # other models, other decisions
     assert np.allclose(*means, rtol=0.15)  # learned well
@@ -54,7 +54,7 @@ GFP = dataclasses.replace(
 
 
 def test_gfp_beats_its_untrained_start_and_stays_below_the_bound(tmp_path) -> None:
-    results = compare(GFP, tmp_path / "gfp")
+    results = run_comparison(GFP, tmp_path / "gfp")
     means = results.episodes.groupby("policy")["discounted_reward"].mean()
     assert means["gfp:learn=backups"] > means["random_split"] + 1
     assert means["gfp:learn=backups"] > means["gfp-untrained"] + 1
@@ -67,13 +67,13 @@ def test_gfp_beats_its_untrained_start_and_stays_below_the_bound(tmp_path) -> No
     assert f"| upper bound | {bounds.mean():.1f}" in text
     assert "No policy" in text
     assert "earns" in (tmp_path / "gfp" / "prepared.csv").read_text()
-    again = compare(GFP, tmp_path / "gfp", resume=True)  # bounds are read back, not made again
+    again = run_comparison(GFP, tmp_path / "gfp", resume=True)  # bounds are read back, not made again
     pd.testing.assert_frame_equal(again.bounds, results.bounds)
 
 
 def test_the_bound_is_for_worlds_of_independent_referrals() -> None:
     with pytest.raises(SettingError, match="no bound for 'network'"):
-        compare(dataclasses.replace(SMALL, worlds=("network",), bound=True))
+        run_comparison(dataclasses.replace(SMALL, worlds=("network",), bound=True))
 
 
 def test_deadlines_and_paces_are_checked_before_any_work() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import compare
+from peerfront.experiments.compare import run_comparison
 from peerfront.experiments.comparison import tasks
 from peerfront.foundation.errors import SettingError
 
@@ -19,7 +19,7 @@ ASKED = dataclasses.replace(
 
 
 def test_they_are_trained_and_played(tmp_path) -> None:
-    results = compare(ASKED, tmp_path / "trained")
+    results = run_comparison(ASKED, tmp_path / "trained")
     played = results.episodes.groupby("policy")["recruits"].mean()
     assert len(played) == 2
     assert (played > 0).all()
@@ -30,7 +30,7 @@ def test_they_are_trained_and_played(tmp_path) -> None:
     learning = pd.read_csv(tmp_path / "trained" / "learning.csv")
     assert learning.groupby(["policy", "discount"])["episode"].max().tolist() == [29, 29, 29, 29]
     assert learning["discounted_reward"].between(0, ASKED.rules.budget).all()
-    again = compare(ASKED, tmp_path / "trained", resume=True)  # read from the folder
+    again = run_comparison(ASKED, tmp_path / "trained", resume=True)  # read from the folder
     assert again.learning()["discounted_reward"].to_numpy() == pytest.approx(learning["discounted_reward"].to_numpy())
 
 

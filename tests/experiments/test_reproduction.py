@@ -12,21 +12,20 @@ import pandas as pd
 import pytest
 
 from experiments.tiny_reproduction import tiny
+from peerfront.experiments import reproduction as running
 from peerfront.experiments.compare import Workers
-from peerfront.experiments.comparison import Comparison, tasks
-from peerfront.experiments.reproduction import run as running
-from peerfront.experiments.reproduction.plan import (
+from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison, tasks
+from peerfront.experiments.reproduction import (
     DESCRIBED,
-    DISCOUNTS,
     PAPER_METHODS,
-    TABLE,
     Part,
+    Reproduction,
     ReproductionPlan,
-    planned,
+    reproduce,
+    reproduction_plan,
 )
-from peerfront.experiments.reproduction.report import write_reproduction
-from peerfront.experiments.reproduction.run import Reproduction, reproduce
-from peerfront.experiments.reproduction.tables import METHODS, reproduction_table
+from peerfront.experiments.reproduction_report import write_reproduction
+from peerfront.experiments.reproduction_tables import METHODS, TABLE_1, reproduction_table
 from peerfront.foundation.errors import OutputExists, UnknownName
 from peerfront.problem import Rules
 
@@ -73,10 +72,10 @@ def test_the_table_sets_the_papers_numbers_beside_ours(found) -> None:
 
 
 def test_the_papers_table_is_copied_in_full() -> None:
-    assert all(set(row) == set(DISCOUNTS) for rows in TABLE.values() for row in rows.values())
-    assert all(set(rows) == set(PAPER_METHODS) for rows in TABLE.values())
+    assert all(set(row) == set(PAPER_DISCOUNTS) for rows in TABLE_1.values() for row in rows.values())
+    assert all(set(rows) == set(PAPER_METHODS) for rows in TABLE_1.values())
     for method in PAPER_METHODS:  # without discounting the two metrics are the same
-        assert TABLE["discounted_reward"][method][1.0] == TABLE["recruits"][method][1.0]
+        assert TABLE_1["discounted_reward"][method][1.0] == TABLE_1["recruits"][method][1.0]
 
 
 def test_the_report_stands_alone_and_tells_the_numbers(found, folder) -> None:
@@ -155,11 +154,11 @@ def test_folders_of_others_are_left_alone(tmp_path) -> None:
 
 
 def test_scales() -> None:
-    quick, default, full = (planned(scale) for scale in ("quick", "default", "full"))
+    quick, default, full = (reproduction_plan(scale) for scale in ("quick", "default", "full"))
     assert [part.name for part in quick.parts] == [DESCRIBED]
     assert len(default.parts) == 3
     episodes = {part.name: (len(part.comparison.draws), part.comparison.episodes) for part in default.parts}
     assert episodes["described"] == (5, 400)
     assert len(full.parts[-1].comparison.draws) == 20
     with pytest.raises(UnknownName, match="Did you mean 'quick'"):
-        planned("quik")
+        reproduction_plan("quik")

@@ -1,10 +1,12 @@
 """The store: what is found is what would be made, and nothing else is ever taken for it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from peerfront.experiments.store import NO_STORE, Store, StoreSection, program
+import peerfront
+from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, program
 from peerfront.foundation.errors import DataFileError
 from peerfront.problem import Rules
 
@@ -71,6 +73,20 @@ def test_a_folder_that_cannot_be_used_is_a_clear_error(tmp_path) -> None:
 
 def test_the_program_is_its_source_and_its_libraries() -> None:
     assert {"python", "peerfront", "source", "numpy", "torch"} <= program().keys()
-    root = Path(program.__wrapped__.__globals__["peerfront"].__file__).parent
-    kept = ["experiments/reproduction/run.py", "experiments/figures.py", "cli/main.py"]
-    assert all((root / name).exists() for name in kept)  # names of what cannot change results are still true
+
+
+@pytest.mark.parametrize("name", _CANNOT_CHANGE_RESULTS)
+def test_what_cannot_change_results_exists(name) -> None:
+    place = Path(peerfront.__file__).parent / name
+    assert place.is_dir() if name.endswith("/") else place.is_file()
+
+
+def test_a_change_of_the_program_gives_results_other_names(tmp_path, monkeypatch) -> None:
+    copy = tmp_path / "peerfront"
+    shutil.copytree(Path(peerfront.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(peerfront, "__file__", str(copy / "__init__.py"))
+    before = program.__wrapped__()
+    for file, changes in [("cli/main.py", False), ("experiments/tables.py", False), ("allocation/greedy.py", True)]:
+        with (copy / file).open("a") as source:
+            source.write("# another line\n")
+        assert (program.__wrapped__() != before) == changes

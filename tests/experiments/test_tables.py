@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import compare
+from peerfront.experiments.compare import run_comparison
 from peerfront.experiments.comparison import Comparison, run_task, tasks
 from peerfront.experiments.tables import difference_tables, markdown_report, mean_tables, terminal_tables
 from peerfront.problem import Rules
@@ -49,7 +49,7 @@ def test_another_policy_or_variant_changes_nobody_elses_draws() -> None:
     company = dataclasses.replace(
         alone, worlds=("icpsr22140:name=again", "icpsr22140"), policies=("random_split", "constant:coupons=2")
     )
-    one, other = compare(alone).rounds(), compare(company).rounds()
+    one, other = run_comparison(alone).rounds(), run_comparison(company).rounds()
     for world in ("icpsr22140", "again"):
         same = other[(other["policy"] == "constant:coupons=2") & (other["world"] == world)]
         columns = ["draw", "discount", "episode", "round", "frontier", "spend", "recruits"]
@@ -65,7 +65,7 @@ def test_figures_are_made(finished) -> None:
 
 
 def test_tables_for_people() -> None:
-    results = compare(dataclasses.replace(SMALL, worlds=("bridge",)))
+    results = run_comparison(dataclasses.replace(SMALL, worlds=("bridge",)))
     means = mean_tables(results)
     assert [title for title, _, _ in means] == ["Discounted reward in bridge", "Recruits in bridge"]
     assert means[0][1] == ["policy", "discount 0.9", "discount 1"]
@@ -82,17 +82,17 @@ def test_tables_for_people() -> None:
         console.print(table)
     assert "\u2026" not in console.file.getvalue()  # no number is cut short, however long the names
     assert console.file.getvalue().count("[") == 2 * 3
-    lonely = compare(dataclasses.replace(SMALL, worlds=("bridge",), policies=("random_split",), draws=(0,), episodes=1))
+    lonely = run_comparison(dataclasses.replace(SMALL, worlds=("bridge",), policies=("random_split",), draws=(0,), episodes=1))
     assert difference_tables(lonely) == []
     assert "±" not in mean_tables(lonely)[0][2][0][1]
     capped = dataclasses.replace(SMALL, worlds=("bridge",), rules=Rules(budget=5, max_per_person=2, max_per_round=3))
-    assert "at most 2 coupons a person, at most 3 coupons a round" in markdown_report(compare(capped))
+    assert "at most 2 coupons a person, at most 3 coupons a round" in markdown_report(run_comparison(capped))
 
 
 def test_two_variants_of_a_world_get_two_figures(tmp_path) -> None:
     worlds = ("boom_bust:fidelity=0.5", "boom_bust")
     asked = dataclasses.replace(SMALL, worlds=worlds, policies=("random_split",), episodes=2)
-    results = compare(asked, tmp_path / "out")
+    results = run_comparison(asked, tmp_path / "out")
     assert set(results.episodes["draw"]) == {0}  # one world, however many draws are asked for
     assert {f.name for f in (tmp_path / "out").glob("*.png")} == {"curves-boom_bust-1.png", "curves-boom_bust-2.png"}
 
@@ -110,7 +110,7 @@ def test_names_replace_specifications_in_tables_and_in_luck(tmp_path) -> None:
             (folder / file.name).write_text(file.read_text())
         world = f"network:nodes={folder / 'nodes.csv'},edges={folder / 'edges.csv'}"
         asked = dataclasses.replace(SMALL, worlds=(world, f"{world},name=villages"), policies=("constant:name=three",))
-        tables.append(compare(asked).episodes)
+        tables.append(run_comparison(asked).episodes)
     assert set(tables[0]["world"]) == {"network:nodes=nodes.csv,edges=edges.csv", "villages"}
     assert set(tables[0]["policy"]) == {"three"}
     pd.testing.assert_frame_equal(*tables)  # where the files lie changes nothing

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from peerfront.experiments.comparison import Comparison
-from peerfront.experiments.reproduction.plan import DESCRIBED, PUBLISHED, REPAIRED, Part, ReproductionPlan
-from peerfront.experiments.reproduction.report import write_reproduction
-from peerfront.experiments.reproduction.run import reproduce
+from peerfront.experiments.reproduction import DESCRIBED, PUBLISHED, REPAIRED, Part, ReproductionPlan, reproduce
+from peerfront.experiments.reproduction_report import write_reproduction
 from peerfront.problem import Rules
 
 _PAPER = (

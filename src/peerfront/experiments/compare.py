@@ -1,9 +1,9 @@
 """Run a comparison: resume what is done, share the rest among workers, keep each piece, then make the tables.
 
-Doing many independent tasks at once, here or on a cluster, through joblib.
+`compare` takes plain arguments, for notebooks; `run_comparison` takes a `Comparison` and keeps results in a folder.
+Independent tasks are done at once by `Workers`, here or on a cluster, through joblib.
 """
 
-import gzip
 import signal
 import warnings
 from collections import deque
@@ -15,14 +15,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from peerfront.experiments.comparison import Comparison, Task, TaskResult, planned_in, run_task, tasks
-from peerfront.experiments.folder import BOUNDS, LEARNING, REPORT, TABLES, ResultFolder
+from peerfront.experiments.comparison import (
+    PAPER_DISCOUNTS,
+    Comparison,
+    Task,
+    TaskResult,
+    planned_in,
+    run_task,
+    tasks,
+)
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import NO_STORE, Store
-from peerfront.experiments.tables import markdown_report, save_curves
-from peerfront.foundation.errors import MissingExtra, SettingError, UnknownName
-from peerfront.foundation.files import write_bytes, write_text
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.errors import MissingExtra, SettingError
+from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.settings import among, check_fields, whole_number
+from peerfront.problem import Rules
 
 BACKENDS = ("loky", "dask", "ray")
 T = TypeVar("T")
@@ -40,9 +47,9 @@ class Workers:
     """Address of a running Dask scheduler or Ray head; None starts a local one."""
 
     def __post_init__(self) -> None:
-        whole_number("workers", self.count, 1)
-        if self.backend not in BACKENDS:
-            raise UnknownName("backend", self.backend, BACKENDS)
+        check_fields(
+            self, count=lambda _, count: whole_number("workers", count, 1), backend=among("backend", BACKENDS)
+        )
         if self.scheduler is not None and self.backend == "loky":
             raise SettingError("A scheduler address is for the backends dask and ray; loky works on this machine.")
 
@@ -113,11 +120,52 @@ def _start_ray(workers: Workers) -> None:
     register_ray()
 
 
-Progress = Callable[[int, int, str], None]
-"""Told (tasks done, tasks in all, what was done last)."""
-
-
 def compare(
+    worlds: Sequence[str] = ("icpsr22140",),
+    policies: Sequence[str] = ("random_split", "constant", "threshold", "population_dp"),
+    *,
+    draws: int = 5,
+    episodes: int = 400,
+    discounts: Sequence[float] = PAPER_DISCOUNTS,
+    budget: int = 100,
+    people: int = 10,
+    rounds: int = 50,
+    max_per_person: int | None = None,
+    max_per_round: int | None = None,
+    models: str = "oracle",
+    bound: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+) -> Results:
+    """Play policies in worlds and compare them fairly: the same people with the same luck for every policy.
+
+    `peerfront worlds` and `peerfront policies` list the names. In each of so many `draws` of a world, every policy plays
+    so many `episodes` of a study with these rules. `models` says what policies plan with: the true models (oracle) or models
+    fitted to a simulated history (learned). `bound` adds an upper bound on every policy. Results do not depend on the
+    number of workers.
+
+    >>> import peerfront as pf
+    >>> results = pf.compare(["bridge"], ["random_split", "constant"], episodes=50, discounts=[0.9], budget=20)
+    >>> list(results.table.columns[:5])
+    ['world', 'discount', 'policy', 'metric', 'mean']
+    >>> len(results.differences)  # one pair of policies, two metrics
+    2
+    """
+    comparison = Comparison(
+        worlds=worlds,  # type: ignore[arg-type] # kept as tuples by its checks
+        policies=policies,  # type: ignore[arg-type]
+        draws=tuple(range(whole_number("draws", draws, 1))),
+        discounts=discounts,  # type: ignore[arg-type]
+        episodes=episodes,
+        rules=Rules(budget, people, rounds, max_per_person, max_per_round),
+        seed=seed,
+        models=models,
+        bound=bound,
+    )
+    return run_comparison(comparison, workers=Workers(workers))
+
+
+def run_comparison(
     comparison: Comparison,
     folder: Path | None = None,
     *,
@@ -133,17 +181,21 @@ def compare(
     names the policy to which `table.md` shows differences (the first unless named).
     """
     comparison.check_worlds()
-    kept = None if folder is None else ResultFolder(folder, comparison)
     finished: list[TaskResult] = []
-    if kept is not None:
+    kept = None
+    if folder is not None:
+        from peerfront.experiments.folder import ResultFolder, write_outputs
+
+        kept = ResultFolder(folder, comparison)
         kept.check(resume=resume, overwrite=overwrite)
         finished = kept.finished() if resume else []
     everything = tasks(comparison)
+    total = len(everything)
     done = {result.task for result in finished}
     left = [task for task in everything if task not in done]
-    if progress is not None:
-        first = "" if comparison.models == "oracle" else f"fitting {comparison.models} models of every draw first"
-        progress(len(finished), len(everything), first)
+    tell = progress or silent
+    first = "" if comparison.models == "oracle" else f": fitting {comparison.models} models of every draw first"
+    tell(len(finished) / total, f"{len(finished)} of {total}{first}")
     begun = False
     team = workers or Workers()
     with (
@@ -157,8 +209,7 @@ def compare(
                     begun = True
                 kept.save(result)
             finished.append(result)
-            if progress is not None:
-                progress(len(finished), len(everything), result.task.label)
+            tell(len(finished) / total, f"{len(finished)} of {total}: {result.task.label}")
     results = Results.of(comparison, finished)
     if folder is not None:
         write_outputs(results, folder, against)
@@ -181,18 +232,3 @@ def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> I
 
 def _fit_models(comparison: Comparison, store: Store, draw: tuple[str, int]) -> None:
     planned_in(comparison, *draw, store)
-
-
-def write_outputs(results: Results, folder: Path, against: str | None = None) -> None:
-    """Tidy CSV tables, a Markdown report, and the curves of each world as PNG and SVG."""
-    tables = (results.episodes, results.rounds(), results.prepared(), results.summary, results.differences)
-    for name, table in zip(TABLES, tables, strict=True):
-        content = table.to_csv(index=False).encode()
-        # No time stamp inside: same results, same bytes.
-        write_bytes(folder / name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
-    if results.bounds is not None:
-        write_text(folder / BOUNDS, results.bounds.to_csv(index=False))
-    if len(learning := results.learning()):
-        write_text(folder / LEARNING, learning.to_csv(index=False))
-    write_text(folder / REPORT, markdown_report(results, against))
-    save_curves(results, folder)

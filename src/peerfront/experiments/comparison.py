@@ -20,7 +20,7 @@ from peerfront.experiments.policies import policy_entry, prepare_policy
 from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, several, truth
 from peerfront.foundation.specs import Spec
 from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World, rollout
 from peerfront.simulation.catalog import make_world, world_entry
@@ -29,6 +29,13 @@ PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 BOUND = "bound"  # the task of an upper bound on every policy
 _BOUND_POPULATION, _BOUND_PEOPLE, _BOUND_CHECKED = 2000, 5000, 128
 """People drawn like first recruits, people of later generations too, and those at whom prices are checked."""
+
+
+def _spec_text(name: str, value: Any) -> str:
+    """Rule: a world or policy as text."""
+    if not isinstance(value, str):
+        raise SettingError(f"{name} must be a name with its settings, such as 'threshold'; found {value!r}.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -48,15 +55,19 @@ class Comparison:
     """Whether to add an upper bound on every policy, from the true models."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "discounts", tuple(checked_discount(d) for d in self.discounts))
-        object.__setattr__(self, "draws", tuple(whole_number("draw", d, 0) for d in self.draws))
-        object.__setattr__(self, "episodes", whole_number("episodes", self.episodes, 1))
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        check_fields(
+            self,
+            worlds=several(_spec_text),
+            policies=several(_spec_text),
+            draws=several(at_least(0)),
+            discounts=several(discount_factor),
+            episodes=one_or_more,
+            seed=at_least(0),
+            bound=truth,
+        )
         for name in ("worlds", "policies", "draws", "discounts"):
             values = getattr(self, name)
             labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
-            if not labels:
-                raise SettingError(f"A comparison needs at least one of its {name}.")
             if len(set(labels)) != len(labels):
                 raise SettingError(
                     f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."

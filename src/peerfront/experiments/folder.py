@@ -1,12 +1,13 @@
-"""The folder a comparison is kept in.
+"""The folder in which a comparison is kept.
 
-It holds `settings.json` (what was asked, by which program, from which data), one file per finished task under `parts/`
+It holds `settings.json` (what is compared, by which program, from which data), one file per finished task under `parts/`
 (the source of everything else, and what resuming builds on), and what is made from them at the end: CSV tables,
 Markdown, figures. Files are written to a temporary name and renamed, so the folder never holds half a file. Nothing is
 touched before the first result is there: a command that fails early leaves the folder as it was.
 """
 
 import dataclasses
+import gzip
 import hashlib
 import io
 import json
@@ -19,8 +20,11 @@ from typing import Any
 import numpy as np
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, tasks
+from peerfront.experiments.results import Results, curves
 from peerfront.experiments.store import program
+from peerfront.experiments.tables import markdown_report
 from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.figures import rendered
 from peerfront.foundation.files import write_bytes, write_text
 from peerfront.problem import Trajectories
 
@@ -41,7 +45,7 @@ class ResultFolder:
         self._settings = _settings(comparison)
 
     def check(self, *, resume: bool, overwrite: bool) -> None:
-        """Say why not, if this comparison cannot be kept here; touches nothing."""
+        """Refuse a folder that cannot hold this comparison, saying why; touches nothing."""
         if self.path.exists() and not self.path.is_dir():
             raise OutputExists(f"{self.path} is a file. Choose another folder for the results.")
         if not self.path.exists() or not any(self.path.iterdir()):
@@ -66,11 +70,11 @@ class ResultFolder:
         return saved if isinstance(saved, dict) and {"comparison", "made_by", "files"} <= saved.keys() else None
 
     def _refuse_differences(self, saved: dict[str, Any]) -> None:
-        asked = json.loads(json.dumps(self._settings))
+        settings = json.loads(json.dumps(self._settings))
         different = [
             f"{name} {saved[part].get(name)} there, {value} now"
             for part in ("comparison", "files", "made_by")
-            for name, value in asked[part].items()
+            for name, value in settings[part].items()
             if saved[part].get(name) != value
         ]
         if different:
@@ -139,6 +143,32 @@ class ResultFolder:
 
 
 def _settings(comparison: Comparison) -> dict[str, Any]:
-    """What results depend on: what was asked, the contents of data files, and the program itself."""
+    """What results depend on: what is compared, the contents of data files, and the program itself."""
     files = {file: contents for world in comparison.worlds for file, contents in file_digests(world).items()}
     return {"comparison": comparison.as_json(), "files": files, "made_by": dict(program())}
+
+
+def write_outputs(results: Results, folder: Path, against: str | None = None) -> None:
+    """Tidy CSV tables, a Markdown report, and the curves of each world as PNG and SVG."""
+    tables = (results.episodes, results.rounds(), results.prepared(), results.table, results.differences)
+    for name, table in zip(TABLES, tables, strict=True):
+        content = table.to_csv(index=False).encode()
+        # No time stamp inside: same results, same bytes.
+        write_bytes(folder / name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+    if results.bounds is not None:
+        write_text(folder / BOUNDS, results.bounds.to_csv(index=False))
+    if len(learning := results.learning()):
+        write_text(folder / LEARNING, learning.to_csv(index=False))
+    write_text(folder / REPORT, markdown_report(results, against))
+    _write_curves(results, folder)
+
+
+def _write_curves(results: Results, folder: Path) -> None:
+    """`curves-WORLD.png` and `.svg` for each world."""
+    for number, world in enumerate(results.worlds):
+        figure = curves(results, world)
+        name = world.partition(":")[0]
+        if sum(other.partition(":")[0] == name for other in results.worlds) > 1:
+            name = f"{name}-{number + 1}"
+        for kind in ("png", "svg"):
+            write_bytes(folder / f"curves-{name}.{kind}", rendered(figure, kind))

@@ -108,7 +108,7 @@ def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "m
     one_of("marginal of population_dp", marginal, MARGINALS)
 
 
-# Preparations; what they import is loaded only for the policies that are asked for -------------------------------
+# Preparations; each imports what it needs, so that nothing is loaded for policies that do not play ---------------
 
 
 def _random_split(_: Preparation) -> Policy:

@@ -1,101 +1,26 @@
-"""The results of a comparison as tidy tables.
+"""The results of a comparison: tidy tables, and curves like the paper's figure.
 
-Means, standard errors and paired differences, honest about what varied.
-
-With one draw the episodes are the sample. With several, each draw is another world and its episodes resemble each
-other, so the draws are the sample: the standard error comes from the spread of the draw means, and 95% intervals use
-Student's t with (draws - 1) degrees of freedom.
+The curves have rounds along, cumulative reward above, cumulative recruits below, and bands of +-1 standard error.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
+from peerfront.experiments.tables import differences, estimate, mean_tables, summary
+from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
 from peerfront.problem import Ending, Trajectories
 
-METRICS = ("discounted_reward", "recruits")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean and how sure it is."""
-
-    mean: float
-    standard_error: float
-    low: float
-    high: float
-    """The ends of the 95% interval."""
-
-
-def estimate(values: NDArray[np.float64], draws: NDArray[np.int64]) -> Estimate:
-    """The mean of `values` [episodes], clustered by `draws` [episodes] when there are several."""
-    names, cluster = np.unique(draws, return_inverse=True)
-    sample = values if len(names) == 1 else np.bincount(cluster, weights=values) / np.bincount(cluster)
-    mean = float(sample.mean())
-    if len(sample) == 1:
-        return Estimate(mean, float("nan"), float("nan"), float("nan"))
-    error = float(sample.std(ddof=1) / np.sqrt(len(sample)))
-    reach = float(student.ppf(0.975, len(sample) - 1)) * error
-    return Estimate(mean, error, mean - reach, mean + reach)
-
-
-def summary(episodes: pd.DataFrame) -> pd.DataFrame:
-    """One row per world, discount, policy and metric."""
-    rows = []
-    for (world, discount, policy), group in episodes.groupby(["world", "discount", "policy"], sort=False):
-        draws = group["draw"].to_numpy()
-        for metric in METRICS:
-            found = estimate(group[metric].to_numpy(dtype=float), draws)
-            rows.append(
-                {
-                    "world": world,
-                    "discount": discount,
-                    "policy": policy,
-                    "metric": metric,
-                    **_estimate_columns(found, group),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def differences(episodes: pd.DataFrame) -> pd.DataFrame:
-    """Paired differences `policy - against`, one row per world, discount, metric and pair of policies."""
-    rows = []
-    for (world, discount), group in episodes.groupby(["world", "discount"], sort=False):
-        by_policy = {
-            policy: part.set_index(["draw", "episode"]).sort_index()
-            for policy, part in group.groupby("policy", sort=False)
-        }
-        for against, policy in combinations(by_policy, 2):
-            one, other = by_policy[policy], by_policy[against]
-            draws = one.index.get_level_values("draw").to_numpy()
-            for metric in METRICS:
-                # Same index on both sides: subtraction pairs the same people with the same luck.
-                found = estimate((one[metric] - other[metric]).to_numpy(dtype=float), draws)
-                keys = {"world": world, "discount": discount, "policy": policy, "against": against, "metric": metric}
-                rows.append({**keys, **_estimate_columns(found, one.reset_index())})
-    columns = ["world", "discount", "policy", "against", "metric", "mean", "standard_error", "low", "high"]
-    return pd.DataFrame(rows, columns=[*columns, "draws", "episodes"])
-
-
-def _estimate_columns(found: Estimate, group: pd.DataFrame) -> dict[str, float | int]:
-    return {
-        "mean": found.mean,
-        "standard_error": found.standard_error,
-        "low": found.low,
-        "high": found.high,
-        "draws": int(group["draw"].nunique()),
-        "episodes": len(group),
-    }
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -113,12 +38,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Results:
-    """All runs of a comparison, in the order of its settings."""
+    """All runs of a comparison, in the order of its settings.
+
+    `table` has the means, `differences` the paired differences, `episodes` what they are made of; `plot()` draws curves.
+    """
 
     comparison: Comparison
     runs: tuple[Run, ...]
     bounds: pd.DataFrame | None = None
-    """world, draw, discount, episode, bound, how: upper bounds on every policy, if they were asked for."""
+    """world, draw, discount, episode, bound, how: upper bounds on every policy, if the comparison has them."""
 
     @property
     def worlds(self) -> tuple[str, ...]:
@@ -177,14 +105,21 @@ class Results:
         )
 
     @cached_property
-    def summary(self) -> pd.DataFrame:
-        """Means and standard errors, one row per world, discount, policy and metric."""
+    def table(self) -> pd.DataFrame:
+        """Means, standard errors and 95% intervals, one row per world, discount, policy and metric."""
         return summary(self.episodes)
 
     @cached_property
     def differences(self) -> pd.DataFrame:
         """Paired differences between policies, one row per world, discount, metric and pair."""
         return differences(self.episodes)
+
+    def plot(self, world: str | None = None) -> "Figure":
+        """A Matplotlib figure of the curves in a world (the first unless named)."""
+        return curves(self, self.worlds[0] if world is None else one_of("world here", world, self.worlds))
+
+    def _repr_html_(self) -> str:
+        return "".join(_html_table(*each) for each in mean_tables(self))
 
     def rounds(self) -> pd.DataFrame:
         """One row per run, episode and round played."""
@@ -242,3 +177,63 @@ def _round_rows(run: Run) -> pd.DataFrame:
             "recruits": played.recruits[episode, number],
         }
     )
+
+
+def _html_table(title: str, header: list[str], rows: list[list[str]]) -> str:
+    def line(cells: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><caption>{escape(title)}</caption>{line(header, 'th')}{body}</table>"
+
+
+def curves(results: Results, world: str, shown: Collection[str] | None = None) -> "Figure":
+    """One column per discount, two rows; of all policies, or of those in `shown`."""
+    from matplotlib.ticker import MaxNLocator
+
+    from peerfront.foundation.figures import COLOURS, STYLES, new_figure
+
+    discounts = results.comparison.discounts
+    policies = [policy for policy in results.policies if shown is None or policy in shown]
+    runs = [run for run in results.runs if run.world == world and run.policy in policies]
+    last = max(1, *(run.trajectories.recruits.shape[1] for run in runs))
+    figure = new_figure(2.2 + 2.9 * len(discounts), 6.2)
+    axes = figure.subplots(2, len(discounts), sharex=True, sharey="row", squeeze=False)
+    for column, discount in enumerate(discounts):
+        for p, policy in enumerate(policies):
+            own = [run for run in runs if run.policy == policy and run.discount == discount]
+            style = {"color": COLOURS[p % len(COLOURS)], "linestyle": STYLES[p % len(STYLES)]}
+            for row, weight in enumerate((discount, 1.0)):
+                mean, error = _cumulative(own, weight, last)
+                rounds = np.arange(last + 1)
+                axes[row, column].plot(rounds, mean, label=policy, linewidth=1.8, **style)
+                axes[row, column].fill_between(
+                    rounds, mean - error, mean + error, color=style["color"], alpha=0.2, linewidth=0
+                )
+        axes[0, column].set_title(f"discount {discount:g}")
+        axes[1, column].set_xlabel("rounds played")
+    for axis in axes.flat:
+        axis.grid(alpha=0.3)
+        axis.set_xlim(0, last)
+        axis.set_ylim(bottom=0)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[0, 0].set_ylabel("discounted reward so far")
+    axes[1, 0].set_ylabel("recruits so far")
+    figure.suptitle(f"{world}: mean ± 1 standard error")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(policies), 5), frameon=False)
+    return figure
+
+
+def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard error of what the first t rounds earned, t = 0 .. last; flat after an episode's end."""
+    parts, draws = [], []
+    for run in runs:
+        recruits = run.trajectories.recruits
+        earned = np.zeros((len(recruits), last + 1))
+        earned[:, 1 : recruits.shape[1] + 1] = recruits * discount ** np.arange(recruits.shape[1])
+        parts.append(np.cumsum(earned, axis=1))
+        draws.append(np.full(len(recruits), run.draw))
+    so_far, clusters = np.concatenate(parts), np.concatenate(draws)
+    means = [estimate(so_far[:, t], clusters) for t in range(last + 1)]
+    return np.array([e.mean for e in means]), np.nan_to_num(np.array([e.standard_error for e in means]))

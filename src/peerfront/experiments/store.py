@@ -1,7 +1,7 @@
 """A store of costly results, named by everything they depend on, so that nothing is made twice.
 
-A result's name is a hash of its identity: what was asked, the contents of data files, and the program that made it. Any
-change gives another name, so what is found is what would be made. Files are written under a temporary name and renamed,
+A result's name is a hash of its identity: what it is, the contents of data files, and the program that made it. Any
+change gives another name, so what is read is what would be made. Files are written under a temporary name and renamed,
 and carry a checksum: after a crash, or `kill -9`, a result is there in full or not at all.
 
 The files are pickles, made for the machine that wrote them. They are a cache and not for exchange.
@@ -33,23 +33,26 @@ _CANNOT_CHANGE_RESULTS = (
     "artifacts.py",
     "cli/",
     "data/",
+    "environment.py",
     "experiments/compare.py",
-    "experiments/figures.py",
     "experiments/folder.py",
-    "experiments/reproduction",
+    "experiments/reproduction.py",
+    "experiments/reproduction_report.py",
+    "experiments/reproduction_tables.py",
     "experiments/results.py",
-    "experiments/statistics.py",
     "experiments/tables.py",
-    "experiments/workers.py",
-    "figures.py",
+    "foundation/figures.py",
+    "foundation/progress.py",
+    "foundation/words.py",
+    "simulation/demo_study.py",
 )
-"""Parts of the program that order, keep or show results."""
-_CHECKSUM = 32
+"""Files and folders that order, keep or show results, or serve other purposes; a change there spoils no result."""
+_CHECKSUM = 32  # bytes of SHA-256 in front of the pickle
 
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results. `folder=None` keeps nothing: everything is made when it is asked for."""
+    """A folder of results. `folder=None` keeps nothing: everything is made when it is needed."""
 
     folder: Path | None = None
 
@@ -57,11 +60,11 @@ class Store:
         """The result of this identity: read if it is here, else made and kept."""
         if self.folder is None:
             return make()
-        found = self._read(self._file(kind, identity))
-        if found is None:
-            found = (make(),)
-            self._write(self._file(kind, identity), found)
-        result: T = found[0]
+        stored = self._read(self._file(kind, identity))
+        if stored is None:
+            stored = (make(),)
+            self._write(self._file(kind, identity), stored)
+        result: T = stored[0]
         return result
 
     def has(self, kind: str, identity: Identity) -> bool:
@@ -69,7 +72,7 @@ class Store:
         return self.folder is not None and self._read(self._file(kind, identity)) is not None
 
     def _file(self, kind: str, identity: Identity) -> Path:
-        assert self.folder is not None, "asked only where there is a folder"
+        assert self.folder is not None, "called only where there is a folder"
         text = json.dumps(identity, sort_keys=True, default=_plain)
         return self.folder / f"{kind}-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pickle"
 

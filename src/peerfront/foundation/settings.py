@@ -168,5 +168,5 @@ def _number(name: str, value: Any, allowed: str, fits: Callable[[Any], bool]) ->
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError(f"{name} must be a list of numbers; found {value!r}. Write a single one as ({value!r},).")
+        raise SettingError(f"{name} must be a list; found {value!r}. Write a single one as ({value!r},).")
     return tuple(value)

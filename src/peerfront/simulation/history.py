@@ -31,7 +31,7 @@ class HistorySettings:
 
 
 def simulate_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
-    """The paper's recipe: referrers and parents like first recruits, uniform coupons, and what the world makes of them."""
+    """The paper's recipe: referrers and parents drawn like first recruits, each with a uniform number of coupons."""
     sizes = settings or HistorySettings()
     triples = named_luck(("history", seed, "triples"), sizes.triples)
     referrers = world.population(triples)

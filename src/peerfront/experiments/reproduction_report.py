@@ -1,6 +1,6 @@
-"""What a reproduction leaves behind: tables as CSV, Markdown and LaTeX, figures, trajectories, and a report.
+"""Write a reproduction down: tables as CSV, Markdown and LaTeX, figures, trajectories, and an HTML report.
 
-What a reproduction says, in sentences made from its numbers: what was reproduced, what was not, and why.
+The report begins with findings: sentences made from the numbers that say what was reproduced, what was not, and why.
 """
 
 import base64
@@ -14,23 +14,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from matplotlib.figure import Figure
 
 from peerfront.experiments.comparison import Comparison
-from peerfront.experiments.reproduction.plan import DESCRIBED, EPISODES, PAPER_METHODS, PUBLISHED, REWARD
-from peerfront.experiments.reproduction.run import Reproduction
-from peerfront.experiments.reproduction.tables import (
+from peerfront.experiments.reproduction import DESCRIBED, PAPER_METHODS, PUBLISHED, Reproduction
+from peerfront.experiments.reproduction_tables import (
+    EPISODES,
     METHODS,
+    REWARD,
     blocks,
     latex_table,
     markdown_tables,
     published_results,
     reproduction_table,
 )
-from peerfront.experiments.results import Results
+from peerfront.experiments.results import Results, curves
 from peerfront.experiments.store import program
-from peerfront.experiments.tables import curves, learning_curves
-from peerfront.foundation.figures import rendered
+from peerfront.foundation.figures import COLOURS, STYLES, new_figure, rendered
 from peerfront.foundation.files import write_bytes, write_text
 
-_SURE = 2.0  # standard errors within which a figure counts as reproduced
+_REPRODUCED_WITHIN = 2.0  # standard errors
 
 WHY_DIFFERENT = {
     "Random": "Its total depends on the draw of the oracle: a standard deviation of 3.8 recruits between draws.",
@@ -53,22 +53,22 @@ class Finding:
     answer: str
 
 
-def findings(found: Reproduction, table: pd.DataFrame) -> list[Finding]:
-    """The story of a reproduction, most important first."""
-    described = found.results[DESCRIBED]
-    told = [_is_gfp_best(described), _ordering(described), _training(described)]
+def findings(reproduction: Reproduction, table: pd.DataFrame) -> list[Finding]:
+    """What the reproduction shows, most important first."""
+    described = reproduction.results[DESCRIBED]
+    answers = [_is_gfp_best(described), _ordering(described), _training(described)]
     if (table["world"] == PUBLISHED).any():
-        told.insert(0, _reproduced(table))
+        answers.insert(0, _reproduced(table))
     if described.bounds is not None:
-        told.append(_room(described))
-    told.append(_early_speed(described))
-    return told
+        answers.append(_room(described))
+    answers.append(_early_speed(described))
+    return answers
 
 
 def _reproduced(table: pd.DataFrame) -> Finding:
     part = table[(table["world"] == PUBLISHED) & table["policy"].isin(PAPER_METHODS.values())]
-    near = part["difference_in_errors"].abs() <= _SURE
-    text = f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_SURE:g} standard errors of ours."
+    near = part["difference_in_errors"].abs() <= _REPRODUCED_WITHIN
+    text = f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_REPRODUCED_WITHIN:g} standard errors of ours."
     for method, rows in part[~near].groupby("method", sort=False):
         worst = rows["difference_in_errors"].abs().max()
         text += f" {method}: {len(rows)} cells are not, by up to {worst:.1f}. {WHY_DIFFERENT[str(method)]}"
@@ -99,7 +99,7 @@ def _is_gfp_best(described: Results) -> Finding:
 
 
 def _ordering(described: Results) -> Finding:
-    means = described.summary[described.summary["metric"] == REWARD]
+    means = described.table[described.table["metric"] == REWARD]
     orders = []
     for discount in described.comparison.discounts:
         part = means[means["discount"] == discount].sort_values("mean", ascending=False)
@@ -115,12 +115,12 @@ def _ordering(described: Results) -> Finding:
 def _training(described: Results) -> Finding:
     pairs = described.differences
     pairs = pairs[pairs["metric"] == REWARD]
-    said = []
+    gains_of = []
     for policy, name in (("gfp-paper", "to the letter"), ("gfp", "repaired")):
         gains = [_difference(pairs, policy, "gfp-untrained", d) for d in described.comparison.discounts]
         shown = ", ".join(f"{mean:+.1f}{_interval(low, high)}" for mean, low, high in gains)
-        said.append(f"{name} {shown}")
-    text = f"Above the untrained planner, by discount: {'; '.join(said)}."
+        gains_of.append(f"{name} {shown}")
+    text = f"Above the untrained planner, by discount: {'; '.join(gains_of)}."
     return Finding("Does the value network's training matter?", text)
 
 
@@ -168,17 +168,17 @@ def _interval(low: float, high: float) -> str:
 _SHOWN = (*PAPER_METHODS.values(), "gfp", "threshold")  # in the figures: the paper's five, ours, and the one to beat
 
 
-def write_reproduction(found: Reproduction, folder: Path) -> list[Finding]:
+def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Finding]:
     """Write everything into the folder; the same results give the same files."""
-    results = {DESCRIBED: found.results[DESCRIBED]}
-    if (published := published_results(found)) is not None:
+    results = {DESCRIBED: reproduction.results[DESCRIBED]}
+    if (published := published_results(reproduction)) is not None:
         results = {"published": published, **results}
-    table = reproduction_table(found)
-    told = findings(found, table)
+    table = reproduction_table(reproduction)
+    answers = findings(reproduction, table)
     write_text(folder / "table.csv", table.to_csv(index=False))
-    write_text(folder / "table.md", _markdown(found, table, told))
-    write_text(folder / "table.tex", latex_table(table, found.plan.discounts))
-    write_text(folder / "timings.csv", found.timings.to_csv(index=False))
+    write_text(folder / "table.md", _markdown(reproduction, table, answers))
+    write_text(folder / "table.tex", latex_table(table, reproduction.plan.discounts))
+    write_text(folder / "timings.csv", reproduction.timings.to_csv(index=False))
     _write_data(folder, results)
     figures = []
     for name, part in results.items():
@@ -187,10 +187,33 @@ def write_reproduction(found: Reproduction, folder: Path) -> list[Finding]:
     for name, part in results.items():
         if not len(learning := part.learning()):  # a plan of one's own may have no method that learns by playing
             continue
-        figure = learning_curves(learning, f"{name} world")
+        figure = _learning_curves(learning, f"{name} world")
         figures.append(_drawn(figure, f"Learning by playing, {name} world", folder / f"learning-{name}"))
-    write_text(folder / "report.html", _report(found, table, told, figures))
-    return told
+    write_text(folder / "report.html", _report(reproduction, table, answers, figures))
+    return answers
+
+
+def _learning_curves(learning: pd.DataFrame, title: str, window: int = 25) -> Figure:
+    """What policies earned while they learned (`Results.learning`): means over draws and `window` episodes."""
+    discounts = list(dict.fromkeys(learning["discount"]))
+    window = min(window, int(learning["episode"].max()) + 1)
+    figure = new_figure(2.2 + 2.9 * len(discounts), 3.6)
+    axes = figure.subplots(1, len(discounts), sharey=True, squeeze=False)[0]
+    for axis, discount in zip(axes, discounts, strict=True):
+        part = learning[learning["discount"] == discount]
+        for p, (policy, rows) in enumerate(part.groupby("policy", sort=False)):
+            mean = rows.groupby("episode")["discounted_reward"].mean().rolling(window).mean()
+            axis.plot(mean.index + 1, mean, label=policy, color=COLOURS[p], linestyle=STYLES[p], linewidth=1.8)
+        axis.set_title(f"discount {discount:g}")
+        axis.set_xlabel("training episode")
+        axis.grid(alpha=0.3)
+        axis.set_xlim(left=0)
+    axes[0].set_ylim(bottom=0)  # of all, once all are drawn
+    axes[0].set_ylabel("discounted reward")
+    figure.suptitle(f"{title}: while learning, mean of the last {window} episodes")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return figure
 
 
 def _drawn(figure: Figure, title: str, file: Path) -> dict[str, str]:
@@ -215,35 +238,35 @@ def _write_data(folder: Path, results: dict[str, Results]) -> None:
     write_bytes(folder / "learning.csv.gz", gzip.compress(together(part.learning() for part in parts), mtime=0))
 
 
-def _markdown(found: Reproduction, table: pd.DataFrame, told: list[Finding]) -> str:
+def _markdown(reproduction: Reproduction, table: pd.DataFrame, answers: list[Finding]) -> str:
     lines = ["# Generative Frontier Planning, reproduced", ""]
-    lines += [f"- **{finding.question}** {finding.answer}" for finding in told]
-    for title, text in markdown_tables(table, found.plan.discounts):
+    lines += [f"- **{finding.question}** {finding.answer}" for finding in answers]
+    for title, text in markdown_tables(table, reproduction.plan.discounts):
         lines += ["", f"## {title}", "", text]
     return "\n".join(lines) + "\n"
 
 
-def _report(found: Reproduction, table: pd.DataFrame, told: list[Finding], figures: list[dict[str, str]]) -> str:
+def _report(reproduction: Reproduction, table: pd.DataFrame, answers: list[Finding], figures: list[dict[str, str]]) -> str:
     environment = Environment(
-        loader=PackageLoader("peerfront.experiments.reproduction", "."),
+        loader=PackageLoader("peerfront.experiments", "."),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
     )
-    plan, timings = found.plan, found.timings
+    plan, timings = reproduction.plan, reproduction.timings
     times = timings.groupby("policy", sort=False)["seconds"].agg(["count", "sum"]).sort_values("sum", ascending=False)
-    return environment.get_template("report.html.j2").render(
+    return environment.get_template("reproduction.html.j2").render(
         scale=plan.scale,
         discounts=", ".join(f"{discount:g}" for discount in plan.discounts),
         seed=plan.seed,
         pieces=len(timings),
         minutes=f"{timings['seconds'].sum() / 60:.0f}",
         peak=int(timings["peak_memory"].max()),
-        findings=told,
+        findings=answers,
         parts=[
             {
                 "name": part.name,
                 "purpose": part.purpose,
-                "asked": part.comparison,
+                "comparison": part.comparison,
                 "draws": _draws(part.comparison),
             }
             for part in plan.parts

@@ -1,23 +1,49 @@
-"""The paper's numbers beside ours: one tidy table, and Markdown and LaTeX made from it."""
+"""The paper's Table 1 beside ours: one tidy table, and Markdown and LaTeX made from it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from peerfront.experiments.reproduction.plan import (
-    DESCRIBED,
-    EPISODES,
-    PAPER_METHODS,
-    PUBLISHED,
-    RECRUITS,
-    REPAIRED,
-    REWARD,
-    TABLE,
-)
-from peerfront.experiments.reproduction.run import Reproduction
-from peerfront.experiments.results import Estimate, Results, estimate
-from peerfront.experiments.tables import markdown_table
+from peerfront.experiments.comparison import PAPER_DISCOUNTS
+from peerfront.experiments.reproduction import DESCRIBED, PAPER_METHODS, PUBLISHED, REPAIRED, Reproduction
+from peerfront.experiments.results import Results
+from peerfront.experiments.tables import Estimate, estimate, markdown_table
+
+EPISODES = 20  # of the paper's means and standard errors
+REWARD, RECRUITS = "discounted_reward", "recruits"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of the paper's Table 1."""
+
+    mean: float
+    standard_error: float
+
+
+def _row(*cells: tuple[float, float]) -> dict[float, Published]:
+    return {discount: Published(*cell) for discount, cell in zip(PAPER_DISCOUNTS, cells, strict=True)}
+
+
+_RANDOM_RECRUITS = (39.4, 4.4)
+TABLE_1: dict[str, dict[str, dict[float, Published]]] = {
+    REWARD: {
+        "Random": _row((35.6, 3.9), (37.4, 4.1), (39.0, 4.3), (39.4, 4.4)),
+        "Budget-DQN": _row((65.9, 2.7), (68.4, 1.8), (70.7, 1.6), (72.4, 1.7)),
+        "Factorized RL": _row((57.9, 2.4), (63.0, 3.8), (85.4, 1.8), (90.3, 2.7)),
+        "IID-Population DP": _row((79.4, 1.3), (84.4, 1.2), (88.9, 0.8), (91.3, 1.0)),
+        "GFP": _row((82.5, 1.5), (89.2, 0.9), (96.3, 0.4), (99.5, 0.2)),
+    },
+    RECRUITS: {
+        "Random": _row(*[_RANDOM_RECRUITS] * 4),
+        "Budget-DQN": _row((72.9, 2.6), (75.8, 1.9), (71.9, 1.6), (72.4, 1.7)),
+        "Factorized RL": _row((75.1, 2.8), (85.2, 5.1), (90.4, 1.8), (90.3, 2.7)),
+        "IID-Population DP": _row((88.5, 1.0), (89.3, 1.1), (90.0, 0.8), (91.3, 1.0)),
+        "GFP": _row((94.5, 1.0), (97.0, 0.6), (98.6, 0.3), (99.5, 0.2)),
+    },
+}
+"""The paper's Table 1: metric -> method -> discount -> cell."""
 
 METRIC_TITLES = {REWARD: "Discounted reward", RECRUITS: "Recruits"}
 BOUND = "upper bound"
@@ -33,22 +59,22 @@ METHODS = {
 """How policies are called in a reproduction, in the order of its tables."""
 
 
-def published_results(found: Reproduction) -> Results | None:
+def published_results(reproduction: Reproduction) -> Results | None:
     """Everything played in the published world, as one: the paper's methods with its models, and ours with ours."""
-    if PUBLISHED not in found.results:
+    if PUBLISHED not in reproduction.results:
         return None
-    paper, ours = found.results[PUBLISHED], found.results[REPAIRED]
+    paper, ours = reproduction.results[PUBLISHED], reproduction.results[REPAIRED]
     together = replace(paper.comparison, policies=(*paper.comparison.policies, *ours.comparison.policies))
     return Results(together, (*paper.runs, *ours.runs), ours.bounds)
 
 
-def reproduction_table(found: Reproduction) -> pd.DataFrame:
+def reproduction_table(reproduction: Reproduction) -> pd.DataFrame:
     """One row per world, method, metric and discount: the paper's figure, ours by its protocol, and ours."""
     rows = []
-    published = published_results(found)
+    published = published_results(reproduction)
     if published is not None:
         rows += _rows(PUBLISHED, published)
-    rows += _rows(DESCRIBED, found.results[DESCRIBED])
+    rows += _rows(DESCRIBED, reproduction.results[DESCRIBED])
     return pd.DataFrame(rows)
 
 
@@ -75,7 +101,7 @@ def _bound_rows(results: Results, discount: float) -> pd.DataFrame | None:
 
 
 def _row(world: str, method: str, policy: str, metric: str, discount: float, part: pd.DataFrame) -> dict[str, object]:
-    paper = TABLE[metric].get("GFP" if policy in ("gfp", "gfp-paper") else method, {}).get(discount)
+    paper = TABLE_1[metric].get("GFP" if policy in ("gfp", "gfp-paper") else method, {}).get(discount)
     everything = _estimate(part)
     short = _estimate(part[(part["draw"] == part["draw"].min()) & (part["episode"] < EPISODES)])
     row: dict[str, object] = {
@@ -148,15 +174,15 @@ def markdown_tables(table: pd.DataFrame, discounts: Sequence[float]) -> list[tup
 
 def latex_table(table: pd.DataFrame, discounts: Sequence[float]) -> str:
     """The same as a LaTeX table (booktabs)."""
-    found = [
+    text = [
         r"\begin{tabular}{l" + "r" * len(discounts) + "}",
         r"\toprule",
         " & ".join(["", *(f"$\\gamma = {discount:g}$" for discount in discounts)]) + r" \\",
     ]
     for title, lines in blocks(table, discounts):
-        found += [r"\midrule", rf"\multicolumn{{{len(discounts) + 1}}}{{l}}{{\emph{{{title}}}}} \\"]
-        found += [" & ".join(cells).replace("±", r"$\pm$") + r" \\" for _, cells in lines]
-    return "\n".join([*found, r"\bottomrule", r"\end{tabular}"]) + "\n"
+        text += [r"\midrule", rf"\multicolumn{{{len(discounts) + 1}}}{{l}}{{\emph{{{title}}}}} \\"]
+        text += [" & ".join(cells).replace("±", r"$\pm$") + r" \\" for _, cells in lines]
+    return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def _by_world_and_metric(table: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:

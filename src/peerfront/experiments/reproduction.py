@@ -1,14 +1,18 @@
-"""Run a reproduction: fit the models of every draw, then train and test every method, keeping each piece as it is done.
+"""Reproduce the paper: which comparisons that takes, at one of three scales, and how they are run.
 
-Pieces are found again by what they depend on (`store.py`), so an interrupted run goes on where it was, a second run
-reads everything, and another discount trains for that discount only.
+`published` is Table 1's own world with the paper's models and training; `published, repaired` adds our methods there;
+`described` is the world of the paper's text over several draws, which is what conclusions should rest on.
+
+A run fits the models of every draw, then trains and tests every method, and keeps each piece as it is done. Pieces are
+found again by what they depend on (`store.py`), so an interrupted run goes on where it was, a second run reads
+everything, and another discount trains for that discount only.
 """
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,8 @@ import pandas as pd
 
 from peerfront.experiments.compare import Workers
 from peerfront.experiments.comparison import (
+    PAPER_DISCOUNTS,
+    Comparison,
     Task,
     TaskResult,
     planned_in,
@@ -25,17 +31,82 @@ from peerfront.experiments.comparison import (
     tasks,
     world_identity,
 )
-from peerfront.experiments.reproduction.plan import Part, ReproductionPlan
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import write_text
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
 
-SETTINGS, STORE = "settings.json", "store"
-Progress = Callable[[int, int, str], None]
-"""Told (pieces done, pieces in all, what was done last)."""
+PAPER_METHODS = {
+    "Random": "random_split",
+    "Budget-DQN": "budget_dqn",
+    "Factorized RL": "factorized_rl",
+    "IID-Population DP": "population_dp",
+    "GFP": "gfp-paper",
+}
+"""The paper's methods and the policies that follow its text."""
+_PAPER_TRAINING = {name: f"{name}:training=paper,name={name}" for name in ("budget_dqn", "factorized_rl")}
+OUR_METHODS = ("gfp", "threshold", "constant")
+SCALES = ("quick", "default", "full")
+SETTINGS, STORE = "settings.json", "store"  # in the folder of a reproduction
+
+PUBLISHED, REPAIRED, DESCRIBED = "published", "published, repaired", "described"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison of a reproduction, and what it is for."""
+
+    name: str
+    purpose: str
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class ReproductionPlan:
+    """Everything a reproduction runs."""
+
+    scale: str
+    discounts: tuple[float, ...]
+    seed: int
+    parts: tuple[Part, ...]
+    """The comparisons, in the order in which they are run; `described` is among them."""
+
+
+def reproduction_plan(scale: str = "default", discounts: tuple[float, ...] = PAPER_DISCOUNTS, seed: int = 0) -> ReproductionPlan:
+    """What a reproduction of this scale runs."""
+    one_of("scale", scale, SCALES)
+    described = Comparison(
+        policies=(*PAPER_METHODS.values(), *OUR_METHODS, "gfp-untrained"),
+        draws=tuple(range({"quick": 1, "default": 5, "full": 20}[scale])),
+        discounts=discounts,
+        episodes=100 if scale == "quick" else 400,
+        models="learned",
+        bound=True,
+        seed=seed,
+    )
+    parts = [
+        Part(DESCRIBED, "the world of the paper's text, models learned from a simulated history", described),
+    ]
+    if scale != "quick":
+        published = replace(
+            described,
+            worlds=("published",),
+            policies=(*(_PAPER_TRAINING.get(policy, policy) for policy in PAPER_METHODS.values()), "gfp-untrained"),
+            draws=(0,),
+            models="learned-paper",
+            bound=False,
+        )
+        ours = replace(published, policies=OUR_METHODS, models="learned", bound=True)
+        parts = [
+            Part(PUBLISHED, "the world behind Table 1, with the paper's models and training", published),
+            Part(REPAIRED, "the same world, with our models and methods", ours),
+            *parts,
+        ]
+    return ReproductionPlan(scale, described.discounts, described.seed, tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -86,7 +157,7 @@ def reproduce(
     for part in plan.parts:
         part.comparison.check_worlds()
     store = Store(folder / STORE)
-    tell = progress or (lambda done, total, last: None)
+    tell = progress or silent
     fits = [
         Piece(part, draw)
         for part in plan.parts
@@ -95,7 +166,7 @@ def reproduce(
     ]
     played = [Piece(part, task.draw, task) for part in plan.parts for task in tasks(part.comparison)]
     total = len(fits) + len(played)
-    tell(0, total, "")
+    tell(0.0, f"0 of {total}")
     finished: list[DonePiece] = []
     for stage in (fits, played):  # in this order, so that workers find each draw's models instead of all fitting them
         with closing((workers or Workers()).map_unordered(partial(_do, store), stage)) as arriving:
@@ -103,7 +174,7 @@ def reproduce(
                 if not finished:
                     _begin(plan, folder)
                 finished.append(done)
-                tell(len(finished), total, done.piece.label)
+                tell(len(finished) / total, f"{len(finished)} of {total}: {done.piece.label}")
     results = {
         part.name: Results.of(
             part.comparison,
@@ -115,7 +186,7 @@ def reproduce(
 
 
 def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> None:
-    """Say why not, if this reproduction cannot be kept here; touches nothing."""
+    """Refuse a folder that cannot hold this reproduction, saying why; touches nothing."""
     if folder.exists() and not folder.is_dir():
         raise OutputExists(f"{folder} is a file. Choose another folder for the reproduction.")
     if not folder.exists() or not any(file for file in folder.iterdir() if file.name != STORE):
@@ -124,9 +195,9 @@ def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> No
         saved = json.loads((folder / SETTINGS).read_text())["plan"]
     except (OSError, ValueError, KeyError, TypeError):
         raise OutputExists(f"{folder} holds something that is not a reproduction; choose another folder.") from None
-    asked = _settings(plan)["plan"]
-    if saved != asked and not overwrite:
-        different = ", ".join(f"{name} {saved.get(name)} there, {asked[name]} now" for name in asked)
+    wanted = _settings(plan)["plan"]
+    if saved != wanted and not overwrite:
+        different = ", ".join(f"{name} {saved.get(name)} there, {wanted[name]} now" for name in wanted)
         raise OutputExists(
             f"{folder} holds another reproduction ({different}). Use --overwrite to replace its tables and report "
             "(what both have in common is not computed again), or choose another folder."
@@ -134,9 +205,9 @@ def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> No
 
 
 def _settings(plan: ReproductionPlan) -> dict[str, Any]:
-    asked = {"scale": plan.scale, "discounts": list(plan.discounts), "seed": plan.seed}
+    scale = {"scale": plan.scale, "discounts": list(plan.discounts), "seed": plan.seed}
     parts = {part.name: {"purpose": part.purpose, "comparison": part.comparison.as_json()} for part in plan.parts}
-    return {"plan": asked, "parts": parts, "made_by": dict(program())}
+    return {"plan": scale, "parts": parts, "made_by": dict(program())}
 
 
 def _begin(plan: ReproductionPlan, folder: Path) -> None:
@@ -166,7 +237,7 @@ def _made(store: Store, piece: Piece) -> tuple[TaskResult | None, float, int]:
         result = None
         world = planned_in(comparison, comparison.worlds[0], piece.draw, store)
         luck = named_luck(("fit",), 1)
-        world.offspring.sample(world.population(luck), luck)  # the offspring model is fitted when it is asked
+        world.offspring.sample(world.population(luck), luck)  # fits the offspring model
     return result, time.perf_counter() - begun, _peak_memory()
 
 
