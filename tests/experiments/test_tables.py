@@ -82,7 +82,9 @@ def test_tables_for_people() -> None:
         console.print(table)
     assert "\u2026" not in console.file.getvalue()  # no number is cut short, however long the names
     assert console.file.getvalue().count("[") == 2 * 3
-    lonely = run_comparison(dataclasses.replace(SMALL, worlds=("bridge",), policies=("random_split",), draws=(0,), episodes=1))
+    lonely = run_comparison(
+        dataclasses.replace(SMALL, worlds=("bridge",), policies=("random_split",), draws=(0,), episodes=1)
+    )
     assert difference_tables(lonely) == []
     assert "±" not in mean_tables(lonely)[0][2][0][1]
     capped = dataclasses.replace(SMALL, worlds=("bridge",), rules=Rules(budget=5, max_per_person=2, max_per_round=3))

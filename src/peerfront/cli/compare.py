@@ -71,7 +71,7 @@ def compare_command(
     from rich.console import Console
 
     from peerfront.cli.options import shown_progress
-    from peerfront.experiments.compare import Workers, compare
+    from peerfront.experiments.compare import Workers, run_comparison
     from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison
     from peerfront.experiments.tables import terminal_tables
     from peerfront.foundation.errors import SettingError, UnknownName
@@ -101,7 +101,7 @@ def compare_command(
 
     with shown_progress() as progress:
         try:
-            results = compare(
+            results = run_comparison(
                 comparison,
                 out,
                 workers=Workers(workers, backend, scheduler),

@@ -37,7 +37,7 @@ def fit_command(
     guesses as check does.
     """
     from peerfront.artifacts import check_target
-    from peerfront.cli.options import shown_share
+    from peerfront.cli.options import shown_progress
 
     check_target(out, overwrite)
     from peerfront.advice.fitting import FitSettings
@@ -48,7 +48,7 @@ def fit_command(
     settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
     known = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(known, strict=strict))
-    with shown_share() as progress:
+    with shown_progress() as progress:
         fitted = fit(study, known, settings, progress=progress)
     fitted.save(out, overwrite=overwrite)
     typer.echo(str(fitted.summary))

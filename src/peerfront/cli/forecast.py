@@ -50,7 +50,7 @@ def forecast_command(
 
     from peerfront.advice.model import load
     from peerfront.advice.orders import PlanOrder
-    from peerfront.cli.options import shown_share
+    from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.files import check_output
 
@@ -61,7 +61,7 @@ def forecast_command(
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     fitted = load(model)
     people = fitted.frontier(frontier)
-    with shown_share() as progress:
+    with shown_progress() as progress:
         forecast = fitted.forecast(
             people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
         )

@@ -1,6 +1,6 @@
 """Options that several commands share, with what turns them into settings, and the progress bar of long work."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
+    import rich.progress
 
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
+    from peerfront.foundation.progress import Progress
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 
@@ -117,45 +118,44 @@ def read_settings(
 
 
 @contextmanager
-def shown_progress() -> Iterator[Callable[[int, int, str], None]]:
-    """A function to be told (done, in all, what was done last)."""
-    from rich.progress import MofNCompleteColumn
+def shown_progress() -> "Iterator[Progress]":
+    """Show a bar with the share that is done and what is being done, from the first report on.
 
-    with _bar(MofNCompleteColumn()) as bar:
-        task = None
-
-        def tell(done: int, total: int, last: str) -> None:
-            nonlocal task
-            if task is None:  # nothing to show before work begins
-                task = bar.add_task("", total=total)
-            bar.update(task, completed=done, description=last)
-
-        yield tell
-
-
-@contextmanager
-def shown_share() -> Iterator[Callable[[float, str], None]]:
-    """A function to be told (the share that is done, what is being done). Ctrl-C says that nothing was written."""
-    from rich.progress import TaskProgressColumn
-
+    Ctrl-C says that nothing was written, unless the command handles it within.
+    """
     try:
-        with _bar(TaskProgressColumn()) as bar:
-            task = bar.add_task("", total=1.0)
-            yield lambda share, what: bar.update(task, completed=share, description=what)
-            bar.update(task, completed=1.0, description="done")
+        with _bar() as bar:
+            task = None
+
+            def show(share: float, what: str) -> None:
+                nonlocal task
+                if task is None:
+                    task = bar.add_task("", total=1.0)
+                bar.update(task, completed=share, description=what)
+
+            yield show
+            if task is not None:
+                bar.update(task, completed=1.0, description="done")
     except KeyboardInterrupt:
         typer.echo("\nStopped. Nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _bar(how_much: "ProgressColumn") -> "Progress":
+def _bar() -> "rich.progress.Progress":
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.table import Column
 
     columns = (
         BarColumn(bar_width=16),
-        how_much,
+        TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("elapsed,"),
         TimeRemainingColumn(),

@@ -53,7 +53,7 @@ def report_command(
     """
     from peerfront.advice.model import load
     from peerfront.advice.orders import PlanOrder
-    from peerfront.cli.options import shown_share
+    from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
     from peerfront.foundation.errors import DataFileError
     from peerfront.foundation.files import check_output
@@ -66,7 +66,7 @@ def report_command(
     order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     people = None if frontier is None else fitted.frontier(frontier)
     study = read_study(file, fitted.schema.reading)
-    with shown_share() as progress:
+    with shown_progress() as progress:
         fitted.report(
             study, people, order,
             out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids, progress=progress,

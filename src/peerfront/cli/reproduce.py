@@ -41,27 +41,26 @@ def reproduce_command(
     from peerfront.cli.options import shown_progress
     from peerfront.experiments.compare import Workers
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
-    from peerfront.experiments.reproduction.plan import planned
-    from peerfront.experiments.reproduction.report import write_reproduction
-    from peerfront.experiments.reproduction.run import reproduce
+    from peerfront.experiments.reproduction import reproduce, reproduction_plan
+    from peerfront.experiments.reproduction_report import write_reproduction
     from peerfront.foundation.errors import SettingError
 
     if quick and full:
         raise SettingError("Choose one of --quick and --full.")
     scale = "quick" if quick else "full" if full else "default"
     usual = (PAPER_DISCOUNTS[0], PAPER_DISCOUNTS[-1]) if quick else PAPER_DISCOUNTS
-    plan = planned(scale, tuple(discount or usual), seed)
+    plan = reproduction_plan(scale, tuple(discount or usual), seed)
     with shown_progress() as progress:
         try:
-            found = reproduce(
+            reproduction = reproduce(
                 plan, out, workers=Workers(workers, backend, scheduler), overwrite=overwrite, progress=progress
             )
         except KeyboardInterrupt:
             typer.echo(f"\nWhat is done is kept in {out}. Repeat the command to go on from there.", err=True)
             raise typer.Exit(INTERRUPTED) from None
-    told = write_reproduction(found, out)
+    findings = write_reproduction(reproduction, out)
     console = Console()
-    for finding in told:
+    for finding in findings:
         console.print(f"[bold]{finding.question}[/bold] {finding.answer}\n", highlight=False)
     console.print(
         f"The report is {out / 'report.html'}; the tables are {out / 'table.md'}, .csv and .tex.", soft_wrap=True

@@ -47,9 +47,7 @@ class Workers:
     """Address of a running Dask scheduler or Ray head; None starts a local one."""
 
     def __post_init__(self) -> None:
-        check_fields(
-            self, count=lambda _, count: whole_number("workers", count, 1), backend=among("backend", BACKENDS)
-        )
+        check_fields(self, count=lambda _, count: whole_number("workers", count, 1), backend=among("backend", BACKENDS))
         if self.scheduler is not None and self.backend == "loky":
             raise SettingError("A scheduler address is for the backends dask and ray; loky works on this machine.")
 
@@ -139,10 +137,10 @@ def compare(
 ) -> Results:
     """Play policies in worlds and compare them fairly: the same people with the same luck for every policy.
 
-    `peerfront worlds` and `peerfront policies` list the names. In each of so many `draws` of a world, every policy plays
-    so many `episodes` of a study with these rules. `models` says what policies plan with: the true models (oracle) or models
-    fitted to a simulated history (learned). `bound` adds an upper bound on every policy. Results do not depend on the
-    number of workers.
+    `peerfront worlds` and `peerfront policies` list the names. Every policy plays so many `episodes` of a study with
+    these rules in each of so many `draws` of a world. `models` says what policies plan with: the true models (oracle)
+    or models fitted to a simulated history (learned). `bound` adds an upper bound on every policy. Results do not
+    depend on the number of workers.
 
     >>> import peerfront as pf
     >>> results = pf.compare(["bridge"], ["random_split", "constant"], episodes=50, discounts=[0.9], budget=20)

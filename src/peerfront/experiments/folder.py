@@ -1,6 +1,6 @@
 """The folder in which a comparison is kept.
 
-It holds `settings.json` (what is compared, by which program, from which data), one file per finished task under `parts/`
+It holds `settings.json` (what is compared, by which program, from which data), one file per finished task in `parts/`
 (the source of everything else, and what resuming builds on), and what is made from them at the end: CSV tables,
 Markdown, figures. Files are written to a temporary name and renamed, so the folder never holds half a file. Nothing is
 touched before the first result is there: a command that fails early leaves the folder as it was.

@@ -76,7 +76,9 @@ class ReproductionPlan:
     """The comparisons, in the order in which they are run; `described` is among them."""
 
 
-def reproduction_plan(scale: str = "default", discounts: tuple[float, ...] = PAPER_DISCOUNTS, seed: int = 0) -> ReproductionPlan:
+def reproduction_plan(
+    scale: str = "default", discounts: tuple[float, ...] = PAPER_DISCOUNTS, seed: int = 0
+) -> ReproductionPlan:
     """What a reproduction of this scale runs."""
     one_of("scale", scale, SCALES)
     described = Comparison(

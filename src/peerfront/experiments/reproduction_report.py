@@ -68,7 +68,9 @@ def findings(reproduction: Reproduction, table: pd.DataFrame) -> list[Finding]:
 def _reproduced(table: pd.DataFrame) -> Finding:
     part = table[(table["world"] == PUBLISHED) & table["policy"].isin(PAPER_METHODS.values())]
     near = part["difference_in_errors"].abs() <= _REPRODUCED_WITHIN
-    text = f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_REPRODUCED_WITHIN:g} standard errors of ours."
+    text = (
+        f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_REPRODUCED_WITHIN:g} standard errors of ours."
+    )
     for method, rows in part[~near].groupby("method", sort=False):
         worst = rows["difference_in_errors"].abs().max()
         text += f" {method}: {len(rows)} cells are not, by up to {worst:.1f}. {WHY_DIFFERENT[str(method)]}"
@@ -246,7 +248,9 @@ def _markdown(reproduction: Reproduction, table: pd.DataFrame, answers: list[Fin
     return "\n".join(lines) + "\n"
 
 
-def _report(reproduction: Reproduction, table: pd.DataFrame, answers: list[Finding], figures: list[dict[str, str]]) -> str:
+def _report(
+    reproduction: Reproduction, table: pd.DataFrame, answers: list[Finding], figures: list[dict[str, str]]
+) -> str:
     environment = Environment(
         loader=PackageLoader("peerfront.experiments", "."),
         autoescape=select_autoescape(default=True, default_for_string=True),

@@ -40,7 +40,7 @@ class Run:
 class Results:
     """All runs of a comparison, in the order of its settings.
 
-    `table` has the means, `differences` the paired differences, `episodes` what they are made of; `plot()` draws curves.
+    `table` has the means, `differences` the paired differences, `episodes` what both are made of; `plot()` draws them.
     """
 
     comparison: Comparison

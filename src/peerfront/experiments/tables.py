@@ -1,4 +1,4 @@
-"""Comparisons in numbers and as tables that people read: means, errors and paired differences, in Markdown or a terminal.
+"""Comparisons as tables: means, errors and paired differences, as data, in Markdown and in the terminal.
 
 With one draw the episodes are the sample. With several, each draw is another world and its episodes resemble each
 other, so the draws are the sample: the standard error comes from the spread of the draw means, and 95% intervals use
@@ -172,23 +172,18 @@ def markdown_report(results: "Results", against: str | None = None) -> str:
         for cap, kind in ((rules.max_per_person, "person"), (rules.max_per_round, "round"))
         if cap is not None
     )
+    draws, models = len(comparison.draws), comparison.models
+    sample, errors = "1 draw", " over episodes of this one draw."
+    if draws > 1:
+        sample, errors = f"{draws} draws", f"; with {draws} draws these come from the spread between draws."
+    planned_with = "the true models" if models == "oracle" else f"models fitted to a simulated history ({models})"
     lines = [
         "# Comparison",
         "",
         f"{rules.budget} coupons, {rules.people} people at the start, at most {rules.rounds} rounds{caps}. "
-        f"{comparison.episodes} episodes in each of {len(comparison.draws)} draw{'s' if len(comparison.draws) > 1 else ''}, "
-        f"the same people with the same luck for every policy (seed {comparison.seed}). Policies plan with "
-        + (
-            "the true models."
-            if comparison.models == "oracle"
-            else f"models fitted to a simulated history ({comparison.models})."
-        ),
-        "Means ± standard errors"
-        + (
-            f"; with {len(comparison.draws)} draws these come from the spread between draws."
-            if len(comparison.draws) > 1
-            else " over episodes of this one draw."
-        ),
+        f"{comparison.episodes} episodes in each of {sample}, the same people with the same luck for every policy "
+        f"(seed {comparison.seed}). Policies plan with {planned_with}.",
+        f"Means ± standard errors{errors}",
     ]
     if results.bounds is not None:
         lines += ["", "No policy, whatever it knows of the true models, can expect more than the upper bound."]
