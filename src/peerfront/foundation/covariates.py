@@ -98,6 +98,15 @@ class Schema:
         scores: NDArray[np.float64] = padded[np.where(codes >= 0, self.offsets + codes, len(weights))].sum(axis=1)
         return scores
 
+    def summed_rows(self, weights: NDArray[np.float32], codes: Codes) -> NDArray[np.float32]:
+        """x @ weights for one-hot x, [people, outputs] from [columns, outputs]; nobody's sums depend on the others."""
+        padded = np.concatenate([weights, np.zeros((1, weights.shape[1]), dtype=weights.dtype)])  # unknown: zeros
+        places = np.where(codes >= 0, self.offsets + codes, len(weights))
+        sums: NDArray[np.float32] = padded[places[:, 0]]
+        for field in range(1, len(self.fields)):
+            sums += padded[places[:, field]]
+        return sums
+
     def encode(self, records: Iterable[Mapping[str, str]]) -> Codes:
         """Codes of records by category name; empty text is unknown, a missing field or strange category an error."""
         rows: list[list[int]] = []
@@ -128,7 +137,13 @@ class Schema:
         ]
 
     def check(self, codes: Codes) -> None:
-        """Codes that do not belong to this schema are an error before they become a wrong answer."""
+        """Refuse what are not category codes of this schema, before they become a wrong answer."""
+        if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
+            found = f"an array of {codes.dtype}" if isinstance(codes, np.ndarray) else type(codes).__name__
+            raise SettingError(
+                f"Covariates must be an array of whole-numbered category codes; found {found}. "
+                "Schema.encode makes one from records."
+            )
         if codes.ndim != 2 or codes.shape[1] != len(self.fields):
             raise SettingError(
                 f"Covariates of shape {codes.shape} do not fit a schema of {len(self.fields)} fields; "

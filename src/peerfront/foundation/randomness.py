@@ -16,6 +16,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.errors import SettingError
+
 Keys = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -59,6 +61,11 @@ class Luck:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def check(self, people: int) -> None:
+        """Refuse anything but one luck for each person: a single one would silently be everybody's."""
+        if len(self) != people:
+            raise SettingError(f"There are {people} covariate rows and {len(self)} lucks; give one of each per person.")
 
     def uniforms(self, purpose: str, columns: int) -> NDArray[np.float64]:
         """Uniforms strictly between 0 and 1, [people, columns]. More columns never change the earlier ones."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, SettingError
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,21 @@ class History:
         """Rows with y = k, which say only that C >= k."""
         saturated: NDArray[np.bool_] = self.recruits == self.coupons
         return saturated
+
+    def informative_rows(self) -> NDArray[np.int64]:
+        """Rows that say something about capacities: those with a coupon. None at all is an error."""
+        counts = np.stack([self.coupons, self.recruits])
+        if not np.issubdtype(counts.dtype, np.integer):
+            raise DataFileError(
+                f"Coupons and recruits are stored as {counts.dtype}; they are counts. Fill or drop missing ones, and "
+                "convert them to whole numbers."
+            )
+        rows = np.flatnonzero(self.coupons > 0)
+        if not len(rows):
+            raise SettingError(
+                "No row says anything about capacities: nobody was given a coupon. Add people with at least one."
+            )
+        return rows
 
 
 def _refuse_rows(fault: str, wrong: NDArray[np.bool_]) -> None:
