@@ -12,10 +12,9 @@ import pandas as pd
 
 from peerfront.foundation.covariates import uniform_codes
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import CapacitySettings
+from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 from peerfront.models.diagnostics import field_distances, rate_errors
-from peerfront.models.offspring.choice import GENERATORS
+from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
@@ -46,10 +45,10 @@ def main() -> None:
                 rates.append({"settings": name, "people": where, "draw": draw, **found})
                 if name == "default" and where == "pool":
                     print(f"draw {draw}: {model.reason}", flush=True)
-        for name, fit in {**GENERATORS, "the truth again": lambda pairs, seed: world.offspring}.items():  # noqa: B023
+        for name in (*GENERATORS, "the truth again"):
             if name == "diffusion-paper" and draw >= chosen.draws[0] + chosen.paper_draws:
                 continue
-            generator = fit(pairs, 0)
+            generator = fit_generator(name, pairs) if name in GENERATORS else world.offspring
             for where, codes in people.items():
                 repeated = np.repeat(codes, CHILDREN, axis=0)
                 match = [

@@ -9,9 +9,8 @@ import time
 import numpy as np
 
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import CapacitySettings
-from peerfront.models.offspring.choice import GENERATORS
+from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
+from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.diffusion import DiffusionOffspring
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import OffspringModel
@@ -38,9 +37,9 @@ def main() -> None:
         seconds = time.perf_counter() - begun
         rows.append((name, fit_seconds, seconds, float(np.abs((children == parents).mean(axis=0) - truth).mean())))
 
-    for name, fit in GENERATORS.items():
+    for name in GENERATORS:
         begun = time.perf_counter()
-        model = fit(pairs, 0)
+        model = fit_generator(name, pairs)
         fit_seconds = time.perf_counter() - begun
         if name == "diffusion" and isinstance(model, DiffusionOffspring):
             for steps in (10, 25, 50, None):

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.foundation.covariates import Field, Schema, categories_in
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LOG_LINEAR, CapacitySettings
+from peerfront.models.capacity_fit import LOG_LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.diagnostics import capacity_report
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.problem import History

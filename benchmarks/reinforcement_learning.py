@@ -15,8 +15,8 @@ from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factoriz
 from peerfront.baselines.q_learning import TrainedPolicy
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.offspring.choice import GENERATORS
+from peerfront.models.capacity_fit import fit_capacity
+from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import BranchingWorld, OffspringModel, Rules
 from peerfront.simulation.catalog import make_world
@@ -87,7 +87,7 @@ def main() -> None:
         f"{'one by one: s/500 ep.':>22} {'children/s':>11} {'ratio':>6} {'drawing':>8}"
     )
     for generator in chosen.generators or default:
-        model = GENERATORS[generator](pairs, 0)
+        model = fit_generator(generator, pairs)
         world = BranchingWorld(f"learned, {generator}", true.schema, capacity, model, true.seed_model)  # type: ignore[attr-defined]
         for policy, (_, settings) in POLICIES.items():
             train(world, policy, 2, 2)  # warm up

@@ -26,8 +26,8 @@ from peerfront.experiments.planning_world import Preparation
 from peerfront.experiments.store import Store
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.models.capacity import LearnedCapacity, fit_capacity
-from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.problem import BranchingWorld, History, Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history

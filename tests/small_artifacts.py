@@ -10,8 +10,7 @@ from peerfront.allocation.planner import Planner
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import NETWORK, CapacitySettings
+from peerfront.models.capacity_fit import NETWORK, CapacitySettings, fit_capacity
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import Rules

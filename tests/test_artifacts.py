@@ -17,8 +17,7 @@ from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import CapacitySettings
+from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import ChosenOffspring, fit_offspring
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
 from peerfront.value.networks import PersonInputs

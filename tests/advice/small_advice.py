@@ -17,8 +17,7 @@ from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import Frontier, Rules

@@ -14,8 +14,7 @@ from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.value.policy_iteration import PolicyIterationSettings
 

@@ -15,8 +15,7 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity import LearnedCapacity
-from peerfront.models.rate_network import RateEnsemble, RateShape
+from peerfront.models.capacity import LearnedCapacity, RateEnsemble, RateShape
 from peerfront.problem import Frontier, Rules, rollout
 
 THREE = (("three each", Constant(3)),)

@@ -9,13 +9,11 @@ import numpy as np
 from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
-from peerfront.models.offspring.masked import MaskedSettings, fit_masked
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
+from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.problem import History
 
 NAN = math.nan

@@ -5,26 +5,23 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
 
 from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings
+from peerfront.models.capacity_fit import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
 from peerfront.models.capacity_training import Trainer
+from peerfront.models.diagnostic_figures import offspring_figure
 from peerfront.models.diagnostics import (
     capacity_report,
     field_distances,
-    offspring_figure,
     offspring_report,
     rate_errors,
 )
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.models.offspring.inheritance import fit_inheritance
-from peerfront.models.offspring.networks import perceptron, train
 from peerfront.models.offspring.pairs import Pairs, sampled_children
 
 # Training that goes wrong ------------------------------------------------------------------------------------------
@@ -37,22 +34,6 @@ def test_a_capacity_fit_that_diverges_is_an_error(monkeypatch, shape, folds) -> 
     monkeypatch.setattr(Trainer, "likelihood", lambda self, chosen: NAN * whole(self, chosen))
     with pytest.raises(SettingError, match="diverged.*smaller learning rate"):
         fit_capacity(a_history(), CapacitySettings("poisson", (shape,), folds=folds, epochs=3))
-
-
-@pytest.mark.parametrize("judged", [None, lambda: NAN], ids=["to the end", "held out"])
-def test_a_network_that_diverges_is_an_error(judged) -> None:
-    network = perceptron(2, (4,), 1, 0)
-    with pytest.raises(SettingError, match=r"diverged at a learning rate of 0\.5"):
-        train(
-            network,
-            lambda part: NAN * network(torch.ones(len(part), 2)).sum(),
-            8,
-            epochs=2,
-            batch=4,
-            learning_rate=0.5,
-            rng=named_generator("diverges"),
-            held_out_loss=judged,
-        )
 
 
 # People the model does not know ------------------------------------------------------------------------------------
@@ -108,9 +89,8 @@ def test_counts_that_are_not_counts() -> None:
         fit_capacity(holes, QUICK)
     with pytest.raises(DataFileError, match="stored as float64"):
         capacity_report(fitted("poisson"), holes)
-    fractions = dataclasses.replace(whole, referrers=whole.referrers.astype(float))
     with pytest.raises(SettingError, match="an array of float64"):
-        fit_capacity(fractions, QUICK)
+        dataclasses.replace(whole, referrers=whole.referrers.astype(float))
 
 
 def test_pairs_are_checked() -> None:

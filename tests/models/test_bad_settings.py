@@ -9,13 +9,12 @@ from small_fits import NAN, SCHEMA, a_history, codes, fitted
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.models.capacity import RateShape
+from peerfront.models.capacity_fit import LINEAR, CapacitySettings
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.models.offspring.diffusion import DiffusionSettings, noise_schedule, spaced_steps
-from peerfront.models.offspring.masked import MaskedSettings
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.softmax import SoftmaxSettings
-from peerfront.models.rate_network import RateShape
+from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings
 
 WHOLE = (0, -1, 2.5, NAN, math.inf, "3", None, True)
 SHARES = (0.0, 1.0, -0.1, 1.2, NAN, None, "half", True)

@@ -7,8 +7,7 @@ from peerfront.foundation.counts import FAMILIES, poisson_quantile
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings
+from peerfront.models.capacity_fit import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
 from peerfront.models.diagnostics import capacity_report, rate_errors
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world
@@ -147,8 +146,8 @@ def test_impossible_settings() -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[str] = []
-    fit_capacity(
-        simulate_history(make_world("bridge"), HistorySettings(triples=60, pairs=0)), QUICK, progress=told.append
-    )
-    assert told == ["Poisson, linear, scaled softplus"]
+    reports: list[tuple[float, str]] = []
+    history = simulate_history(make_world("bridge"), HistorySettings(triples=60, pairs=0))
+    settings = dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR))
+    fit_capacity(history, settings, lambda share, what: reports.append((share, what)))
+    assert reports == [(0.0, "Poisson, linear, scaled softplus"), (0.5, "Poisson, log-linear")]

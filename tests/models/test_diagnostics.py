@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from peerfront.foundation.randomness import named_luck
+from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
 from peerfront.models.diagnostics import (
-    capacity_figure,
     capacity_report,
     field_distances,
-    offspring_figure,
     offspring_report,
     rate_errors,
 )

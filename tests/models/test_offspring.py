@@ -2,19 +2,17 @@
 
 import numpy as np
 import pytest
-import torch
 
 from peerfront.experiments.planning_world import RememberedOffspring
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.models.diagnostics import field_distances, offspring_report
-from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_offspring
+from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_generator, fit_offspring
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
-from peerfront.models.offspring.masked import MaskedSettings, fit_masked
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
-from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
+from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
@@ -88,7 +86,7 @@ def test_the_table_is_the_frequencies_shrunk_to_the_marginal() -> None:
 @pytest.mark.parametrize("name", ["inheritance", "softmax", "masked"])
 def test_the_papers_kernel_is_learned(name) -> None:
     world = make_world("icpsr22140")
-    model = GENERATORS[name](pairs_of("icpsr22140", 4096), 0)
+    model = fit_generator(name, pairs_of("icpsr22140", 4096))
     parents = world.population(named_luck(("judged",), 200))
     assert field_distances(model, world.offspring, parents, 50).mean() < 0.05
 
@@ -121,8 +119,8 @@ def test_masked_diffusion_sees_dependence_between_fields() -> None:
 def test_revealing_in_bulk_is_revealing_by_the_letter(hidden, steps) -> None:
     pairs = pairs_of("icpsr22140", 600)
     model = fit_masked(pairs, MaskedSettings(hidden=hidden, epochs=1, steps=steps))
-    for weights in model.network.deep.parameters():  # so few pairs teach it nothing beyond the tables
-        weights.data += 0.3 * torch.randn(weights.shape, generator=torch.Generator().manual_seed(1))
+    for array in (*model.network.deep.weights, *model.network.deep.biases):
+        array += 0.3 * named_generator("weights").standard_normal(array.shape)  # one epoch teaches next to nothing
     parents = np.tile(pairs.parents, (5, 1))
     parents[named_generator("holes").random(parents.shape) < 0.1] = -1
     luck = named_luck(("bulk",), len(parents))
@@ -168,15 +166,20 @@ def test_holding_out_keeps_recruiters_together() -> None:
 
 def test_auto_takes_the_best_held_out_score_and_shows_the_rivals() -> None:
     history = simulate_history(make_world("icpsr22140"), HistorySettings(triples=0, pairs=1500))
-    told: list[str] = []
-    chosen = fit_offspring(history, rivals=("inheritance", "softmax"), progress=told.append)
+    reports: list[tuple[float, str]] = []
+    chosen = fit_offspring(
+        history, rivals=("inheritance", "softmax"), progress=lambda share, what: reports.append((share, what))
+    )
     assert chosen.kind == chosen.rivals["generator"][0]
     assert list(chosen.rivals["log_score"]) == sorted(chosen.rivals["log_score"], reverse=True)
     assert chosen.rivals["below_best"][0] == 0.0
     assert "held-out log score" in chosen.reason
-    assert told[-1].startswith("fitting")
+    shares = [share for share, _ in reports]
+    assert shares == sorted(shares)
+    assert reports[0] == (0.0, "judging inheritance")
+    assert reports[-1][1].startswith("fitting")
     assert fit_offspring(history, "inheritance").kind == "inheritance"
-    assert set(QUICK_RIVALS) <= GENERATORS.keys()
+    assert set(QUICK_RIVALS) <= set(GENERATORS)
     with pytest.raises(UnknownName, match="Did you mean 'masked'"):
         fit_offspring(history, "maskd")
 
@@ -191,7 +194,7 @@ def test_a_few_kinds_of_recruiters_are_all_learned() -> None:
     parents = np.repeat(np.arange(3, dtype=np.int16)[:, None], 2000, axis=0)
     luck = named_luck(("types",), len(parents))
     for name in ("inheritance", "softmax", "masked"):
-        children = GENERATORS[name](Pairs.of(history), 0).sample(parents, luck)[:, 0].reshape(3, 2000)
+        children = fit_generator(name, Pairs.of(history)).sample(parents, luck)[:, 0].reshape(3, 2000)
         shares = np.stack([np.bincount(row, minlength=4) / 2000 for row in children])
         assert np.abs(shares - world.transition[:3]).max() < 0.1, name
     assert fit_offspring(history).rivals["log_score"].max() > -0.5

@@ -25,8 +25,7 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, optional, up_to
-from peerfront.models.capacity import fit_capacity
-from peerfront.models.capacity_settings import LINEAR, CapacitySettings
+from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration

@@ -213,7 +213,8 @@ def _address(figure: Figure, sharp: bool = True) -> str:
 
 def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
     """Draw how the models describe this file; nothing where it shows nothing."""
-    from peerfront.models.diagnostics import capacity_figure, capacity_report, offspring_figure, offspring_report
+    from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
+    from peerfront.models.diagnostics import capacity_report, offspring_report
     from peerfront.models.offspring.pairs import Pairs
 
     pictures: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}

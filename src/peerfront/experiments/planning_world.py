@@ -156,8 +156,7 @@ def planning_world(
         return followed_history(world, seed=seed) if asks_recruits else simulate_history(world, seed=seed)
 
     def fitted() -> CapacityModel:
-        from peerfront.models.capacity import fit_capacity
-        from peerfront.models.capacity_settings import CapacitySettings
+        from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 
         return fit_capacity(history(), CapacitySettings.paper() if capacity_fit == "paper" else None)
 

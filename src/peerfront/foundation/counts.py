@@ -1,13 +1,12 @@
-"""Count distributions for capacities: log pmf and log survival, stable for any mean and count.
+"""Count distributions for capacities: log pmf, log survival, tables and quantiles, stable for any mean and count.
 
 Poisson and negative binomial (mean mu, size r: variance mu + mu^2 / r), each optionally zero-inflated: with probability
 `zero` nobody comes at all. Survival functions are regularised incomplete gamma and beta functions; where those
 underflow, the log survival is log pmf(k) plus the log of a series of positive terms, so nothing ever cancels.
 
-Poisson counts in bulk: survival tables and quantiles, exact in both tails and fast for many people at once.
-
-SciPy's `poisson.sf` and `poisson.ppf` are the reference (the tests hold the two equal); they are called per element
-and cost more than the whole rest of an episode.
+Episodes need survival tables and quantiles of many people at once: `poisson_survival` and `poisson_quantile` are exact
+in both tails and fast. SciPy's `poisson.sf` and `poisson.ppf` are their reference (the tests hold them equal); called
+per element, those cost more than the whole rest of an episode.
 """
 
 from collections.abc import Callable
@@ -16,7 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln
 
+Array = NDArray[np.float64]
+FAMILIES = ("poisson", "zip", "nb", "zinb")
+DESCRIPTIONS = {
+    "poisson": "Poisson",
+    "zip": "zero-inflated Poisson",
+    "nb": "negative binomial",
+    "zinb": "zero-inflated negative binomial",
+}
+_UNDERFLOW = 1e-250  # probabilities below this are computed by their logs
 _SEARCH_LIMIT = 500.0  # beyond this mean exp(-rate) underflows, and the bulk search hands over to SciPy
+
+
+def is_inflated(family: str) -> bool:
+    return family in ("zip", "zinb")
+
+
+def is_dispersed(family: str) -> bool:
+    return family in ("nb", "zinb")
+
+
+# Poisson in bulk ----------------------------------------------------------------------------------------------------
 
 
 def poisson_survival(rates: NDArray[np.float64], max_count: int) -> NDArray[np.float64]:
@@ -72,23 +91,7 @@ def count_from_survival(uniforms: NDArray[np.float64], survival: NDArray[np.floa
     return counts
 
 
-Array = NDArray[np.float64]
-FAMILIES = ("poisson", "zip", "nb", "zinb")
-DESCRIPTIONS = {
-    "poisson": "Poisson",
-    "zip": "zero-inflated Poisson",
-    "nb": "negative binomial",
-    "zinb": "zero-inflated negative binomial",
-}
-_UNDERFLOW = 1e-250
-
-
-def is_inflated(family: str) -> bool:
-    return family in ("zip", "zinb")
-
-
-def is_dispersed(family: str) -> bool:
-    return family in ("nb", "zinb")
+# Single values in logs -----------------------------------------------------------------------------------------------
 
 
 def poisson_log_pmf(counts: Array, means: Array) -> Array:
@@ -154,6 +157,27 @@ def _log_series(ratio: Callable[[int], Array]) -> Array:
         total = total + term
     logs: Array = np.log(total)
     return logs
+
+
+def censored_log_likelihood(
+    family: str, coupons: NDArray[np.int64], recruits: NDArray[np.int64], means: Array, size: float, zero: float
+) -> Array:
+    """log P(min(C, k) = y), elementwise: pmf where y < k, survival where y = k; 0 for k = 0."""
+    k, y, sizes = coupons.astype(np.float64), recruits.astype(np.float64), np.array(size)
+    if is_dispersed(family):
+        pmf, tail = nb_log_pmf(y, means, sizes), nb_log_survival(k, means, sizes)
+    else:
+        pmf, tail = poisson_log_pmf(y, means), poisson_log_survival(k, means)
+    if is_inflated(family):
+        with np.errstate(divide="ignore"):
+            log_zero, log_rest = np.log(zero), np.log1p(-zero)
+        pmf = np.where(y == 0, np.logaddexp(log_zero, log_rest + pmf), log_rest + pmf)
+        tail = log_rest + tail
+    logs: Array = np.where(y < k, pmf, np.where(k > 0, tail, 0.0))
+    return logs
+
+
+# All families in bulk -----------------------------------------------------------------------------------------------
 
 
 def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:

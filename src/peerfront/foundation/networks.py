@@ -1,10 +1,11 @@
 """Small networks: one perceptron, one way to train it, and its form as plain arrays.
 
-A `FrozenNetwork` needs NumPy alone; torch is loaded only by the functions that train.
+A `FrozenNetwork` needs NumPy alone; `perceptron`, `frozen`, `thawed` and the training load torch.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_key
-from peerfront.foundation.settings import one_of
+from peerfront.foundation.settings import among, check_fields, not_negative, one_of, one_or_more, step_size, truth
 from peerfront.foundation.stored import Stored, restored_layers, stored_layers
 
 if TYPE_CHECKING:
@@ -33,12 +35,16 @@ class FrozenNetwork:
     activation: str = "relu"
 
     def __post_init__(self) -> None:
-        one_of("activation", self.activation, ACTIVATIONS)
+        check_fields(self, activation=among("activation", ACTIVATIONS))
 
     def __call__(self, rows: Rows) -> Rows:
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            rows = _activated(rows @ weight + bias, self.activation)
-        return rows @ self.weights[-1] + self.biases[-1]
+        return self.after_first(rows @ self.weights[0] + self.biases[0])
+
+    def after_first(self, sums: Rows) -> Rows:
+        """The network's outputs from its first layer's sums, [rows, outputs]."""
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            sums = _activated(sums, self.activation) @ weight + bias
+        return sums
 
     def stored(self) -> Stored:
         return stored_layers(zip(self.weights, self.biases, strict=True))
@@ -84,7 +90,7 @@ def perceptron(sizes: Sequence[int], seed: int | None, activation: str = "relu")
 
 
 def frozen(network: "torch.nn.Sequential", activation: str = "relu") -> FrozenNetwork:
-    """A copy of the network as it is now."""
+    """Copy the network as it is now."""
     import torch
 
     linear = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
@@ -93,6 +99,19 @@ def frozen(network: "torch.nn.Sequential", activation: str = "relu") -> FrozenNe
         tuple(layer.bias.detach().numpy().copy() for layer in linear),
         activation,
     )
+
+
+def thawed(network: FrozenNetwork) -> "torch.nn.Sequential":
+    """Copy a frozen network for torch."""
+    import torch
+
+    sizes = [len(network.weights[0]), *(len(bias) for bias in network.biases)]
+    layers = perceptron(sizes, seed=0, activation=network.activation)
+    arrays = [array for layer in zip(network.weights, network.biases, strict=True) for array in layer]
+    with torch.no_grad():
+        for parameter, array in zip(layers.parameters(), arrays, strict=True):
+            parameter.copy_(torch.as_tensor(array.T.copy()))
+    return layers.eval()
 
 
 def gradient_steps(
@@ -123,6 +142,17 @@ class EpochSettings:
     cosine: bool = False
     """Let the learning rate fall to zero along a cosine."""
 
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            epochs=one_or_more,
+            batch=one_or_more,
+            learning_rate=step_size,
+            patience=one_or_more,
+            weight_decay=not_negative,
+            cosine=truth,
+        )
+
 
 def train_epochs(
     network: "torch.nn.Module",
@@ -131,7 +161,7 @@ def train_epochs(
     settings: EpochSettings,
     rng: np.random.Generator,
     held_out_loss: Callable[[], float] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> int:
     """Adam in shuffled batches of row numbers. With a held-out loss, keep the best weights and stop when it no longer
     improves. Returns the epochs used. Weights that are no longer finite are an error.
@@ -150,9 +180,8 @@ def train_epochs(
         for group in optimiser.param_groups if settings.cosine else ():
             group["lr"] = settings.learning_rate * 0.5 * (1.0 + np.cos(np.pi * (epoch - 1) / settings.epochs))
         for part in torch.split(torch.as_tensor(rng.permutation(rows)), settings.batch):
-            gradient_steps(optimiser, lambda part=part: loss(part), 1)  # type: ignore[misc] # a lambda's default
-        if progress is not None:
-            progress(epoch, settings.epochs)
+            gradient_steps(optimiser, partial(loss, part), 1)
+        progress(epoch / settings.epochs, f"epoch {epoch} of {settings.epochs}")
         if held_out_loss is not None:
             with torch.no_grad():
                 now = held_out_loss()

@@ -1,53 +1,40 @@
-"""Training of capacity models: all members of one shape and family at once, each with its own held-out fold."""
+"""Training of capacity models in torch: all members of one shape and family at once, each with its own held-out fold.
 
-from collections.abc import Callable, Sequence
+The members of an ensemble share nothing but the clock: their weights are stacked in one array per layer, so that
+training five costs little more than training one.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from peerfront.foundation.counts import DESCRIPTIONS, is_dispersed, is_inflated
-from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import named_generator
-from peerfront.models.capacity_settings import CapacitySettings
+from peerfront.foundation.counts import is_dispersed, is_inflated
+from peerfront.foundation.networks import EpochSettings
+from peerfront.foundation.randomness import named_generator, named_key
+from peerfront.models.capacity import SMALLEST_RATE, Candidate, RateEnsemble, RateShape
 from peerfront.models.censored_likelihood import censored_log_likelihood
-from peerfront.models.checks import informative_rows
-from peerfront.models.rate_network import RateEnsemble, RateShape, StackedNetworks
 from peerfront.problem import History
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """One shape and family that was tried, with its held-out censored log-likelihood per row."""
-
-    shape: RateShape
-    family: str
-    held_out: Array  # [rows], NaN where nothing was held out
-    epochs: tuple[int, ...]  # per member, the epoch it was stopped at
-
-    @property
-    def score(self) -> float:
-        return float(self.held_out.mean())
-
-    @property
-    def label(self) -> str:
-        return f"{DESCRIPTIONS[self.family]}, {self.shape.label}"
+_BIAS_RIDGE = 1e-3  # ridge on the bias, in rows; negligible with informative data
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The informative triples of a history."""
 
-    inputs: torch.Tensor  # [rows, columns]
-    coupons: torch.Tensor  # [rows]
-    recruits: torch.Tensor  # [rows]
+    inputs: Tensor  # [rows, columns]
+    coupons: Tensor  # [rows]
+    recruits: Tensor  # [rows]
 
     @classmethod
     def of(cls, history: History) -> "Rows":
-        rows = informative_rows(history)
+        rows = history.informative_rows()
         return cls(
             torch.as_tensor(history.schema.one_hot(history.referrers[rows]), dtype=torch.float64),
             torch.as_tensor(history.coupons[rows], dtype=torch.float64),
@@ -62,6 +49,11 @@ class Rows:
         """Whether everybody brought as many as they could have, so that no capacity was ever seen."""
         return bool((self.recruits >= self.coupons).all())
 
+    def rough_mean(self, rows: NDArray[np.int64]) -> float:
+        """Recruits per person, saturated rows counted half a person more: a start, not an estimate."""
+        recruits, coupons = self.recruits[rows], self.coupons[rows]
+        return float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -74,40 +66,116 @@ class Fit:
     members: Array  # [members, 2], log size and logit zero of each; 0 where the family has none
     penalty: float | None = None  # of a linear shape
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether every parameter, and every held-out likelihood there is, is a number."""
+        rates, held_out = self.rates, self.candidate.held_out
+        judged = [held_out] if len(self.members) > 1 else []
+        arrays = [*rates.weights, *rates.biases, rates.log_scale, self.members, *judged]
+        return all(bool(np.isfinite(array).all()) for array in arrays)
 
-_ANCHOR = 1e-3  # rows' worth; nothing wherever the data say anything
+
+class StackedNetworks:
+    """Parameters of `members` rate networks of one shape, [members, ...] each; `start` are their first mean rates."""
+
+    def __init__(self, shape: RateShape, inputs: int, members: int, start: Array, seed: int) -> None:
+        self.shape = shape
+        generator = torch.Generator().manual_seed(named_key("rate network", seed) % 2**63)
+        widths = [inputs, *shape.hidden, 1]
+        self.weights: list[Tensor] = []
+        self.biases: list[Tensor] = []
+        for layer, (before, after) in enumerate(pairwise(widths)):
+            bound = 0.0 if not shape.hidden else before**-0.5
+            draw = torch.rand((members, before, after), generator=generator, dtype=torch.float64)
+            bias = torch.rand((members, 1, after), generator=generator, dtype=torch.float64)
+            self.weights.append(((2 * draw - 1) * bound).requires_grad_())
+            last = layer == len(widths) - 2
+            # Start at the data's mean rate: the first epochs are then spent on differences between people.
+            offset = torch.as_tensor(_inverse_link(shape.link, start))[:, None, None]
+            self.biases.append((offset + torch.zeros_like(bias) if last else (2 * bias - 1) * bound).requires_grad_())
+        self.log_scale = torch.zeros((members, 1), dtype=torch.float64)
+        if shape.link == "scaled softplus":
+            self.log_scale.requires_grad_()
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [*self.weights, *self.biases, self.log_scale]
+
+    @property
+    def trainable(self) -> list[Tensor]:
+        return [parameter for parameter in self.parameters if parameter.requires_grad]
+
+    def means(self, rows: Tensor) -> Tensor:
+        """[members, people] from [members, people, inputs] or [people, inputs]."""
+        hidden = rows
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            hidden = torch.relu(hidden @ weight + bias)
+        score = (hidden @ self.weights[-1] + self.biases[-1])[..., 0]
+        if self.shape.link == "exp":
+            return score.clamp(max=12).exp() + SMALLEST_RATE
+        return torch.nn.functional.softplus(score) * self.log_scale.exp() + SMALLEST_RATE
+
+    def ensemble(self) -> RateEnsemble:
+        """A copy of the networks as they are now."""
+        return RateEnsemble(
+            self.shape,
+            tuple(weight.detach().numpy().copy() for weight in self.weights),
+            tuple(bias.detach().numpy().copy() for bias in self.biases),
+            self.log_scale.detach().numpy().copy(),
+        )
+
+
+def _inverse_link(link: str, means: Array) -> Array:
+    safe = np.maximum(means, 1e-3)
+    if link == "exp":
+        return np.log(safe)
+    return np.where(safe > 30.0, safe, np.log(np.expm1(np.minimum(safe, 30.0))))  # exp(710) is no number
 
 
 class Trainer:
     """All members of one shape and family, with what they are trained and judged on."""
 
-    def __init__(self, data: Rows, shape: RateShape, family: str, settings: CapacitySettings) -> None:
-        self.data, self.shape, self.family, self.settings = data, shape, family, settings
-        rows, self.members = len(data), settings.folds
-        self.rng = named_generator("capacity fit", settings.seed)
+    def __init__(self, data: Rows, shape: RateShape, family: str, members: int, seed: int) -> None:
+        self.data, self.shape, self.family, self.members = data, shape, family, members
+        rows = len(data)
+        self.rng = named_generator("capacity fit", seed)
         # The same folds for every shape and family, so that their held-out likelihoods are paired.
-        fold = self.rng.permutation(rows) % self.members if self.members > 1 else np.full(rows, -1)
-        self.training = [np.flatnonzero(fold != member) for member in range(self.members)]
-        self.held_out = torch.as_tensor(fold)[None, :] == torch.arange(self.members)[:, None]  # [members, rows]
-        start = np.array([_rough_mean(data, chosen) for chosen in self.training])
-        self.networks = StackedNetworks(shape, data.inputs.shape[1], self.members, start, settings.seed)
-        self.log_size = torch.full((self.members, 1), 1.0, dtype=torch.float64, requires_grad=True)
-        self.zero_logit = torch.full((self.members, 1), -2.0, dtype=torch.float64, requires_grad=True)
+        fold = self.rng.permutation(rows) % members if members > 1 else np.full(rows, -1)
+        self.training = [np.flatnonzero(fold != member) for member in range(members)]
+        self.held_out = torch.as_tensor(fold)[None, :] == torch.arange(members)[:, None]  # [members, rows]
+        start = np.array([data.rough_mean(part) for part in self.training])
+        self.networks = StackedNetworks(shape, data.inputs.shape[1], members, start, seed)
+        self._log_size = torch.full((members, 1), 1.0, dtype=torch.float64, requires_grad=True)
+        self._zero_logit = torch.full((members, 1), -2.0, dtype=torch.float64, requires_grad=True)
         self.extra = [
-            *([self.log_size] if is_dispersed(family) else []),
-            *([self.zero_logit] if is_inflated(family) else []),
+            *([self._log_size] if is_dispersed(family) else []),
+            *([self._zero_logit] if is_inflated(family) else []),
         ]
-        self.everybody = torch.arange(rows).expand(self.members, rows)
+        self.everybody = torch.arange(rows).expand(members, rows)
 
-    def likelihood(self, chosen: torch.Tensor) -> torch.Tensor:
-        """Censored log-likelihood of the chosen rows under each member, [members, chosen]."""
+    @property
+    def log_size(self) -> Tensor:
+        """Log size of each member's negative binomial, within what the data can tell apart, [members, 1]."""
+        return self._log_size.clamp(-5, 8)
+
+    @property
+    def zero_logit(self) -> Tensor:
+        """Logit of each member's probability that nobody comes at all, [members, 1]."""
+        return self._zero_logit.clamp(-12, 6)
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [*self.networks.parameters, self._log_size, self._zero_logit]
+
+    def likelihood(self, rows: Tensor) -> Tensor:
+        """Censored log-likelihood of some rows under each member, [members, rows]."""
         return censored_log_likelihood(
             self.family,
-            self.data.coupons[chosen],
-            self.data.recruits[chosen],
-            self.networks.means(self.data.inputs[chosen]),
-            self.log_size.clamp(-5, 8),
-            self.zero_logit.clamp(-12, 6),
+            self.data.coupons[rows],
+            self.data.recruits[rows],
+            self.networks.means(self.data.inputs[rows]),
+            self.log_size,
+            self.zero_logit,
         )
 
     def held_out_rows(self) -> Array:
@@ -124,67 +192,46 @@ class Trainer:
         means: Array = np.where(held_out, rows, 0.0).sum(axis=1) / held_out.sum(axis=1)
         return means
 
-    @property
-    def parameters(self) -> list[torch.Tensor]:
-        return [*self.networks.parameters, self.log_size, self.zero_logit]
-
-    def restore(self, kept: list[torch.Tensor]) -> None:
+    def restore(self, kept: list[Tensor]) -> None:
+        """Go back to kept values of the parameters."""
         with torch.no_grad():
             for parameter, value in zip(self.parameters, kept, strict=True):
                 parameter.copy_(value)
 
     def finish(self, epochs: Sequence[int], held_out: Array) -> Fit:
-        """What was learned, and the held-out likelihood of each row."""
-        size = float(self.log_size.detach().clamp(-5, 8).exp().mean()) if is_dispersed(self.family) else float("inf")
-        zero = float(torch.sigmoid(self.zero_logit.detach().clamp(-12, 6)).mean()) if is_inflated(self.family) else 0.0
-        rates = RateEnsemble(
-            self.shape,
-            tuple(weight.detach().numpy().copy() for weight in self.networks.weights),
-            tuple(bias.detach().numpy().copy() for bias in self.networks.biases),
-            self.networks.log_scale.detach().numpy().copy(),
-        )
-        candidate = Candidate(self.shape, self.family, held_out, tuple(int(e) for e in epochs))
-        judged = self.members == 1 or bool(np.isfinite(held_out).all())
-        if not judged or not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
-            raise SettingError(
-                f"The fit of {candidate.label} diverged: its rates are not numbers. Use a smaller learning rate "
-                f"(found {self.settings.learning_rate:g}), larger penalties, or leave this shape out."
-            )
+        """What was learned, with the held-out likelihood of each row."""
+        candidate = Candidate(self.shape, self.family, held_out, tuple(int(epoch) for epoch in epochs))
         nothing = torch.zeros((self.members, 1), dtype=torch.float64)
-        log_size = self.log_size.detach().clamp(-5, 8) if is_dispersed(self.family) else nothing
-        logit = self.zero_logit.detach().clamp(-12, 6) if is_inflated(self.family) else nothing
-        return Fit(candidate, rates, size, zero, torch.cat([log_size, logit], dim=1).numpy().copy())
+        size, zero = float("inf"), 0.0
+        log_size, zero_logit = nothing, nothing
+        if is_dispersed(self.family):
+            log_size = self.log_size.detach()
+            size = float(log_size.exp().mean())
+        if is_inflated(self.family):
+            zero_logit = self.zero_logit.detach()
+            zero = float(torch.sigmoid(zero_logit).mean())
+        members = torch.cat([log_size, zero_logit], dim=1).numpy().copy()
+        return Fit(candidate, self.networks.ensemble(), size, zero, members)
 
 
-def fit_shape(
-    data: Rows, shape: RateShape, family: str, settings: CapacitySettings, tell: Callable[[str], None]
-) -> Fit:
-    """Train one shape and family; linear shapes to convergence, networks in epochs."""
-    tell(f"{DESCRIPTIONS[family]}, {shape.label}")
-    trainer = Trainer(data, shape, family, settings)
-    if shape.hidden:
-        return _train_network(trainer)
-    return _train_linear(trainer)
-
-
-def _train_network(trainer: Trainer) -> Fit:
+def train_network(trainer: Trainer, settings: EpochSettings) -> Fit:
     """Adam in batches; each member keeps the weights that were best on its own held-out fold."""
-    settings, members = trainer.settings, trainer.members
+    members = trainer.members
     groups: list[dict[str, object]] = [
         {"params": trainer.networks.trainable},
         {"params": trainer.extra, "lr": 10 * settings.learning_rate},
     ]
     optimiser = torch.optim.Adam(groups, lr=settings.learning_rate)
-    smallest = min(len(chosen) for chosen in trainer.training)
+    smallest = min(len(part) for part in trainer.training)
     batches = max(1, smallest // settings.batch)
     best_score, best_epoch = np.full(members, -np.inf), np.zeros(members, dtype=int)
     kept = [parameter.detach().clone() for parameter in trainer.parameters]
     best_rows = np.full(len(trainer.data), -np.inf)
     for epoch in range(1, settings.epochs + 1):
-        order = np.stack([trainer.rng.permutation(chosen)[:smallest] for chosen in trainer.training])
-        for part in torch.tensor_split(torch.as_tensor(order), batches, dim=1):
+        order = np.stack([trainer.rng.permutation(part)[:smallest] for part in trainer.training])
+        for rows_of_batch in torch.tensor_split(torch.as_tensor(order), batches, dim=1):
             optimiser.zero_grad()
-            loss = -trainer.likelihood(part).mean(dim=1).sum()
+            loss = -trainer.likelihood(rows_of_batch).mean(dim=1).sum()
             loss.backward()
             optimiser.step()
         rows = trainer.held_out_rows()
@@ -202,13 +249,13 @@ def _train_network(trainer: Trainer) -> Fit:
     return trainer.finish(best_epoch.tolist(), best_rows)
 
 
-def _train_linear(trainer: Trainer) -> Fit:
+def train_linear(trainer: Trainer, penalties: Sequence[float]) -> Fit:
     """Penalised maximum likelihood (L-BFGS to convergence); the penalty is chosen on the held-out folds."""
-    best: tuple[Array, float, list[torch.Tensor]] | None = None
-    sizes = torch.as_tensor([len(chosen) for chosen in trainer.training])
+    best: tuple[Array, float, list[Tensor]] | None = None
+    sizes = torch.as_tensor([len(part) for part in trainer.training])
     biases = trainer.networks.biases
     start = [bias.detach().clone() for bias in biases]
-    for penalty in trainer.settings.penalties if trainer.members > 1 else trainer.settings.penalties[-1:]:
+    for penalty in penalties if trainer.members > 1 else penalties[-1:]:
         optimiser = torch.optim.LBFGS(
             [*trainer.networks.trainable, *trainer.extra], max_iter=100, history_size=20, line_search_fn="strong_wolfe"
         )
@@ -221,7 +268,7 @@ def _train_linear(trainer: Trainer) -> Fit:
             # Where every coupon was used, no rate is too large for the data: stay within reach of the rough mean.
             reach = sum(((bias - rough) ** 2).sum(dim=(1, 2)) for bias, rough in zip(biases, start, strict=True))
             reach = (reach + (trainer.networks.log_scale**2).sum(dim=1)) / sizes
-            total = (-fit + penalty * ridge + _ANCHOR * reach).sum()
+            total = (-fit + penalty * ridge + _BIAS_RIDGE * reach).sum()
             total.backward()
             return float(total.detach())
 
@@ -232,9 +279,3 @@ def _train_linear(trainer: Trainer) -> Fit:
     assert best is not None, "there is at least one penalty"
     trainer.restore(best[2])
     return replace(trainer.finish([0] * trainer.members, best[0]), penalty=best[1])
-
-
-def _rough_mean(data: Rows, chosen: NDArray[np.int64]) -> float:
-    """Recruits per person, saturated rows counted half a person more: a start, not an estimate."""
-    recruits, coupons = data.recruits[chosen], data.coupons[chosen]
-    return float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05

@@ -1,28 +1,19 @@
-"""Is the fit any good? Numbers and pictures for capacity and offspring models, with and without the truth.
+"""Is the fit any good? Numbers for capacity and offspring models, with and without the truth."""
 
-One picture for each kind of model, for a reader who knows statistics and not this program.
-"""
-
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from peerfront.foundation.counts import censored_log_likelihood
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.settings import whole_number
 from peerfront.models.capacity import LearnedCapacity
-from peerfront.models.censored_likelihood import censored_log_likelihood
-from peerfront.models.checks import check_people, check_schema, informative_rows
-from peerfront.models.offspring.pairs import Pairs, sampled_children, sampled_log_scores
+from peerfront.models.offspring.pairs import Pairs, check_schema, sampled_children, sampled_log_scores
 from peerfront.problem import CapacityModel, History, OffspringModel
 
 Array = NDArray[np.float64]
@@ -51,7 +42,7 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
     """Compare predictions with what happened; `parameters` are taken off the degrees of freedom."""
     check_schema(model, history.schema)
     parameters = whole_number("parameters", parameters, 0)
-    rows = informative_rows(history)
+    rows = history.informative_rows()
     coupons, recruits = history.coupons[rows], history.recruits[rows]
     most = int(coupons.max())
     survival = model.survival(history.referrers[rows], most)  # [rows, most]
@@ -80,18 +71,11 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
 def held_out_log_likelihoods(model: LearnedCapacity, history: History) -> Array:
     """Censored log-likelihood of each informative row."""
     check_schema(model, history.schema)
-    rows = informative_rows(history)
-    zero = min(max(model.zero, 1e-12), 1 - 1e-12)
-    with torch.no_grad():
-        values = censored_log_likelihood(
-            model.family,
-            torch.as_tensor(history.coupons[rows], dtype=torch.float64),
-            torch.as_tensor(history.recruits[rows], dtype=torch.float64),
-            torch.as_tensor(model.means(history.referrers[rows])),
-            torch.as_tensor(np.log(min(model.size, 1e8)), dtype=torch.float64),
-            torch.as_tensor(np.log(zero / (1 - zero)), dtype=torch.float64),
-        )
-    return values.numpy()
+    rows = history.informative_rows()
+    means = model.means(history.referrers[rows])
+    return censored_log_likelihood(
+        model.family, history.coupons[rows], history.recruits[rows], means, model.size, model.zero
+    )
 
 
 def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:
@@ -201,7 +185,7 @@ def offspring_report(model: OffspringModel, judged: Pairs, *, samples: int = 100
 
 def _associations(codes: Codes, sizes: NDArray[np.int64]) -> Array:
     """Cramer's V (bias-corrected) of every pair of fields."""
-    found = []
+    associations: list[float] = []
     for a in range(codes.shape[1]):
         for b in range(a + 1, codes.shape[1]):
             both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
@@ -210,17 +194,22 @@ def _associations(codes: Codes, sizes: NDArray[np.int64]) -> Array:
             counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
             n, (rows, columns) = counts.sum(), counts.shape
             if n < 2 or min(rows, columns) < 2:
-                found.append(0.0)
+                associations.append(0.0)
                 continue
             expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / n
             phi = max(0.0, ((counts - expected) ** 2 / expected).sum() / n - (rows - 1) * (columns - 1) / (n - 1))
             rows, columns = rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)
-            found.append(float(np.sqrt(phi / max(min(rows, columns) - 1, 1e-9))))
-    return np.array(found)
+            associations.append(float(np.sqrt(phi / max(min(rows, columns) - 1, 1e-9))))
+    return np.array(associations)
 
 
 def _detection(judged: Pairs, generated: Codes, seed: int) -> tuple[float, float]:
-    """A logistic classifier (child, and which fields match the parent): trained on one half, tested on the other."""
+    """Share of pairs a logistic classifier tells apart on the half it is not trained on, with its standard error.
+
+    It sees the child, and which fields match the parent.
+    """
+    import torch
+
     schema = judged.schema
 
     def features(children: Codes) -> Array:
@@ -260,7 +249,7 @@ def field_distances(model: OffspringModel, truth: OffspringModel, parents: Codes
     samples = whole_number("samples", samples, 1)
     for each in (model, truth):
         if (schema := getattr(each, "schema", None)) is not None:
-            check_people(schema, parents)
+            schema.check(parents)
     if not len(parents):
         raise SettingError("There are no parents to compare generators on. Give at least one.")
     repeated = np.repeat(parents, samples, axis=0)
@@ -274,53 +263,3 @@ def field_distances(model: OffspringModel, truth: OffspringModel, parents: Codes
             a, b = (np.bincount(codes[rows, f] + 1, minlength=size) / rows.sum() for codes in (one, other))
             distances[f] += rows.mean() * 0.5 * np.abs(a - b).sum()
     return distances
-
-
-_OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
-
-
-def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
-    """Left: a hanging rootogram (bars end at zero where the model fits). Right: is each coupon used as predicted?"""
-    figure = Figure(figsize=(9, 4.1), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    counts = report.rootogram["recruits"].to_numpy()
-    expected, observed = (np.sqrt(report.rootogram[name].to_numpy(float)) for name in ("expected", "observed"))
-    left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label="observed, hung from the curve")
-    left.plot(counts, expected, color=_EXPECTED, marker="o", label="expected")
-    left.axhline(0.0, color="black", linewidth=0.8)
-    left.set(xlabel="recruits of a person", ylabel="square root of people", title="Rootogram")
-    left.xaxis.set_major_locator(MaxNLocator(integer=True))
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
-    table = report.calibration
-    reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
-    right.errorbar(table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="observed, 95%")
-    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted")
-    right.set(xlabel="coupon", ylabel="share used", title="Calibration", ylim=(0.0, 1.02))
-    right.xaxis.set_major_locator(MaxNLocator(integer=True))
-    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
-    figure.suptitle(f"{title}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
-    return figure
-
-
-def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recruits") -> Figure:
-    """How often a recruit shares the recruiter's category, field by field: the data and each generator."""
-    if not reports:
-        raise SettingError("There is no report to draw. Give at least one generator's.")
-    first = next(iter(reports.values())).fields
-    figure = Figure(figsize=(max(6.0, 1.5 + 0.55 * len(first)), 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    axis = figure.subplots()
-    places = np.arange(len(first))
-    axis.bar(places, first["match_data"], color="#DDDDDD", label="data")
-    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
-    for number, (name, report) in enumerate(reports.items()):
-        shift = (number - (len(reports) - 1) / 2) * 0.6 / max(len(reports), 1)
-        label = f"{name} (log score {report.log_score:.2f}, told apart {report.detection:.0%})"
-        axis.plot(
-            places + shift, report.fields["match_model"], "osD^v"[number % 5], color=colours[number % 5], label=label
-        )
-    axis.set_xticks(places, first["field"], rotation=60, ha="right")
-    axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title)
-    figure.legend(loc="outside lower center", ncols=1, frameon=False)
-    return figure

@@ -1,28 +1,24 @@
-"""Generators by name, and `auto`: the one that predicts held-out recruits best, with the table of rivals."""
+"""Generators by name, and `auto`: the one that predicts held-out recruits best, with the table of rivals.
 
-from collections.abc import Callable, Mapping, Sequence
+Only the inheritance table is loaded with this module; networks, and torch with them, when one is fitted.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import one_of, seed_number, share
-from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
-from peerfront.models.offspring.masked import MaskedSettings, fit_masked
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
-from peerfront.models.offspring.softmax import SoftmaxSettings, fit_softmax
 from peerfront.problem import History, OffspringModel
 
-GENERATORS: Mapping[str, Callable[[Pairs, int], OffspringModel]] = {
-    "inheritance": lambda pairs, seed: fit_inheritance(pairs),
-    "softmax": lambda pairs, seed: fit_softmax(pairs, SoftmaxSettings(seed=seed)),
-    "masked": lambda pairs, seed: fit_masked(pairs, MaskedSettings(seed=seed)),
-    "diffusion": lambda pairs, seed: fit_diffusion(pairs, DiffusionSettings(seed=seed)),
-    "diffusion-paper": lambda pairs, seed: fit_diffusion(pairs, replace(DiffusionSettings.paper(), seed=seed)),
-}
+GENERATORS = ("inheritance", "softmax", "masked", "diffusion", "diffusion-paper")
 QUICK_RIVALS = ("inheritance", "softmax", "masked")
 
 
@@ -43,6 +39,22 @@ class ChosenOffspring:
         return {"kind": self.kind, "reason": self.reason, "rivals": rivals}
 
 
+def fit_generator(kind: str, pairs: Pairs, seed: int = 0, progress: Progress = silent) -> OffspringModel:
+    """Fit a generator of this kind with its usual settings."""
+    if one_of("generator", kind, GENERATORS) == "inheritance":
+        return fit_inheritance(pairs)
+    if kind in ("softmax", "masked"):
+        from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
+
+        if kind == "softmax":
+            return fit_softmax(pairs, SoftmaxSettings(seed=seed), progress)
+        return fit_masked(pairs, MaskedSettings(seed=seed), progress)
+    from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
+
+    usual = DiffusionSettings() if kind == "diffusion" else DiffusionSettings.paper()
+    return fit_diffusion(pairs, replace(usual, seed=seed), progress)
+
+
 def fit_offspring(
     history: History,
     kind: str = "auto",
@@ -50,7 +62,7 @@ def fit_offspring(
     seed: int = 0,
     rivals: Sequence[str] = QUICK_RIVALS,
     held_out: float = 0.2,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = silent,
 ) -> ChosenOffspring:
     """Fit one generator, or all rivals on part of the recruiters and the best of them again on everybody."""
     one_of("generator", kind, (*GENERATORS, "auto"))
@@ -60,32 +72,41 @@ def fit_offspring(
         raise SettingError(f"There is no rival to choose from; name at least one of: {', '.join(GENERATORS)}.")
     held_out, seed = share("held out", held_out), seed_number("seed", seed)
     pairs = Pairs.of(history)
-    tell = progress or (lambda _: None)
     if kind != "auto":
-        tell(f"fitting {kind}")
-        return ChosenOffspring(kind, GENERATORS[kind](pairs, seed), pd.DataFrame(), "as asked")
+        return ChosenOffspring(kind, _fit(kind, pairs, seed, f"fitting {kind}", progress), pd.DataFrame(), "as asked")
     training, judged = pairs.split(held_out, seed)
-    scores = {}
-    for name in rivals:
-        tell(f"judging {name}")
-        scores[name] = sampled_log_scores(GENERATORS[name](training, seed), judged, seed=seed).sum(axis=1)
+    scores: dict[str, NDArray[np.float64]] = {}
+    parts = len(rivals) + 1
+    for number, name in enumerate(rivals):
+        told = part_of(progress, number / parts, (number + 1) / parts)
+        rival = _fit(name, training, seed, f"judging {name}", told)
+        scores[name] = sampled_log_scores(rival, judged, seed=seed).sum(axis=1)
     best = max(scores, key=lambda name: float(scores[name].mean()))
-    table = pd.DataFrame(
-        [
-            {
-                "generator": name,
-                "log_score": each.mean(),
-                "below_best": (scores[best] - each).mean(),
-                "standard_error": (scores[best] - each).std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan,
-            }
-            for name, each in scores.items()
-        ]
-    ).sort_values("log_score", ascending=False, ignore_index=True)
-    tell(f"fitting {best} to all pairs")
     reason = f"{best}: the best held-out log score of {len(scores)} rivals on {len(judged)} pairs"
     if training is pairs:
         reason = (
             f"{best}: the best log score of {len(scores)} rivals on the {len(judged)} pairs they were fitted to, "
             "because there is one kind of recruiter and none can be held out"
         )
-    return ChosenOffspring(best, GENERATORS[best](pairs, seed), table, reason)
+    told = part_of(progress, len(rivals) / parts, 1.0)
+    model = _fit(best, pairs, seed, f"fitting {best} to all pairs", told)
+    return ChosenOffspring(best, model, _rival_table(scores, best), reason)
+
+
+def _fit(kind: str, pairs: Pairs, seed: int, what: str, progress: Progress) -> OffspringModel:
+    """Fit one, and say before each epoch what for."""
+    progress(0.0, what)
+    return fit_generator(kind, pairs, seed, lambda share, epoch: progress(share, f"{what}, {epoch}"))
+
+
+def _rival_table(scores: Mapping[str, NDArray[np.float64]], best: str) -> pd.DataFrame:
+    rows = [
+        {
+            "generator": name,
+            "log_score": each.mean(),
+            "below_best": (scores[best] - each).mean(),
+            "standard_error": (scores[best] - each).std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan,
+        }
+        for name, each in scores.items()
+    ]
+    return pd.DataFrame(rows).sort_values("log_score", ascending=False, ignore_index=True)

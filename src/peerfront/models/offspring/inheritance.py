@@ -1,7 +1,7 @@
 """The plainest generator: for each field a table, recruiter's category -> recruit's category.
 
-Rows with few pairs are pulled towards the recruits' marginal, as strongly as leave-one-out likelihood asks for, field
-by field. A category never seen as a recruiter's (or unknown) gives the marginal itself.
+Rows with few pairs are shrunk towards the recruits' marginal; how strongly is chosen field by field by leave-one-out
+likelihood. A category that no recruiter has, and an unknown one, give the marginal itself.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,10 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
-from peerfront.models.checks import check_luck, check_people
 from peerfront.models.offspring.pairs import Pairs
 
 Array = NDArray[np.float64]
-PULLS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # pairs the marginal is worth
+SHRINKAGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # pairs the marginal is worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +29,12 @@ class InheritanceTable:
 
     def probabilities(self, parents: Codes) -> list[Array]:
         """Per field the chances of each category, [children, categories]."""
-        check_people(self.schema, parents)
+        self.schema.check(parents)
         return [table[parents[:, f]] for f, table in enumerate(self.tables)]
 
     def sample(self, parents: Codes, luck: Luck) -> Codes:
         probabilities = self.probabilities(parents)
-        check_luck(parents, luck)
+        luck.check(len(parents))
         return draw_fields(probabilities, luck)
 
     def stored(self) -> Stored:
@@ -64,6 +63,7 @@ def draw_categories(chances: Array, uniforms: Array) -> NDArray[np.int64]:
 
 
 def fit_inheritance(pairs: Pairs) -> InheritanceTable:
+    """Count, and shrink the counts."""
     return InheritanceTable(
         pairs.schema,
         tuple(
@@ -79,14 +79,14 @@ def _field_table(parents: NDArray[np.int16], children: NDArray[np.int16], size: 
     np.add.at(counts, (parents[known], children[known]), 1.0)  # an unknown recruiter, -1, is the last row
     marginal = counts.sum(axis=0) + 0.5
     marginal /= marginal.sum()
-    best = max(PULLS, key=lambda pull: _leave_one_out(counts, marginal, pull))
+    best = max(SHRINKAGES, key=lambda shrinkage: _leave_one_out(counts, marginal, shrinkage))
     table: Array = (counts + best * marginal) / (counts.sum(axis=1, keepdims=True) + best)
     table[-1] = marginal
     return table
 
 
-def _leave_one_out(counts: Array, marginal: Array, pull: float) -> float:
+def _leave_one_out(counts: Array, marginal: Array, shrinkage: float) -> float:
     """Log-likelihood of each pair given all the others."""
-    others = np.maximum(counts.sum(axis=1, keepdims=True) - 1.0, 0.0)  # of empty rows nothing is asked
-    chances = (counts - 1.0 + pull * marginal) / (others + pull)
+    others = np.maximum(counts.sum(axis=1, keepdims=True) - 1.0, 0.0)  # empty rows do not count below
+    chances = (counts - 1.0 + shrinkage * marginal) / (others + shrinkage)
     return float((counts * np.log(np.where(counts > 0, np.maximum(chances, 1e-300), 1.0))).sum())

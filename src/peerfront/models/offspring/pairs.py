@@ -1,7 +1,4 @@
-"""What every generator is fitted to: parent-child pairs, checked, with a part held out where one is needed.
-
-Judging a generator that only gives samples: how likely are the recruits that really came?
-"""
+"""Recruiter-recruit pairs: what every generator is fitted to, and judged on by its samples alone."""
 
 from dataclasses import dataclass
 
@@ -13,10 +10,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.foundation.settings import share as checked_share
-from peerfront.models.checks import check_people, check_schema
 from peerfront.problem import History, OffspringModel
 
-_WELL_KNOWN = 20  # pairs of each kind of recruiter, on average
+_WELL_KNOWN = 20  # pairs of each kind of recruiter, on average: enough to learn each kind on its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +25,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         for codes in (self.parents, self.children):
-            check_people(self.schema, codes)
+            self.schema.check(codes)
         if len(self.parents) != len(self.children):
             raise SettingError(
                 f"{len(self.parents)} recruiters and {len(self.children)} recruits do not form pairs; "
@@ -56,16 +52,15 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.parents)
 
-    def chosen(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Pairs":
+    def subset(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "Pairs":
         return Pairs(self.schema, self.parents[rows], self.children[rows])
 
     def split(self, share: float, seed: int) -> tuple["Pairs", "Pairs"]:
         """(training, held out), by whole recruiters: all pairs of people with the same covariates are on one side.
 
-        Otherwise a network that knows recruiters by heart would look good on their other recruits. At least one kind of
-        recruiter is on each side; with only one kind everything is on both. Where there are so few kinds that each has
-        20 pairs and more, knowing them by heart is what is wanted, and a kind that is held out would never be learned:
-        there pairs are drawn.
+        Otherwise a network that memorises recruiters would look good on their other recruits. At least one kind of
+        recruiter is on each side; with only one kind everything is on both. Where each kind has 20 pairs and more on
+        average, memorising is right, and a kind that is held out would never be learned: there single pairs are drawn.
         """
         share, seed = checked_share("held out", share), seed_number("seed", seed)
         kinds, kind = np.unique(self.parents, axis=0, return_inverse=True)
@@ -73,15 +68,32 @@ class Pairs:
         if len(self) >= _WELL_KNOWN * len(kinds):
             drawn = rng.random(len(self)) < share
             drawn[:2] = (True, False)  # something on both sides
-            return self.chosen(~drawn), self.chosen(drawn)
+            return self.subset(~drawn), self.subset(drawn)
         if len(kinds) < 2:
             return self, self
         held = min(max(1, round(share * len(kinds))), len(kinds) - 1)
         out = np.isin(kind.reshape(-1), rng.permutation(len(kinds))[:held])
-        return self.chosen(~out), self.chosen(out)
+        return self.subset(~out), self.subset(out)
 
+
+# Judging by samples ------------------------------------------------------------------------------------------------
 
 SAMPLES = 100
+
+
+def check_schema(model: object, schema: Schema) -> None:
+    """Refuse to judge a model that names its schema on data of another one."""
+    own = getattr(model, "schema", schema)
+    if own != schema:
+        raise SettingError(
+            f"The model knows people by {_described(own)}, the data by {_described(schema)}. "
+            "Encode the data with the model's schema, or fit a model to them."
+        )
+
+
+def _described(schema: Schema) -> str:
+    fields = [f"{field.name} ({len(field)} categories)" for field in schema.fields]
+    return ", ".join(fields[:4]) + (f" and {len(fields) - 4} more fields" if len(fields) > 4 else "")
 
 
 def sampled_children(model: OffspringModel, parents: Codes, samples: int, seed: int = 0) -> Codes:

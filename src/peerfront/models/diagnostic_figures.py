@@ -1,0 +1,57 @@
+"""One picture for each kind of model, for a reader who knows statistics and not this program."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.figures import COLOURS, new_figure
+from peerfront.models.diagnostics import CapacityReport, OffspringReport
+
+_OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
+
+
+def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
+    """Left: a hanging rootogram (bars end at zero where the model fits). Right: is each coupon used as predicted?"""
+    figure = new_figure(9, 4.1)
+    left, right = figure.subplots(1, 2)
+    counts = report.rootogram["recruits"].to_numpy()
+    expected, observed = (np.sqrt(report.rootogram[name].to_numpy(float)) for name in ("expected", "observed"))
+    left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label="observed, hung from the curve")
+    left.plot(counts, expected, color=_EXPECTED, marker="o", label="expected")
+    left.axhline(0.0, color="black", linewidth=0.8)
+    left.set(xlabel="recruits of a person", ylabel="square root of people", title="Rootogram")
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
+    table = report.calibration
+    reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
+    right.errorbar(table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="observed, 95%")
+    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted")
+    right.set(xlabel="coupon", ylabel="share used", title="Calibration", ylim=(0.0, 1.02))
+    right.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
+    figure.suptitle(f"{title}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
+    return figure
+
+
+def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recruits") -> Figure:
+    """How often a recruit shares the recruiter's category, field by field: the data and each generator."""
+    if not reports:
+        raise SettingError("There is no report to draw. Give at least one generator's.")
+    first = next(iter(reports.values())).fields
+    figure = new_figure(max(6.0, 1.5 + 0.55 * len(first)), 4.2)
+    axis = figure.subplots()
+    places = np.arange(len(first))
+    axis.bar(places, first["match_data"], color="#DDDDDD", label="data")
+    for number, (name, report) in enumerate(reports.items()):
+        shift = (number - (len(reports) - 1) / 2) * 0.6 / max(len(reports), 1)
+        label = f"{name} (log score {report.log_score:.2f}, told apart {report.detection:.0%})"
+        axis.plot(
+            places + shift, report.fields["match_model"], "osD^v"[number % 5], color=COLOURS[number % 5], label=label
+        )
+    axis.set_xticks(places, first["field"], rotation=60, ha="right")
+    axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title)
+    figure.legend(loc="outside lower center", ncols=1, frameon=False)
+    return figure
