@@ -28,7 +28,8 @@ FITS = {
 
 def history_of(schema: Schema, parents: np.ndarray, children: np.ndarray) -> History:
     nothing = np.zeros(0, dtype=np.int64)
-    return History(schema, parents[:0], nothing, nothing, parents.astype(np.int16), children.astype(np.int16))
+    parents, children = parents.astype(np.int16), children.astype(np.int16)
+    return History(schema, parents[:0], nothing, nothing, parents, children)
 
 
 def pairs_of(world: str, count: int) -> Pairs:
