@@ -37,8 +37,9 @@ def test_impossible_rules_are_refused(settings) -> None:
 
 
 def test_whole_floats_become_ints() -> None:
-    assert Rules.checked(12.0, 3.0, 5.0, None, 4.0) == Rules(12, 3, 5, None, 4)
-    assert isinstance(Rules.checked(12.0, 3.0, 5.0).budget, int)
+    assert Rules(12.0, 3.0, 5.0, None, 4.0) == Rules(12, 3, 5, None, 4)
+    assert isinstance(Rules(12.0, 3.0, 5.0).budget, int)
+    assert type(Rules(budget=np.int64(7)).budget) is int
     assert Rules(budget=np.int64(7)).budget == 7
     assert checked_discount(np.float64(0.9)) == 0.9
 

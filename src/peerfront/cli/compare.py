@@ -16,6 +16,7 @@ from peerfront.cli.options import (
     SCHEDULER,
     SEED,
     WORKERS,
+    rules_of,
 )
 
 
@@ -77,7 +78,6 @@ def compare_command(
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.foundation.settings import whole_number
     from peerfront.foundation.specs import Spec
-    from peerfront.problem import Rules
 
     defaults = Comparison()
     comparison = Comparison(
@@ -86,7 +86,7 @@ def compare_command(
         draws=tuple(range(whole_number("draws", draws, 1))),
         discounts=tuple(discount or PAPER_DISCOUNTS),
         episodes=episodes,
-        rules=Rules.checked(budget, people, rounds, max_per_person, max_per_round),
+        rules=rules_of(budget, people, rounds, max_per_person, max_per_round),
         seed=seed,
         models=models,
         bound=bound,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
     from peerfront.foundation.progress import Progress
+    from peerfront.problem import Rules
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 
@@ -50,6 +51,13 @@ ROUNDS_LEFT = Annotated[
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
+
+
+def rules_of(budget: Any, people: Any, rounds: Any, max_per_person: Any, max_per_round: Any) -> "Rules":
+    """Rules from numbers as they were typed; `Rules` refuses fractions and says what was found."""
+    from peerfront.problem import Rules
+
+    return Rules(budget, people, rounds, max_per_person, max_per_round)
 
 
 # How a study's file is read.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED
+from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED, rules_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,9 +105,9 @@ def simulate_command(
 
     from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_policy
     from peerfront.foundation.settings import whole_number
-    from peerfront.problem import Ending, Round, Rules, rollout
+    from peerfront.problem import Ending, Round, rollout
 
-    rules = Rules.checked(budget, people, rounds, max_per_person, max_per_round)
+    rules = rules_of(budget, people, rounds, max_per_person, max_per_round)
     whole_number("episode", episode, 0)
     asked = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
     task = Task(world, draw, policy, (discount,))

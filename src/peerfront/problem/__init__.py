@@ -3,8 +3,7 @@
 from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout, rollouts
 from peerfront.problem.history import History
 from peerfront.problem.policy import Allocation, BulkPolicy, Policy, check_feasible
-from peerfront.problem.rules import Rules
-from peerfront.problem.state import Frontier, State
+from peerfront.problem.state import Frontier, Rules, State
 from peerfront.problem.world import BranchingWorld, CapacityModel, Crowd, OffspringModel, Referrals, World
 
 __all__ = [

@@ -1,7 +1,4 @@
-"""What a policy sees: remaining budget, frontier, round, and the rules (Section 2).
-
-The people who may refer this round: the frontier F = {x_1, ..., x_n} of Section 2, a multiset.
-"""
+"""The state of a study (Section 2): the rules, who may refer now (the frontier), and what is left of the budget."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +8,40 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.problem.rules import Rules
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one study. The defaults are the paper's (Section 5.3): 100 coupons, 10 people, 50 rounds."""
+
+    budget: int = 100
+    """Coupons for the whole study, B."""
+    people: int = 10
+    """People on the first frontier, |F0|."""
+    rounds: int = 50
+    """Rounds after which the study ends, whatever is left."""
+    max_per_person: int | None = None
+    """Most coupons one person may get in a round; None for no cap."""
+    max_per_round: int | None = None
+    """Most coupons that may be given out in a round; None for no cap."""
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            budget=at_least(0),
+            people=at_least(0),
+            rounds=one_or_more,
+            max_per_person=optional(one_or_more),
+            max_per_round=optional(one_or_more),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Who is there (ids, of any kind) and what is known of them. Two people may well share a covariate row."""
+    """The people who may refer this round, F = {x_1, ..., x_n}: a multiset, since two people may share a row."""
 
-    ids: NDArray[Any]  # [people]
+    ids: NDArray[Any]  # [people], of any kind
     covariates: Codes  # [people, fields]
 
     def __post_init__(self) -> None:
