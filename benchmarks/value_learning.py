@@ -32,10 +32,9 @@ from peerfront.problem import BranchingWorld, History, Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.value.laplace import LaplaceSettings
 from peerfront.value.learning import LearnedPlanner
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.value.surrogate import SurrogateSettings
+from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
 
 _LEVELS = 64  # coupons up to which a mixture of capacities is tabulated
 

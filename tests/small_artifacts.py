@@ -9,14 +9,14 @@ from models.small_fits import SCHEMA, a_history, fitted
 from peerfront.allocation.planner import Planner
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.foundation.covariates import Schema
+from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.capacity_fit import NETWORK, CapacitySettings, fit_capacity
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import Rules
-from peerfront.value.laplace import LaplaceNetwork
-from peerfront.value.networks import PersonInputs, frozen, perceptron
-from peerfront.value.surrogate import Surrogate, SurrogateSettings
+from peerfront.value.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
+from peerfront.value.training import Surrogate
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 

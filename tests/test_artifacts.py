@@ -20,7 +20,7 @@ from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import ChosenOffspring, fit_offspring
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
-from peerfront.value.networks import PersonInputs
+from peerfront.value.surrogate import PersonInputs
 from small_artifacts import RULES, a_fit, people
 
 

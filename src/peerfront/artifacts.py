@@ -38,8 +38,7 @@ from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.problem import BranchingWorld, Frontier, History, Rules
-from peerfront.value.laplace import LaplaceNetwork, learned_networks
-from peerfront.value.surrogate import FrozenSurrogate
+from peerfront.value.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
 
 if TYPE_CHECKING:
     from peerfront.models.offspring.diffusion import DiffusionOffspring

@@ -16,14 +16,14 @@ from peerfront.data.schema_file import schema_text
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
+from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import Frontier, Rules
-from peerfront.value.laplace import LaplaceNetwork
-from peerfront.value.networks import PersonInputs, frozen, perceptron
-from peerfront.value.surrogate import Surrogate, SurrogateSettings
+from peerfront.value.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
+from peerfront.value.training import Surrogate
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5)

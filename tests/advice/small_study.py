@@ -12,9 +12,8 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.problem import Frontier
 from peerfront.simulation.demo_study import demo_study
-from peerfront.value.laplace import LaplaceSettings
 from peerfront.value.policy_iteration import PolicyIterationSettings
-from peerfront.value.surrogate import SurrogateSettings
+from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
 
 QUICK = PolicyIterationSettings(
     rounds=1,

@@ -13,9 +13,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State, check_feasible, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.value.laplace import LaplaceNetwork, LaplaceSettings, LaplaceTrainer, embedding_error, sampled_embeddings
-from peerfront.value.networks import PersonInputs
-from peerfront.value.surrogate import Surrogate, SurrogateSettings
+from peerfront.value.learning import embedding_error, sampled_embeddings
+from peerfront.value.surrogate import LaplaceNetwork, LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.value.training import LaplaceTrainer, Surrogate
 
 WORLD = make_world("bridge")
 INPUTS = PersonInputs(WORLD.schema, WORLD.capacity)

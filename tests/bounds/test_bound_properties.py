@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerfront.bounds.certificate import certify, certify_many
-from peerfront.bounds.clairvoyant import Caps, clairvoyant_bound
+from peerfront.bounds.certificate import Caps, clairvoyant_bound
+from peerfront.bounds.certify import certify, certify_many
 from peerfront.bounds.dual import PriceIndexPolicy, smallest_duals
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex

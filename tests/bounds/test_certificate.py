@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bounds.bound_cases import NOBODY, TINY, exact_index, first_frontiers, one_state, people
 from peerfront.baselines.simple_rules import RandomSplit, Threshold
-from peerfront.bounds.certificate import budget_bounds, certify, certify_many
-from peerfront.bounds.clairvoyant import Caps
+from peerfront.bounds.certificate import Caps, budget_bounds
+from peerfront.bounds.certify import certify, certify_many
 from peerfront.bounds.dual import PriceIndexPolicy, smallest_duals
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings
@@ -227,7 +227,7 @@ def test_impossible_settings_and_states_are_refused() -> None:
         with pytest.raises(SettingError, match="whole number"):
             BoundSettings(**wrong)
     for wrong in ({"price_step": 0.0}, {"smallest_price": 0.7}):
-        with pytest.raises(SettingError, match="between 0 and 0.5"):
+        with pytest.raises(SettingError, match="above 0 and below 0.5"):
             BoundSettings(**wrong)
     with pytest.raises(SettingError, match="learning rate"):
         BoundSettings(learning_rate=0.0)

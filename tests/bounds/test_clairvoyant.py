@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bounds.bound_cases import people
-from peerfront.bounds.clairvoyant import Caps, clairvoyant_bound
+from peerfront.bounds.certificate import Caps, clairvoyant_bound
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
 from peerfront.simulation.exact import solve

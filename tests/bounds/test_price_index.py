@@ -7,11 +7,11 @@ import pytest
 
 from bounds.bound_cases import NOBODY, TINY, exact_index, first_frontiers, people
 from peerfront.baselines.simple_rules import Threshold
-from peerfront.bounds.certificate import certify, certify_many
+from peerfront.bounds.certify import certify, certify_many
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.price_audit import auditable_price, audited_duals, audited_values, generations_needed
 from peerfront.bounds.price_fitting import fit_price_index
-from peerfront.bounds.price_index import BoundSettings, generations
+from peerfront.bounds.price_index import BoundSettings
 from peerfront.bounds.price_table import every_row, interpolated
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.randomness import named_luck
@@ -19,6 +19,7 @@ from peerfront.problem import Frontier, Rules, State, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import boom_bust, bridge
+from peerfront.value.states import generations
 
 # ---- the parts -----------------------------------------------------------------------------------------------------
 
@@ -156,10 +157,20 @@ QUICK = BoundSettings(table_rows=0, people=400, batch=128, refreshes=25, steps=2
 def test_the_network_agrees_with_the_table() -> None:
     world = bridge()
     everyone = np.tile(every_row(world.schema), (150, 1))
-    told: list[str] = []
-    network = fit_price_index(world.capacity, world.offspring, everyone, world.schema, 0.9, QUICK, progress=told.append)
+    shares: list[float] = []
+    network = fit_price_index(
+        world.capacity,
+        world.offspring,
+        everyone,
+        world.schema,
+        0.9,
+        QUICK,
+        progress=lambda share, what: shares.append(share),
+    )
     assert network.kind == "network"
-    assert len(told) == QUICK.refreshes
+    assert len(shares) == QUICK.refreshes + 1
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
     states, _ = first_frontiers(world, 200)
     table = smallest_duals(exact_index(world, 0.9), states).bounds
     fitted = smallest_duals(network, states).bounds

@@ -9,9 +9,8 @@ import pytest
 from cli.commands import run_command
 from peerfront.advice.fitting import FitSettings
 from peerfront.cli.main import main
-from peerfront.value.laplace import LaplaceSettings
 from peerfront.value.policy_iteration import PolicyIterationSettings
-from peerfront.value.surrogate import SurrogateSettings
+from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
 
 QUICK = PolicyIterationSettings(
     rounds=1, episodes=30, states=80, steps=100, judged_episodes=20,

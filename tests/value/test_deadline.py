@@ -16,17 +16,17 @@ from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.allocation.planner import Planner
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold, most_likely_used
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Policy, Rules, State, rollout
 from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings
-from peerfront.value.laplace import LaplaceNetwork, LaplaceSettings
-from peerfront.value.learning import LearnedPlanner, explored
-from peerfront.value.networks import PersonInputs, frozen, perceptron
+from peerfront.value.learning import LearnedPlanner
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.value.states import StateBatch, simulated_returns, visited
-from peerfront.value.surrogate import FrozenSurrogate, Surrogate, SurrogateSettings
+from peerfront.value.states import StateBatch, explored, simulated_returns, visited
+from peerfront.value.surrogate import FrozenSurrogate, LaplaceNetwork, LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.value.training import Surrogate
 from support import Scripted
 
 WORLD = bridge()
@@ -258,7 +258,7 @@ def test_returns_are_simulated_with_the_rounds_that_are_left() -> None:
         (lambda: Surrogate(INPUTS, 12, DEADLINE, 0), "needs the number of rounds"),
         (lambda: Surrogate(INPUTS, 12, DEADLINE, 0, 0), "rounds of the value must be a whole number of at least 1"),
         (lambda: FittedValueIterationSettings(surrogate=DEADLINE), "does not learn deadlines"),
-        (lambda: PolicyIterationSettings(redated=2.0), "redated is a share"),
+        (lambda: PolicyIterationSettings(redated=2.0), "redated must be a share"),
         (
             lambda: an_untrained_planner().surrogate.values(np.array([3]), INPUTS.rows(people(2)), np.array([0, 2])),
             "say how many rounds",

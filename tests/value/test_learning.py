@@ -13,12 +13,11 @@ from peerfront.problem import Allocation, Rules, State
 from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.value.laplace import LaplaceSettings
-from peerfront.value.learning import ExplorationMixture, Kinds, LearnedPlanner, explored, fit_values
-from peerfront.value.networks import PersonInputs
+from peerfront.value.learning import LearnedPlanner
 from peerfront.value.policy_iteration import PolicyIterationSettings, best_rule, learn_by_policy_iteration
-from peerfront.value.states import StateBatch, chosen_states, simulated_returns, visited
-from peerfront.value.surrogate import Surrogate, SurrogateSettings
+from peerfront.value.states import ExplorationMixture, StateBatch, drawn_states, explored, simulated_returns, visited
+from peerfront.value.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.value.training import Kinds, Surrogate, fit_values
 from support import Scripted, within
 
 WORLD = bridge()
@@ -106,8 +105,8 @@ def test_states_can_be_taken_joined_and_thinned() -> None:
         before = both.covariates[both.first[s] : both.first[s + 1], 0].tolist()
         for person in few.covariates[few.first[s] : few.first[s + 1], 0].tolist():
             before.remove(person)
-    assert len(chosen_states(both, 3, "some")) == 3
-    assert chosen_states(both, 9, "all") is both
+    assert len(drawn_states(both, 3, "some")) == 3
+    assert drawn_states(both, 9, "all") is both
 
 
 def test_states_met_are_those_of_the_episodes() -> None:
@@ -155,10 +154,15 @@ def test_the_best_rule_wins_its_episodes() -> None:
     ("wrong", "message"),
     [
         (lambda: PolicyIterationSettings(rounds=0), "rounds"),
-        (lambda: PolicyIterationSettings(thinned=1.5), "thinned is a share"),
+        (lambda: PolicyIterationSettings(thinned=1.5), "thinned must be a share"),
         (lambda: PolicyIterationSettings(learning_rate=0.0), "learning rate"),
+        (lambda: PolicyIterationSettings(seed=-1.5), "seed must be a whole number"),
+        (lambda: SurrogateSettings(first_bias=(1.0,)), "first bias must be two numbers"),
+        (lambda: SurrogateSettings(deadline=1), "deadline must be True or False"),
+        (lambda: LaplaceSettings(batch=2.5), "batch must be a whole number"),
+        (lambda: FittedValueIterationSettings(seed="0"), "seed must be a whole number"),
         (lambda: FittedValueIterationSettings(states=0), "states"),
-        (lambda: FittedValueIterationSettings(exploration=-0.1), "exploration is a share"),
+        (lambda: FittedValueIterationSettings(exploration=-0.1), "exploration must be a share"),
         (lambda: FittedValueIterationSettings(learning_rate=2.0), "learning rate"),
         (lambda: learn_by_policy_iteration(WORLD, TINY, 0.9, []), "at least one simple rule"),
         (lambda: learn_by_fitted_value_iteration(WORLD, TINY, 0.9, []), "at least one policy"),
@@ -171,6 +175,12 @@ def test_the_best_rule_wins_its_episodes() -> None:
 def test_bad_settings_are_refused(wrong, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         wrong()
+
+
+def test_settings_are_plain_values() -> None:
+    settings = PolicyIterationSettings(seed=np.int64(3), rounds=2.0, thinned=np.float32(0.5))
+    assert (type(settings.seed), type(settings.rounds), type(settings.thinned)) == (int, int, float)
+    assert settings == PolicyIterationSettings(seed=3)
 
 
 def test_thinning_is_reproducible() -> None:
@@ -193,7 +203,7 @@ def test_people_who_are_alike_are_valued_once_and_the_same(monkeypatch) -> None:
 
     one_by_one = fitted()
     assert Kinds.of(states) is None  # so few are valued one by one
-    monkeypatch.setattr("peerfront.value.learning._CROWD", 1)
+    monkeypatch.setattr("peerfront.value.training._MIN_PEOPLE_TO_GROUP", 1)
     kinds = Kinds.of(states)
     assert kinds is not None
     assert kinds.count.sum() == len(states.covariates)

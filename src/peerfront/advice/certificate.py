@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.artifacts import Fit
-from peerfront.bounds.certificate import Certificate, budget_bounds
-from peerfront.bounds.clairvoyant import Caps, Estimate, clairvoyant_bound
-from peerfront.bounds.price_index import generations
+from peerfront.bounds.certificate import Caps, Certificate, Estimate, budget_bounds, clairvoyant_bound
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import State
-from peerfront.value.laplace import sampled_recruits
-from peerfront.value.states import StateBatch
+from peerfront.value.states import StateBatch, generations, sampled_recruits
 
 Array = NDArray[np.float64]
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
@@ -141,7 +138,7 @@ def _from_children(
     fit: Fit, people: Codes, later: _LaterValues, rounds: int, most: int, each: int, luck: Luck
 ) -> Array:
     """J_t(recruit, m / gamma) of `each` recruits of everybody, [people, each, prices]; they have `rounds` = t left."""
-    children = sampled_recruits(fit.offspring, people, each, luck)
+    children, _ = sampled_recruits(fit.offspring, people, each, luck)
     prices = np.minimum(_PRICES / fit.discount, 1.0)  # from price 1 on nobody is worth anything
     beyond = later(rounds - 1, children)
     if fit.discount < 1.0:  # A falls and is convex in the price, so a line between two prices lies above it

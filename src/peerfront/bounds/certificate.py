@@ -2,8 +2,9 @@
 
 Three upper bounds on the discounted recruits of any policy, of which the tightest is reported:
 
-- **budget**: a recruit costs a coupon, early ones count most; caps limit how many there can be in a round;
-- **clairvoyant** (`clairvoyant`): capacities and recruits known in advance, estimated by growing referral trees;
+- **budget** (`budget_bounds`): a recruit costs a coupon, early ones count most; caps limit how many there can be in a
+  round;
+- **clairvoyant** (`clairvoyant_bound`): what somebody would earn who knew in advance whom everybody can bring;
 - **price** (`price_index`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m).
 
 All of them are statements about a capacity and an offspring model: with the true ones a fact about the world, with
@@ -15,9 +16,17 @@ learned ones a model-based certificate. How sure the reported number is, `Certif
 - *estimated*: a fitted number (price from a network, scaled by what a check at held-out people found, or from a table
   with sampled transitions).
 
-Which bound is reported is decided before the samples behind the reported number are drawn (the price by the fitted
-index, the clairvoyant's first half of trees), because the smaller of two noisy bounds is no bound. A network counts
-only at prices it was checked at, unless no trees are grown.
+**The clairvoyant bound.** Give everybody all the coupons they can use and the referral tree grows by itself; its levels
+Z_1, Z_2, ... are a matter of luck alone. Whatever a policy does with the same luck, its recruits of round t are among
+Z_{t+1}, at most r in total (a recruit costs a coupon) and at most a round's cap in one round. Rewards only fall with
+time, so the best that these limits allow takes recruits as early as it can:
+
+    E[sum over t of gamma^t * n_t],    n_t = min(Z_{t+1}, what is left of r, the round's cap).
+
+Caps per person hold in the tree too. Without a cap per round the bound is exact where capacities are certain; it is
+good at gamma = 1, where a wasted coupon is all that can go wrong, and loose where chance decides. It is estimated by
+growing trees, each only until it holds r people. A round's cap can leave a tree growing while few of it are taken: once
+a level has `_SATURATED_FACTOR` times more people than r, later levels count as full, which can only raise the bound.
 """
 
 from dataclasses import dataclass
@@ -25,19 +34,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.clairvoyant import Caps, Estimate, clairvoyant_returns
-from peerfront.bounds.dual import smallest_duals
-from peerfront.bounds.price_audit import auditable_price, audited_duals
-from peerfront.bounds.price_index import PriceIndex
-from peerfront.foundation.randomness import Luck
-from peerfront.foundation.settings import whole_number
-from peerfront.problem import CapacityModel, OffspringModel, Rules, State
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Luck, fold
+from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.problem import CapacityModel, OffspringModel, Rules
 from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
 BOUNDS = ("budget", "clairvoyant", "price")
-_ERRORS = 2.0  # standard errors of an interval
-_CLAIRVOYANT_LUCK, _AUDIT_LUCK = 1 << 40, 1 << 41  # branches of a state's luck, far above any number of people
+_INTERVAL_ERRORS = 2.0  # standard errors on either side of an interval
+_SATURATED_FACTOR = 4
+_TREES_AT_ONCE = 4000
+_NO_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean and how far off chance may have put it."""
+
+    mean: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, sample: Array) -> "Estimate":
+        error = float(sample.std(ddof=1) / np.sqrt(len(sample))) if len(sample) > 1 else np.inf
+        return cls(float(sample.mean()), error)
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Most coupons per person and per round; None for no cap."""
+
+    per_person: int | None = None
+    per_round: int | None = None
+
+    @classmethod
+    def of(cls, rules: Rules) -> "Caps":
+        return cls(rules.max_per_person, rules.max_per_round)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +90,12 @@ class Certificate:
 
     @property
     def low(self) -> float:
-        return max(self.bound - _ERRORS * self.standard_error, 0.0)
+        return max(self.bound - _INTERVAL_ERRORS * self.standard_error, 0.0)
 
     @property
     def high(self) -> float:
         """Two standard errors above, never more than the budget allows."""
-        return min(self.bound + _ERRORS * self.standard_error, self.budget_bound)
+        return min(self.bound + _INTERVAL_ERRORS * self.standard_error, self.budget_bound)
 
     def shortfall(self, expected: float) -> float:
         """How far a plan that expects this much can be from the best possible, as a share of it: within 3% is .03."""
@@ -105,96 +138,26 @@ class Certificates:
             error,
             proof,
             float(self.budget_bounds[state]),
-            _words(bound, which, price, error, proof),
+            _explanation(bound, which, price, error, proof),
         )
 
 
-def certify(
-    state: State,
-    price_index: PriceIndex,
-    capacity: CapacityModel,
-    offspring: OffspringModel,
-    luck: Luck,
-    *,
-    samples: int = 400,
-    audits: int = 16,
-) -> Certificate:
-    """The certificate of one state; `luck` has one row. See `certify_many` for `samples` and `audits`."""
-    codes = state.frontier.covariates
-    states = StateBatch(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
-    made = certify_many(
-        states, price_index, capacity, offspring, luck,
-        rules=state.rules, rounds_left=state.rounds_left, samples=samples, audits=audits,
-    )  # fmt: skip
-    return made.row(0)
-
-
-def certify_many(
-    states: StateBatch,
-    price_index: PriceIndex,
-    capacity: CapacityModel,
-    offspring: OffspringModel,
-    luck: Luck,
-    *,
-    rules: Rules | None = None,
-    rounds_left: int | None = None,
-    samples: int = 20,
-    audits: int = 0,
-) -> Certificates:
-    """Certificates of states with the same rules and rounds left (None: all of the rules'); a row of luck per state.
-
-    `samples` trees per state estimate the clairvoyant bound (half of them only to choose); 0 leaves it out. With
-    `audits` nested samples per person (0.1 to 1 s a state) a price bound that comes from a network is proved but for
-    chance; with 0 it is what the network says, scaled by its check, in bulk and at once.
-    """
-    whole_number("samples", samples, 0)
-    whole_number("audits", audits, 0)
-    chosen_rules = rules or Rules()
-    left = chosen_rules.rounds if rounds_left is None else rounds_left
-    discount, caps = price_index.discount, Caps.of(chosen_rules)
-    budget = budget_bounds(states, discount, left, caps)
-    audited = audits > 0 and left > 1 and price_index.kind != "table"
-    floor = auditable_price(price_index) if audited else 0.0
-    duals = smallest_duals(price_index, states, left, caps.per_person, floor)
-    check = price_index.check if left > 1 else None
-    checked = duals.prices >= (np.inf if check is None else check.lowest_price)
-    priced = duals.bounds * np.where(checked, 1.0 if check is None else check.factor, 1.0)
-    seen = np.full(len(states), np.inf)
-    trees = np.zeros((len(states), 0))
-    if samples:
-        branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
-        both = max(samples, 4)  # two to choose by, two for a standard error
-        trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
-        first, trees = trees[:, : both // 2], trees[:, both // 2 :]
-        seen = first.mean(axis=1) + _standard_errors(first)  # a noisy bound has to be clearly better
-    believed = checked | (price_index.kind != "network" or audited or left <= 1 or samples == 0)
-    known = np.stack([budget, seen, np.where(believed, priced, np.inf)])
-    # No tree ever holds more than the budget, so the clairvoyant wins ties with it: trees not yet seen may hold less.
-    chosen = np.where(seen <= known.min(axis=0), 1, known.argmin(axis=0))
-
-    bounds = np.where(chosen == 0, budget, priced)
-    errors = np.zeros(len(states))
-    proofs = np.where(chosen == 0, "exact", _proof(price_index, left)).astype("U11")
-    by_trees = chosen == 1
-    if by_trees.any():
-        bounds[by_trees] = trees[by_trees].mean(axis=1)
-        errors[by_trees] = _standard_errors(trees[by_trees])
-        proofs[by_trees] = "statistical"
-        always = by_trees & (errors == 0.0) & (bounds >= budget)
-        chosen[always], proofs[always], bounds[always] = 0, "exact", budget[always]
-    by_price = np.flatnonzero(chosen == 2)
-    shared = np.zeros(len(states))
-    if check is not None:
-        scaled = (chosen == 2) & checked
-        errors[scaled], shared[scaled] = np.outer([check.spread, check.standard_error], duals.bounds[scaled])
-    if audited and len(by_price):
-        branch = Luck(luck.keys[by_price]).members(np.full(len(by_price), _AUDIT_LUCK))
-        found = audited_duals(
-            price_index, offspring, states.take(by_price), duals.prices[by_price], branch, audits, caps.per_person
-        )
-        bounds[by_price], errors[by_price] = found.mean(axis=1), _standard_errors(found)
-        shared[by_price], proofs[by_price] = 0.0, "statistical"
-    return Certificates(bounds, np.array(BOUNDS)[chosen], duals.prices, errors, proofs, budget, shared)
+def _explanation(bound: float, which: str, price: float, error: float, proof: str) -> str:
+    reason = {
+        "budget": "one coupon brings at most one recruit, so the coupons and caps alone set this limit",
+        "clairvoyant": "even knowing in advance whom everybody can bring, one could not expect more",
+        "price": f"even if coupons were unlimited at {price:.2f} recruits each, and {price:.2f} paid back for every "
+        "coupon of the budget, one could not expect more",
+    }[which]
+    margin = f"give or take {_INTERVAL_ERRORS * error:.2g}"
+    surety = {
+        "exact": "This is proved for the models used.",
+        "statistical": f"It is a mean over samples, {margin}; what it averages to is proved.",
+        "estimated": f"It is estimated, {margin} for what was measured, not proved."
+        if error
+        else "It is estimated, not proved, and nothing was measured of its error.",
+    }[proof]
+    return f"No policy can expect more than {bound:.1f} discounted recruits from here: {reason}. {surety}"
 
 
 def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: Caps) -> Array:
@@ -216,30 +179,84 @@ def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: C
     return total
 
 
-def _standard_errors(samples: Array) -> Array:
-    """Of the mean of each row, [rows]."""
-    if samples.shape[1] < 2:
-        return np.full(len(samples), np.inf)
-    errors: Array = samples.std(axis=1, ddof=1) / np.sqrt(samples.shape[1])
-    return errors
+def clairvoyant_bound(
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    frontier: Codes,
+    budget: int,
+    discount: float,
+    rounds: int,
+    luck: Luck,
+    samples: int = 400,
+    caps: Caps | None = None,
+) -> Estimate:
+    """The bound of one state, by `samples` trees; `luck` has one row."""
+    first = np.array([0, len(frontier)])
+    states = StateBatch(np.array([whole_number("budget", budget, 0)]), first, frontier)
+    returns = clairvoyant_returns(capacity, offspring, states, discount, rounds, luck, samples, caps)
+    return Estimate.of(returns[0])
 
 
-def _proof(index: PriceIndex, rounds_left: int) -> str:
-    return "exact" if index.kind == "table" or rounds_left <= 1 else "estimated"
+def clairvoyant_returns(
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    states: StateBatch,
+    discount: float,
+    rounds: int,
+    luck: Luck,
+    samples: int,
+    caps: Caps | None = None,
+) -> Array:
+    """What the clairvoyant earns in each of `samples` trees of each state, [states, samples]; a luck per state."""
+    checked_discount(discount)
+    whole_number("rounds", rounds, 0)
+    whole_number("samples", samples, 1)
+    limits = caps or Caps()
+    returns = np.zeros(len(states) * samples)
+    state = np.repeat(np.arange(len(states)), samples)
+    keys = fold(luck.keys[state], np.tile(np.arange(samples), len(states)))
+    for start in range(0, len(returns), _TREES_AT_ONCE):
+        part = slice(start, start + _TREES_AT_ONCE)
+        trees = _Trees(states.take(state[part]), Luck(keys[part]))
+        returns[part] = trees.grown(capacity, offspring, discount, rounds, limits)
+    return returns.reshape(len(states), samples)
 
 
-def _words(bound: float, which: str, price: float, error: float, proof: str) -> str:
-    reason = {
-        "budget": "one coupon brings at most one recruit, so the coupons and caps alone set this limit",
-        "clairvoyant": "even knowing in advance whom everybody can bring, one could not expect more",
-        "price": f"even if coupons were unlimited at {price:.2f} recruits each, and {price:.2f} paid back for every "
-        "coupon of the budget, one could not expect more",
-    }[which]
-    surety = {
-        "exact": "This is proved for the models used.",
-        "statistical": f"It is a mean over samples, give or take {_ERRORS * error:.2g}; what it averages to is proved.",
-        "estimated": f"It is estimated, give or take {_ERRORS * error:.2g} for what was measured, not proved."
-        if error
-        else "It is estimated, not proved, and nothing was measured of its error.",
-    }[proof]
-    return f"No policy can expect more than {bound:.1f} discounted recruits from here: {reason}. {surety}"
+class _Trees:
+    """Referral trees that grow in lock step, the living ones of them."""
+
+    def __init__(self, roots: StateBatch, luck: Luck) -> None:
+        self.left = roots.budgets.copy()  # [trees], people the tree may still take
+        self.tree = roots.owner  # [people of the last level]
+        self.covariates = roots.covariates
+        self.keys = fold(luck.keys[self.tree], np.arange(len(self.tree)) - roots.first[self.tree])
+
+    def grown(
+        self, capacity: CapacityModel, offspring: OffspringModel, discount: float, rounds: int, caps: Caps
+    ) -> Array:
+        budgets, count = self.left.copy(), len(self.left)
+        total = np.zeros(count)
+        per_round = _NO_LIMIT if caps.per_round is None else caps.per_round
+        full = np.zeros(count, dtype=bool)  # trees of plenty, which no longer need to be grown
+        for number in range(rounds):
+            brought = capacity.sample(self.covariates, Luck(self.keys))
+            if caps.per_person is not None:
+                brought = np.minimum(brought, caps.per_person)
+            level = np.bincount(self.tree, weights=brought, minlength=count).astype(np.int64)
+            level[full] = _NO_LIMIT
+            taken = np.minimum(np.minimum(level, self.left), per_round)
+            total += discount**number * taken
+            self.left -= taken
+            full |= level > _SATURATED_FACTOR * budgets
+            grows = (self.left > 0) & ~full
+            if not (full & (self.left > 0)).any() and not (grows & (level > 0)).any():
+                break
+            self._descend(np.where(grows[self.tree], brought, 0), offspring)
+        return total
+
+    def _descend(self, brought: NDArray[np.int64], offspring: OffspringModel) -> None:
+        parent = np.repeat(np.arange(len(brought)), brought)
+        ordinals = np.arange(len(parent)) - (np.cumsum(brought) - brought)[parent]
+        self.keys = fold(self.keys[parent], ordinals)
+        self.tree = self.tree[parent]
+        self.covariates = offspring.sample(self.covariates[parent], Luck(self.keys))

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.bounds.dual import smallest_duals
-from peerfront.bounds.price_index import PriceCheck, PriceIndex, sampled_children
+from peerfront.bounds.price_index import PriceCheck, PriceIndex
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import OffspringModel
-from peerfront.value.states import StateBatch
+from peerfront.value.states import StateBatch, sampled_recruits
 
 _CHECKED_FRONTIERS = 64
 _CHILDREN_AT_ONCE = 1 << 15
@@ -82,7 +82,7 @@ def _audited(
     if len(open_ended) and depth == 0:
         child[open_ended] = index.child_values(codes[open_ended], prices[open_ended, None])[:, 0]
     elif len(open_ended):
-        children, lucks = sampled_children(offspring, codes[open_ended], each, Luck(luck.keys[open_ended]))
+        children, lucks = sampled_recruits(offspring, codes[open_ended], each, Luck(luck.keys[open_ended]))
         later = np.repeat(prices[open_ended] / discount, each)
         trusted = index.values(children, later[:, None])[:, 0].reshape(-1, each)
         mean = trusted.mean(axis=1)

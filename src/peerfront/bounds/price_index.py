@@ -31,16 +31,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.foundation.settings import whole_number
-from peerfront.problem import CapacityModel, OffspringModel
-
-_MEAN_LEVELS = 30  # coupons over which a mean capacity is summed
+from peerfront.foundation.settings import at_least, check_fields, inside, one_or_more, optional, step_size
+from peerfront.problem import CapacityModel
 
 
 @dataclass(frozen=True)
@@ -91,25 +87,36 @@ class BoundSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least = {
-            "largest_budget": 1, "table_rows": 0, "table_samples": 1, "rounds": 1, "people": 1, "children": 1,
-            "children_per_refresh": 1, "refreshes": 1, "steps": 1, "batch": 1, "hidden": 1, "knots": 6, "prices": 2,
-            "held_out": 0, "audit_children": 1, "audit_width": 1, "audit_depth": 0, "seed": 0,
-        }  # fmt: skip
-        for name, least in at_least.items():
-            object.__setattr__(self, name, whole_number(name.replace("_", " "), getattr(self, name), least))
-        if self.max_per_person is not None:
-            object.__setattr__(self, "max_per_person", whole_number("max per person", self.max_per_person, 1))
+        check_fields(
+            self,
+            largest_budget=one_or_more,
+            max_per_person=optional(one_or_more),
+            table_rows=at_least(0),
+            table_samples=one_or_more,
+            rounds=one_or_more,
+            price_step=inside(0.0, 0.5),
+            smallest_price=inside(0.0, 0.5),
+            people=one_or_more,
+            children=one_or_more,
+            children_per_refresh=one_or_more,
+            refreshes=one_or_more,
+            steps=one_or_more,
+            batch=one_or_more,
+            hidden=one_or_more,
+            knots=at_least(6),
+            prices=at_least(2),
+            learning_rate=step_size,
+            held_out=at_least(0),
+            audit_children=one_or_more,
+            audit_width=one_or_more,
+            audit_depth=at_least(0),
+            seed=at_least(0),
+        )
         if self.audit_width > self.audit_children:
             raise SettingError(
                 f"audit_width ({self.audit_width}) must not exceed audit_children ({self.audit_children}): "
                 "it says how many of them are looked at closely."
             )
-        for name in ("price_step", "smallest_price"):
-            if not 0.0 < getattr(self, name) < 0.5:
-                raise SettingError(f"{name} must lie between 0 and 0.5; found {getattr(self, name)}.")
-        if not self.learning_rate > 0.0:
-            raise SettingError(f"The learning rate must be above 0; found {self.learning_rate}.")
 
     @property
     def most_per_person(self) -> int:
@@ -206,36 +213,3 @@ class PriceCheck:
     """Standard deviation of a single frontier's ratio around the factor, sampling noise included."""
     lowest_price: float
     """No lower price was checked: no audit reaches there."""
-
-
-def generations(
-    capacity: CapacityModel, offspring: OffspringModel, population: Codes, size: int, seed: int = 0, depth: int = 4
-) -> Codes:
-    """The population and `depth` generations of recruits, about `size` people: where an index should be right.
-
-    Parents are drawn in proportion to their mean capacity, as recruits come from people who bring some.
-    """
-    whole_number("size", size, 1)
-    rng = named_generator("generations", seed)
-    each = max(size // (depth + 1), 1)
-    kept = population if len(population) <= each else population[rng.choice(len(population), each, replace=False)]
-    found, parents = [kept], kept
-    for generation in range(depth):
-        weights = mean_capacity(capacity, parents) + 1e-9
-        chosen = rng.choice(len(parents), each, p=weights / weights.sum())
-        parents = offspring.sample(parents[chosen], named_luck(("generations", seed, generation), each))
-        found.append(parents)
-    return np.concatenate(found)
-
-
-def mean_capacity(capacity: CapacityModel, codes: Codes) -> Array:
-    """Expected recruits of plenty of coupons (30), [people]."""
-    means: Array = capacity.survival(codes, _MEAN_LEVELS).sum(axis=1)
-    return means
-
-
-def sampled_children(offspring: OffspringModel, parents: Codes, each: int, luck: Luck) -> tuple[Codes, Luck]:
-    """`each` children of every parent, one parent after another, with the luck of each of them."""
-    ordinals: NDArray[np.int64] = np.tile(np.arange(each), len(parents))
-    lucks = Luck(np.repeat(luck.keys, each)).members(ordinals)
-    return offspring.sample(np.repeat(parents, each, axis=0), lucks), lucks

@@ -17,20 +17,25 @@ network's bounds. A certificate is scaled by it (`PriceCheck`), or has its own f
 comes to an end; there the budget and the clairvoyant bound are proved, the price bound of a network is not.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from scipy.interpolate import BSpline
 
 from peerfront.bounds.price_audit import check_index
-from peerfront.bounds.price_index import BoundSettings, PriceIndex, sampled_children
+from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.networks import FrozenNetwork, Rows, frozen, gradient_steps, perceptron
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_generator, named_key, named_luck
 from peerfront.problem import CapacityModel, OffspringModel
-from peerfront.value.networks import FrozenNetwork, PersonInputs, Rows, frozen, perceptron
+from peerfront.value.states import sampled_recruits
+from peerfront.value.surrogate import PersonInputs
+
+if TYPE_CHECKING:
+    import torch
 
 _NEAREST = 0.999  # m / gamma of the last knot; between it and 1 the child value is next to nothing
 _LOGARITHMS = (-25.0, 12.0)  # what log A may be
@@ -117,10 +122,9 @@ def fit_price_network(
     discount: float,
     settings: BoundSettings,
     checked_at: Codes | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress = silent,
 ) -> PriceIndex:
     """Fit the network at some of the people and check it at others."""
-    tell = progress or (lambda _: None)
     rng = named_generator("price network", settings.seed)
     order = rng.permutation(len(people))
     if checked_at is None:
@@ -131,12 +135,12 @@ def fit_price_network(
     trained = people[order[: settings.people]]
     trainer = _Trainer(capacity, offspring, trained, schema, discount, settings)
     for refresh in range(settings.refreshes):
-        tell(f"price index: generation {refresh + 1} of {settings.refreshes}")
+        progress(0.9 * refresh / settings.refreshes, f"price index: generation {refresh + 1} of {settings.refreshes}")
         trainer.refresh(refresh / settings.refreshes)
     index = PriceIndex(capacity, schema, discount, settings, trainer.child_values())
     if not len(held_out) or discount == 1.0:  # at which no audit comes to an end
         return index
-    tell("price index: checking frontiers of people held out")
+    progress(0.9, "price index: checking frontiers of people held out")
     return replace(index, check=check_index(index, offspring, held_out))
 
 
@@ -150,13 +154,15 @@ class _Trainer:
         discount: float,
         settings: BoundSettings,
     ) -> None:
+        import torch
+
         self.settings, self.discount = settings, discount
         self.rng = named_generator("price training", settings.seed)
         self.inputs = PersonInputs(schema, capacity)
         self.spline = PriceSpline(discount, settings.smallest_price, settings.knots)
         self.parents = torch.as_tensor(self.inputs.rows(people))
         luck = named_luck(("price children", settings.seed), len(people))
-        children, _ = sampled_children(offspring, people, settings.children, luck)
+        children, _ = sampled_recruits(offspring, people, settings.children, luck)
         self.children = self.inputs.rows(children)
         self.chances = chances_that_matter(
             capacity, children, settings.most_per_person, settings.smallest_price, 1.0 + settings.largest_budget
@@ -175,19 +181,21 @@ class _Trainer:
 
     def refresh(self, done: float) -> None:
         """New targets from the network as it is, and some steps towards them; slower steps towards the end."""
+        import torch
+
         for group in self.optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * min(1.0, 2.0 * (1.0 - done)) ** 1.5
         prices = self.spline.spread(self.settings.prices, float(self.rng.random()))
         targets = torch.as_tensor(self.targets(prices), dtype=torch.float32)
         basis = torch.as_tensor(self.spline.basis(prices).T, dtype=torch.float32)
         weights = 1.0 / (targets.mean(dim=0) + 1e-6)  # every price counts alike, whatever J is there
-        for _ in range(self.settings.steps):
-            chosen = torch.as_tensor(self.rng.integers(len(self.parents), size=self.settings.batch))
-            logarithms = (self.network(self.parents[chosen]) @ basis).clamp(*_LOGARITHMS)
-            loss = ((logarithms.exp() - targets[chosen] * logarithms) * weights).mean()
-            self.optimiser.zero_grad()
-            torch.autograd.backward(loss)
-            self.optimiser.step()
+
+        def loss() -> "torch.Tensor":
+            batch = torch.as_tensor(self.rng.integers(len(self.parents), size=self.settings.batch))
+            logarithms = (self.network(self.parents[batch]) @ basis).clamp(*_LOGARITHMS)
+            return ((logarithms.exp() - targets[batch] * logarithms) * weights).mean()
+
+        gradient_steps(self.optimiser, loss, self.settings.steps)
 
     def targets(self, prices: Array) -> Array:
         """The mean J(child, m / gamma) of some children of each parent, [parents, prices]."""

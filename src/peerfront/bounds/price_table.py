@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.price_index import BoundSettings, sampled_children
+from peerfront.bounds.price_index import BoundSettings
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.value.states import sampled_recruits
 
 _SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
 _SHORTEST_STRIDE = 0.004  # log(1 / gamma) below which the grid would be too fine: interpolate instead
@@ -129,7 +130,7 @@ def _sampled_transition(
     offspring: OffspringModel, space: Codes, schema: Schema, settings: BoundSettings
 ) -> NDArray[np.float64]:
     luck = named_luck(("price table", settings.seed), len(space))
-    children, _ = sampled_children(offspring, space, settings.table_samples, luck)
+    children, _ = sampled_recruits(offspring, space, settings.table_samples, luck)
     found = _rows(children, schema).reshape(len(space), -1)
     shares: NDArray[np.float64] = np.stack([np.bincount(row, minlength=len(space)) for row in found]) / found.shape[1]
     return shares

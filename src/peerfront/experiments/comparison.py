@@ -219,10 +219,10 @@ def _first_frontier_bounds(
     world: World, rules: Rules, discount: float, episodes: Luck, seed: int
 ) -> tuple[NDArray[np.float64], str]:
     """A bound for each episode, [episodes], and what kind of bounds these are, in words."""
-    from peerfront.bounds.certificate import certify_many
+    from peerfront.bounds.certify import certify_many
     from peerfront.bounds.price_fitting import fit_price_index
-    from peerfront.bounds.price_index import BoundSettings, generations
-    from peerfront.value.states import StateBatch
+    from peerfront.bounds.price_index import BoundSettings
+    from peerfront.value.states import StateBatch, generations
 
     population = world.population(named_luck(("bound population", seed), _BOUND_POPULATION))
     people = generations(world.capacity, world.offspring, population, _BOUND_PEOPLE, seed)

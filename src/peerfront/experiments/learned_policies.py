@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEARNING = ("returns", "backups")
 YES_OR_NO = ("no", "yes")
-SEES = ("nothing", "covariates", "capacity")  # those of value.networks, named here so that nothing is loaded for them
+SEES = ("nothing", "covariates", "capacity")  # those of value.surrogate, named here so that nothing is loaded for them
 TRAINING = ("default", "paper")
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
 _SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)  # of the budget, which they spend at least in a round
@@ -100,7 +100,8 @@ def _reported(learned: "LearnedPlanner", name: str) -> Policy:
 def prepare_price_index(preparation: Preparation) -> Policy:
     from peerfront.bounds.dual import PriceIndexPolicy
     from peerfront.bounds.price_fitting import fit_price_index
-    from peerfront.bounds.price_index import BoundSettings, generations
+    from peerfront.bounds.price_index import BoundSettings
+    from peerfront.value.states import generations
 
     world, rules = preparation.planning_world, preparation.rules
     population = world.population(named_luck(("price population", preparation.seed), POPULATION_SAMPLE))

@@ -104,6 +104,21 @@ def up_to(high: float, allowed: str) -> Rule:
     return lambda name, value: float(_number(name, value, allowed, lambda v: 0.0 < v <= high))
 
 
+def inside(low: float, high: float) -> Rule:
+    """Rule: a number above `low` and below `high`."""
+    allowed = f"a number above {low:g} and below {high:g}"
+    return lambda name, value: float(_number(name, value, allowed, lambda v: low < v < high))
+
+
+def number_pair(name: str, value: Any) -> tuple[float, float]:
+    """Rule: two numbers."""
+    numbers = _several(name, value)
+    if len(numbers) != 2:
+        raise SettingError(f"{name} must be two numbers; found {value!r}.")
+    first, second = (float(_number(f"each of {name}", each, "a number", lambda v: True)) for each in numbers)
+    return first, second
+
+
 def truth(name: str, value: Any) -> bool:
     """Rule: True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -1,4 +1,4 @@
-"""Fitted value iteration with closed-form targets (Section 3.4).
+"""Learning the value from its own backups: fitted value iteration with closed-form targets (Section 3.4, Equation 11).
 
     T V(r, F) = max over s of  A(F, k_s) + discount * sum_j w_j(r - s) * (1 - prod_i tau_ij(k_s,i)),
 
@@ -14,28 +14,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.foundation.settings import whole_number
-from peerfront.problem import Policy, Rules, World
-from peerfront.value.laplace import LaplaceNetwork, LaplaceSettings, LaplaceTrainer
-from peerfront.value.learning import (
-    Array,
-    ExplorationMixture,
-    LearnedPlanner,
-    Progress,
-    explored,
-    fit_values,
-    laplace_parents,
-    report_on,
+from peerfront.foundation.settings import (
+    among,
+    at_least,
+    check_fields,
+    one_or_more,
+    proportion,
+    seed_number,
+    step_size,
+    truth,
 )
-from peerfront.value.networks import PersonInputs
-from peerfront.value.states import StateBatch
-from peerfront.value.surrogate import FrozenSurrogate, Surrogate, SurrogateSettings
+from peerfront.problem import Policy, Rules, World
+from peerfront.value.learning import LearnedPlanner, laplace_parents, report_on
+from peerfront.value.states import ExplorationMixture, StateBatch, explored
+from peerfront.value.surrogate import (
+    SEES,
+    Array,
+    FrozenSurrogate,
+    LaplaceSettings,
+    PersonInputs,
+    SurrogateSettings,
+)
 
 
 @dataclass(frozen=True)
@@ -87,14 +92,22 @@ class FittedValueIterationSettings:
         )
 
     def __post_init__(self) -> None:
-        for name, least in (("iterations", 0), ("synchronise", 1), ("batch", 1), ("states", 1), ("episodes", 1)):
-            whole_number(name, getattr(self, name), least)
-        whole_number("revisit", self.revisit, 0)
-        for name in ("thinned", "exploration", "settled"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
-        if not 0.0 < self.learning_rate <= 1.0:
-            raise SettingError(f"The learning rate must be above 0 and at most 1; found {self.learning_rate}.")
+        check_fields(
+            self,
+            iterations=at_least(0),
+            synchronise=one_or_more,
+            batch=one_or_more,
+            learning_rate=step_size,
+            states=one_or_more,
+            episodes=one_or_more,
+            thinned=proportion,
+            revisit=at_least(0),
+            exploration=proportion,
+            settled=proportion,
+            relative=truth,
+            sees=among("thing that networks see", SEES),
+            seed=seed_number,
+        )
         if self.surrogate.deadline:
             raise SettingError(
                 "Fitted value iteration does not learn deadlines. Learn from simulated returns (policy iteration), "
@@ -108,52 +121,57 @@ def learn_by_fitted_value_iteration(
     discount: float,
     explorers: Sequence[Policy],
     settings: FittedValueIterationSettings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> LearnedPlanner:
-    """A planner for this (planning) world; the first pool comes from the explorers (the paper: random rollouts)."""
-    chosen = settings or FittedValueIterationSettings()
+    """Learn a planner for this (planning) world; the explorers meet the first states (the paper: random rollouts)."""
+    import torch
+
+    from peerfront.value.training import LaplaceTrainer, Surrogate, fit_values
+
+    settings = settings or FittedValueIterationSettings()
     if not explorers:
         raise SettingError("Fitted value iteration needs at least one policy to explore with.")
-    tell = progress or (lambda share, what: None)
-    inputs = PersonInputs.seeing(chosen.sees, world.schema, world.capacity)
-    surrogate = Surrogate(inputs, rules.budget, chosen.surrogate, chosen.seed)
-    optimiser = torch.optim.Adam(surrogate.parameters, lr=chosen.learning_rate, fused=True)
-    tell(0.0, "collecting states")
-    pool = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, chosen, 0)
-    parents = _parents(world, pool, chosen)
+    inputs = PersonInputs.seeing(settings.sees, world.schema, world.capacity)
+    surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
+    optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
+    progress(0.0, "collecting states")
+    pool = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, settings, 0)
+    parents = _parents(world, pool, settings)
     trainer = LaplaceTrainer(
         inputs,
         world.offspring,
         parents,
-        chosen.surrogate.latent,
-        chosen.laplace,
-        named_luck(("laplace recruits", chosen.seed), len(parents)),
-        chosen.seed,
+        settings.surrogate.latent,
+        settings.laplace,
+        named_luck(("laplace recruits", settings.seed), len(parents)),
+        settings.seed,
     )
-    rng = named_generator("fitted value iteration", chosen.seed)
+
+    def planner_now() -> tuple[FrozenSurrogate, Planner]:
+        value = surrogate.freeze()
+        return value, Planner(world.capacity, value, trainer.follow(value), discount)
+
+    rng = named_generator("fitted value iteration", settings.seed)
     residuals: list[float] = []
-    target = surrogate.freeze()
-    laplace = trainer.follow(target)
-    done, round_number = 0, 0
+    value, planner = planner_now()
+    steps_taken, synchronisations = 0, 0
     while True:
-        targets = _targets(world, rules, discount, target, laplace, pool)
-        residuals.append(_residual(target, pool, targets))
-        if done >= chosen.iterations or _settled(residuals, chosen):
+        targets = _targets(planner, rules, pool)
+        residuals.append(_residual(value, pool, targets))
+        if steps_taken >= settings.iterations or _settled(residuals, settings):
             break
-        tell(done / chosen.iterations, f"Bellman residual {residuals[-1]:.2%} of the budget")
-        steps = min(chosen.synchronise, chosen.iterations - done)
+        progress(steps_taken / settings.iterations, f"Bellman residual {residuals[-1]:.2%} of the budget")
+        steps = min(settings.synchronise, settings.iterations - steps_taken)
         fit_values(
-            surrogate, pool, targets, optimiser, steps=steps, batch=chosen.batch, rng=rng, relative=chosen.relative
+            surrogate, pool, targets, optimiser, steps=steps, batch=settings.batch, rng=rng, relative=settings.relative
         )
-        done += steps
-        round_number += 1
-        target = surrogate.freeze()
-        laplace = trainer.follow(target)
-        if chosen.revisit and round_number % chosen.revisit == 0:
-            met = ExplorationMixture(Planner(world.capacity, target, laplace, discount), explorers, chosen.exploration)
-            pool = _pool(world, met, rules, chosen, round_number)
-    planner = Planner(world.capacity, target, laplace, discount)
-    tell(1.0, "done")
+        steps_taken += steps
+        synchronisations += 1
+        value, planner = planner_now()
+        if settings.revisit and synchronisations % settings.revisit == 0:
+            mixture = ExplorationMixture(planner, explorers, settings.exploration)
+            pool = _pool(world, mixture, rules, settings, synchronisations)
+    progress(1.0, "done")
     report = report_on(
         planner,
         world,
@@ -161,15 +179,15 @@ def learn_by_fitted_value_iteration(
         pool,
         targets,
         method="fitted value iteration",
-        iterations=done,
+        iterations=steps_taken,
         history=[("Bellman residual, % of the budget, at first", 100 * residuals[0]), ("at last", 100 * residuals[-1])],
-        seed=chosen.seed,
+        seed=settings.seed,
     )
     return LearnedPlanner(planner, report)
 
 
 def _settled(residuals: list[float], settings: FittedValueIterationSettings) -> bool:
-    """Whether the last pool's residuals are hardly below those of the pool before; asked when a pool is used up."""
+    """Whether the last pool's residuals are hardly below those of the pool before; checked when a pool is used up."""
     each = settings.revisit
     if not each or len(residuals) % each or len(residuals) < 2 * each:
         return False
@@ -192,7 +210,7 @@ def _pool(
 
 
 def _parents(world: World, pool: StateBatch, settings: FittedValueIterationSettings) -> Codes:
-    """The paper takes parents from the planning population; people met on the way matter as much."""
+    """Half from the population, half from people met; the paper takes all from the population."""
     population = world.population(named_luck(("laplace population", settings.seed), settings.laplace.parents))
     if not settings.laplace.refresh_steps:
         return population
@@ -200,18 +218,15 @@ def _parents(world: World, pool: StateBatch, settings: FittedValueIterationSetti
     return np.concatenate([population[:half], laplace_parents(pool, settings.laplace.parents - half, settings.seed)])
 
 
-def _targets(
-    world: World, rules: Rules, discount: float, target: FrozenSurrogate, laplace: LaplaceNetwork, pool: StateBatch
-) -> Array:
-    """T V of every state of the pool (Equation 9)."""
-    planner = Planner(world.capacity, target, laplace, discount)
-    a_round = pool.budgets if rules.max_per_round is None else np.minimum(pool.budgets, rules.max_per_round)
-    most = a_round if rules.max_per_person is None else np.minimum(a_round, rules.max_per_person)
+def _targets(planner: Planner, rules: Rules, pool: StateBatch) -> Array:
+    """T V of every state of the pool (Equation 11)."""
+    spendable = pool.budgets if rules.max_per_round is None else np.minimum(pool.budgets, rules.max_per_round)
+    most = spendable if rules.max_per_person is None else np.minimum(spendable, rules.max_per_person)
     rounds_left = np.full(len(pool), rules.rounds)
-    return planner.plan_many(pool.covariates, pool.first, pool.budgets, a_round, most, rounds_left)[1]
+    return planner.plan_many(pool.covariates, pool.first, pool.budgets, spendable, most, rounds_left)[1]
 
 
-def _residual(target: FrozenSurrogate, pool: StateBatch, targets: Array) -> float:
+def _residual(value: FrozenSurrogate, pool: StateBatch, targets: Array) -> float:
     """Root mean square of V - T V as a share of the budget."""
-    values = target.values(pool.budgets, target.inputs.rows(pool.covariates), pool.first)
+    values = value.values(pool.budgets, value.inputs.rows(pool.covariates), pool.first)
     return float(np.sqrt((((values - targets) / np.maximum(pool.budgets, 1)) ** 2).mean()))

@@ -1,24 +1,17 @@
-"""What both ways of learning a value share: exploring, fitting V to targets, and a report on what was learned."""
+"""A learned planner and a report on it: what both ways of learning a value return."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.problem import Allocation, Policy, Rules, State, World, ask, ask_many, rollout
-from peerfront.value.laplace import embedding_error, learned_networks, sampled_embeddings
-from peerfront.value.states import StateBatch, chosen_states, visited
-from peerfront.value.surrogate import Surrogate
-
-Array = NDArray[np.float64]
-Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
+from peerfront.problem import OffspringModel, Policy, Rules, World, rollout
+from peerfront.value.states import StateBatch, sampled_recruits
+from peerfront.value.surrogate import Array, FrozenSurrogate, LaplaceNetwork, learned_networks
 
 
 @dataclass(frozen=True)
@@ -67,126 +60,6 @@ class LearnedPlanner:
 
     planner: Planner
     report: ValueReport
-
-
-@dataclass(frozen=True, eq=False)
-class ExplorationMixture:
-    """Mixture policy for exploration: mostly the main policy, now and then one of some others."""
-
-    main: Policy
-    others: Sequence[Policy]
-    share: float
-    """Share of decisions that one of the others makes."""
-
-    @property
-    def name(self) -> str:
-        return f"{self.main.name}, exploring"
-
-    def allocate(self, state: State, luck: Luck) -> Allocation:
-        return self.allocate_many([state], [luck])[0]
-
-    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        chance = np.concatenate([luck.uniforms("wander", 2) for luck in lucks])
-        explores = chance[:, 0] < (self.share if self.others else 0.0)
-        stays = np.flatnonzero(~explores).tolist()
-        main = ask_many(self.main, [states[i] for i in stays], [lucks[i] for i in stays]) if stays else []
-        chosen = dict(zip(stays, main, strict=True))
-        for i in np.flatnonzero(explores).tolist():
-            chosen[i] = ask(self.others[int(chance[i, 1] * len(self.others))], states[i], lucks[i])
-        return [chosen[i] for i in range(len(states))]
-
-
-def explored(
-    world: World,
-    policy: Policy,
-    rules: Rules,
-    *,
-    episodes: int,
-    states: int,
-    thinned: float,
-    names: tuple[str | int, ...],
-    redated: float | None = None,
-) -> StateBatch:
-    """States the policy meets; of a share of them only a random few people are kept.
-
-    `redated` is the share whose rounds left are drawn anew; with None states do not say how many rounds are left.
-    """
-    met = visited(world, policy, rules, named_luck(("explore", *names), episodes))
-    if not len(met):
-        raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
-    met = chosen_states(met, states, "explored", *names)
-    rng = named_generator("thinned", *names)
-    order = rng.permutation(len(met))
-    few = round(thinned * len(met))
-    chosen = StateBatch.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
-    if redated is None:
-        return replace(chosen, rounds_left=None)
-    return chosen.redated(named_generator("redated", *names), redated, rules.rounds)
-
-
-_CROWD, _ALIKE = 20_000, 20  # with so many people, so many of each kind on average, each kind is valued once
-
-
-@dataclass(frozen=True, eq=False)
-class Kinds:
-    """States as numbers of people of each kind: state s has the entries first[s] .. first[s + 1] - 1."""
-
-    covariates: Codes  # [kinds, fields]
-    first: NDArray[np.int64]  # [states + 1]
-    kind: NDArray[np.int64]  # [entries]
-    count: NDArray[np.float32]  # [entries], people of this kind in the state
-
-    @classmethod
-    def of(cls, states: StateBatch) -> "Kinds | None":
-        """None where people are few or hardly alike, and this would save nothing."""
-        if len(states.covariates) < _CROWD:
-            return None
-        covariates, kind = np.unique(states.covariates, axis=0, return_inverse=True)
-        if _ALIKE * len(covariates) > len(states.covariates):
-            return None
-        entries, count = np.unique(states.owner * len(covariates) + kind, return_counts=True)
-        first = np.searchsorted(entries // len(covariates), np.arange(len(states) + 1))
-        return cls(covariates, first, entries % len(covariates), count.astype(np.float32))
-
-
-def fit_values(
-    surrogate: Surrogate,
-    states: StateBatch,
-    targets: Array,
-    optimiser: torch.optim.Optimizer,
-    *,
-    steps: int,
-    batch: int,
-    rng: np.random.Generator,
-    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
-    relative: bool = True,
-) -> None:
-    """Gradient steps on the squared error of V (Equation 10); `relative` divides it by r + 10: small budgets count."""
-    kinds = Kinds.of(states)
-    people_or_kinds = states if kinds is None else kinds
-    rows, first = torch.as_tensor(surrogate.inputs.rows(people_or_kinds.covariates)), people_or_kinds.first
-    budgets = torch.as_tensor(states.budgets, dtype=torch.float32)
-    wanted = torch.as_tensor(targets, dtype=torch.float32)
-    left = None if states.rounds_left is None else torch.as_tensor(states.rounds_left, dtype=torch.float32)
-    scale = budgets + 10.0 if relative else torch.ones_like(budgets)
-    for _ in range(steps):
-        chosen = rng.choice(len(states), min(batch, len(states)), replace=False)
-        sizes = np.diff(first)[chosen]
-        start = np.concatenate([[0], np.cumsum(sizes)])
-        people = np.arange(start[-1]) - np.repeat(start[:-1] - first[chosen], sizes)
-        owner = torch.as_tensor(np.repeat(np.arange(len(chosen)), sizes))
-        optimiser.zero_grad()
-        until = None if left is None else left[chosen]
-        if kinds is None:
-            found = surrogate.values(budgets[chosen], rows[people], owner, until)
-        else:
-            alike = torch.as_tensor(kinds.kind[people]), torch.as_tensor(kinds.count[people])
-            found = surrogate.values(budgets[chosen], rows, owner, until, alike)
-        loss = ((found - wanted[chosen]) ** 2 / scale[chosen]).mean()
-        loss.backward()
-        optimiser.step()
-        if schedule is not None:
-            schedule.step()
 
 
 def earned(world: World, policy: Policy, rules: Rules, discount: float, episodes: Luck) -> Array:
@@ -245,3 +118,24 @@ def _some(people: Codes, count: int, rng: np.random.Generator) -> Codes:
 def laplace_parents(states: StateBatch, count: int, *names: str | int) -> Codes:
     """People to fit the Laplace network on: those the planner meets."""
     return _some(states.covariates, count, named_generator("laplace parents", *names))
+
+
+def sampled_embeddings(
+    offspring: OffspringModel, surrogate: FrozenSurrogate, parents: Codes, samples: int, luck: Luck
+) -> Array:
+    """alpha by sampling alone, [parents, latent]: the yardstick for the network."""
+    children, _ = sampled_recruits(offspring, parents, samples, luck)
+    kept = np.exp(-surrogate.coverage(surrogate.inputs.rows(children)))
+    means: Array = kept.reshape(len(parents), samples, -1).mean(axis=1)
+    return means
+
+
+def embedding_error(network: LaplaceNetwork, sampled: Array, parents: Codes) -> dict[str, float]:
+    """How far the network is from sampled embeddings: mean and largest error, and the spread there is to explain."""
+    errors: NDArray[np.float64] = np.abs(network.uncovered(network.inputs.rows(parents)) - sampled)
+    return {
+        "mean_error": float(errors.mean()),
+        "largest_error": float(errors.max()),
+        "spread": float(sampled.std(axis=0).mean()),
+        "mean": float(sampled.mean()),
+    }

@@ -13,28 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import among, check_fields, one_or_more, proportion, seed_number, step_size
 from peerfront.problem import Policy, Rules, World, rollouts
-from peerfront.value.laplace import LaplaceSettings, LaplaceTrainer
-from peerfront.value.learning import (
-    Array,
-    ExplorationMixture,
-    LearnedPlanner,
-    Progress,
-    earned,
-    explored,
-    fit_values,
-    laplace_parents,
-    report_on,
-)
-from peerfront.value.networks import PersonInputs
-from peerfront.value.states import StateBatch, simulated_returns
-from peerfront.value.surrogate import Surrogate, SurrogateSettings
+from peerfront.value.learning import LearnedPlanner, earned, laplace_parents, report_on
+from peerfront.value.states import ExplorationMixture, StateBatch, explored, simulated_returns
+from peerfront.value.surrogate import SEES, Array, LaplaceSettings, PersonInputs, SurrogateSettings
 
 
 @dataclass(frozen=True)
@@ -52,12 +40,13 @@ class PolicyIterationSettings:
     returns: int = 4
     """Simulated returns from each state."""
     redated: float = 0.5
-    """Share of them whose rounds left are drawn anew; only a value that knows the deadline asks for them."""
+    """Share of them whose rounds left are drawn anew; used only by a value that depends on the rounds left."""
     exploration: float = 0.3
     """Share of decisions that another simple rule makes."""
     steps: int = 800
     """Gradient steps of each fit."""
     batch: int = 256
+    """States of a gradient step."""
     learning_rate: float = 3e-3
     judged_episodes: int = 400
     """Paired episodes by which rules and planners are compared."""
@@ -69,17 +58,26 @@ class PolicyIterationSettings:
 
     @classmethod
     def with_deadline(cls, seed: int = 0) -> "PolicyIterationSettings":
-        """A value that knows how many rounds are left."""
+        """Settings of a value that depends on the rounds left."""
         return cls(surrogate=SurrogateSettings(deadline=True), seed=seed)
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "episodes", "states", "returns", "steps", "batch", "judged_episodes"):
-            whole_number(name.replace("_", " "), getattr(self, name), 1)
-        for name in ("thinned", "redated", "exploration"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise SettingError(f"{name} is a share between 0 and 1; found {getattr(self, name)}.")
-        if not 0.0 < self.learning_rate <= 1.0:
-            raise SettingError(f"The learning rate must be above 0 and at most 1; found {self.learning_rate}.")
+        check_fields(
+            self,
+            rounds=one_or_more,
+            episodes=one_or_more,
+            states=one_or_more,
+            thinned=proportion,
+            returns=one_or_more,
+            redated=proportion,
+            exploration=proportion,
+            steps=one_or_more,
+            batch=one_or_more,
+            learning_rate=step_size,
+            judged_episodes=one_or_more,
+            sees=among("thing that networks see", SEES),
+            seed=seed_number,
+        )
 
 
 def learn_by_policy_iteration(
@@ -88,101 +86,103 @@ def learn_by_policy_iteration(
     discount: float,
     simple_rules: Sequence[Policy],
     settings: PolicyIterationSettings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> LearnedPlanner:
-    """A planner for this (planning) world. `simple_rules` are what to start from and to explore with."""
-    chosen = settings or PolicyIterationSettings()
+    """Learn a planner for this (planning) world, starting from and exploring with the simple rules."""
+    settings = settings or PolicyIterationSettings()
     if not simple_rules:
         raise SettingError("Policy iteration needs at least one simple rule to start from.")
-    tell = progress or (lambda share, what: None)
-    inputs = PersonInputs.seeing(chosen.sees, world.schema, world.capacity)
-    judged = named_luck(("judge", chosen.seed), chosen.judged_episodes)
-    tell(0.0, "choosing the rule to start from")
+    judged = named_luck(("judge", settings.seed), settings.judged_episodes)
+    progress(0.0, "choosing the rule to start from")
     policy, base_value = best_rule(world, simple_rules, rules, discount, judged)
     history = [(f"start, {policy.name}", base_value)]
-    known: list[tuple[StateBatch, Array]] = []
+    parts: list[StateBatch] = []
+    returns: list[Array] = []
     planners: list[tuple[float, Planner]] = []
-    for number in range(chosen.rounds):
-        names = (chosen.seed, number)
-        tell((number + 0.1) / chosen.rounds, f"round {number + 1}: simulating returns")
+    for number in range(settings.rounds):
+        names = (settings.seed, number)
+        progress((number + 0.1) / settings.rounds, f"round {number + 1}: simulating returns")
         states = explored(
             world,
-            ExplorationMixture(policy, simple_rules, chosen.exploration),
+            ExplorationMixture(policy, simple_rules, settings.exploration),
             rules,
-            episodes=chosen.episodes,
-            states=chosen.states,
-            thinned=chosen.thinned,
+            episodes=settings.episodes,
+            states=settings.states,
+            thinned=settings.thinned,
             names=names,
-            redated=chosen.redated if chosen.surrogate.deadline else None,
+            redated=settings.redated if settings.surrogate.deadline else None,
         )
         luck = named_luck(("returns", *names), len(states))
-        known.append((states, simulated_returns(world, policy, rules, discount, states, chosen.returns, luck).mean(1)))
-        tell((number + 0.5) / chosen.rounds, f"round {number + 1}: fitting the value")
-        everything = StateBatch.joined([part for part, _ in known])
-        targets = np.concatenate([returns for _, returns in known])
-        planner = _fitted(world, inputs, rules, discount, everything, targets, states, chosen, number)
+        parts.append(states)
+        returns.append(simulated_returns(world, policy, rules, discount, states, settings.returns, luck).mean(1))
+        progress((number + 0.5) / settings.rounds, f"round {number + 1}: fitting the value")
+        planner = _fitted_planner(world, rules, discount, parts, returns, settings)
         value = float(earned(world, planner, rules, discount, judged).mean())
         history.append((f"round {number + 1}", value))
         planners.append((value, planner))
         policy = planner
-    best = max(planners, key=lambda found: found[0])[1]
-    tell(1.0, "done")
+    best = max(planners, key=lambda judged_planner: judged_planner[0])[1]
+    progress(1.0, "done")
     report = report_on(
         best,
         world,
         rules,
-        everything,
-        targets,
+        StateBatch.joined(parts),
+        np.concatenate(returns),
         method="policy iteration on simulated returns",
-        iterations=chosen.rounds,
+        iterations=settings.rounds,
         history=history,
-        seed=chosen.seed,
-        episodes=min(200, chosen.judged_episodes),
+        seed=settings.seed,
+        episodes=min(200, settings.judged_episodes),
     )
     return LearnedPlanner(best, report)
 
 
-def _fitted(
+def _fitted_planner(
     world: World,
-    inputs: PersonInputs,
     rules: Rules,
     discount: float,
-    states: StateBatch,
-    targets: Array,
-    met: StateBatch,
+    parts: Sequence[StateBatch],
+    returns: Sequence[Array],
     settings: PolicyIterationSettings,
-    number: int,
 ) -> Planner:
+    """Fit V to the returns of all rounds so far, and its embeddings to people met in the last round."""
+    import torch
+
+    from peerfront.value.training import LaplaceTrainer, Surrogate, fit_values
+
+    number = len(parts) - 1
+    inputs = PersonInputs.seeing(settings.sees, world.schema, world.capacity)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed, rules.rounds)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
     fit_values(
         surrogate,
-        states,
-        targets,
+        StateBatch.joined(parts),
+        np.concatenate(returns),
         optimiser,
         steps=settings.steps,
         batch=settings.batch,
         rng=named_generator("fit value", settings.seed, number),
         schedule=torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps),
     )
-    learned = surrogate.freeze()
-    parents = laplace_parents(met, settings.laplace.parents, settings.seed, number)
+    value = surrogate.freeze()
+    parents = laplace_parents(parts[-1], settings.laplace.parents, settings.seed, number)
     luck = named_luck(("laplace recruits", settings.seed, number), len(parents))
-    trainer = LaplaceTrainer(inputs, world.offspring, parents, learned.latent, settings.laplace, luck, settings.seed)
-    return Planner(world.capacity, learned, trainer.follow(learned), discount)
+    trainer = LaplaceTrainer(inputs, world.offspring, parents, value.latent, settings.laplace, luck, settings.seed)
+    return Planner(world.capacity, value, trainer.follow(value), discount)
 
 
 def best_rule(
-    world: World, rules_tried: Sequence[Policy], rules: Rules, discount: float, episodes: Luck, finalists: int = 4
+    world: World, simple_rules: Sequence[Policy], rules: Rules, discount: float, episodes: Luck, finalists: int = 4
 ) -> tuple[Policy, float]:
-    """The rule that earns most in paired episodes: all on a quarter of them, the best few on all."""
+    """The rule that earns most in paired episodes, and its mean: all on a quarter of them, the best few on all."""
 
     def means(policies: Sequence[Policy], luck: Luck) -> Array:
         played = rollouts(world, policies, rules, luck)
         return np.array([trajectories.discounted_rewards(discount).mean() for trajectories in played])
 
-    screened = means(rules_tried, Luck(episodes.keys[: max(1, len(episodes) // 4)]))
+    screened = means(simple_rules, Luck(episodes.keys[: max(1, len(episodes) // 4)]))
     order = np.argsort(-screened, kind="stable")[:finalists]
-    final = means([rules_tried[i] for i in order], episodes)
+    final = means([simple_rules[i] for i in order], episodes)
     best = int(np.argmax(final))
-    return rules_tried[int(order[best])], float(final[best])
+    return simple_rules[int(order[best])], float(final[best])

@@ -1,4 +1,9 @@
-"""States to learn values from: budgets, frontiers and rounds left of many states, one after another."""
+"""States and people to learn from: met in simulated episodes, thinned, and with sampled recruits.
+
+A `StateBatch` holds budgets, frontiers and rounds left of many states, one after another. `explored` collects those
+that a policy meets, `simulated_returns` says what a policy earns from them, and `sampled_recruits` and `generations`
+draw the people that come after.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,8 +13,25 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import Luck, fold, named_generator
-from peerfront.problem import Crowd, Policy, Round, Rules, World, rollout
+from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
+from peerfront.foundation.settings import whole_number
+from peerfront.problem import (
+    Allocation,
+    CapacityModel,
+    Crowd,
+    OffspringModel,
+    Policy,
+    Round,
+    Rules,
+    State,
+    World,
+    ask,
+    ask_many,
+    rollout,
+)
+
+Array = NDArray[np.float64]
+_MEAN_LEVELS = 30  # coupons over which a mean capacity is summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +123,68 @@ def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> State
     return StateBatch(np.concatenate(budgets), first, np.concatenate(covariates), np.concatenate(rounds_left))
 
 
+@dataclass(frozen=True, eq=False)
+class ExplorationMixture:
+    """Mixture policy for exploration: mostly the main policy, now and then one of some others."""
+
+    main: Policy
+    others: Sequence[Policy]
+    share: float
+    """Share of decisions that one of the others makes."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.main.name}, exploring"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        chance = np.concatenate([luck.uniforms("wander", 2) for luck in lucks])
+        explores = chance[:, 0] < (self.share if self.others else 0.0)
+        stays = np.flatnonzero(~explores).tolist()
+        main = ask_many(self.main, [states[i] for i in stays], [lucks[i] for i in stays]) if stays else []
+        chosen = dict(zip(stays, main, strict=True))
+        for i in np.flatnonzero(explores).tolist():
+            chosen[i] = ask(self.others[int(chance[i, 1] * len(self.others))], states[i], lucks[i])
+        return [chosen[i] for i in range(len(states))]
+
+
+def explored(
+    world: World,
+    policy: Policy,
+    rules: Rules,
+    *,
+    episodes: int,
+    states: int,
+    thinned: float,
+    names: tuple[str | int, ...],
+    redated: float | None = None,
+) -> StateBatch:
+    """States the policy meets; of a share of them only a random few people are kept.
+
+    `redated` is the share whose rounds left are drawn anew; with None states do not say how many rounds are left.
+    """
+    met = visited(world, policy, rules, named_luck(("explore", *names), episodes))
+    if not len(met):
+        raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
+    met = drawn_states(met, states, "explored", *names)
+    rng = named_generator("thinned", *names)
+    order = rng.permutation(len(met))
+    few = round(thinned * len(met))
+    chosen = StateBatch.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
+    if redated is None:
+        return replace(chosen, rounds_left=None)
+    return chosen.redated(named_generator("redated", *names), redated, rules.rounds)
+
+
+def drawn_states(states: StateBatch, count: int, *names: str | int) -> StateBatch:
+    """At most `count` of the states, drawn without replacement by the generator of these names."""
+    if len(states) <= count:
+        return states
+    return states.take(np.sort(named_generator(*names).choice(len(states), count, replace=False)))
+
+
 def simulated_returns(
     world: World, policy: Policy, rules: Rules, discount: float, states: StateBatch, each: int, luck: Luck
 ) -> NDArray[np.float64]:
@@ -124,8 +208,33 @@ def luck_of_copies(luck: Luck, each: int) -> Luck:
     return Luck(np.repeat(luck.keys, each)).members(np.tile(np.arange(each), len(luck)))
 
 
-def chosen_states(states: StateBatch, count: int, *names: str | int) -> StateBatch:
-    """At most `count` of the states, drawn without replacement by the generator of these names."""
-    if len(states) <= count:
-        return states
-    return states.take(np.sort(named_generator(*names).choice(len(states), count, replace=False)))
+def sampled_recruits(offspring: OffspringModel, parents: Codes, each: int, luck: Luck) -> tuple[Codes, Luck]:
+    """Sample `each` recruits of every parent, one parent after another, [parents * each, fields]; with their luck."""
+    lucks = luck_of_copies(luck, each)
+    return offspring.sample(np.repeat(parents, each, axis=0), lucks), lucks
+
+
+def generations(
+    capacity: CapacityModel, offspring: OffspringModel, population: Codes, size: int, seed: int = 0, depth: int = 4
+) -> Codes:
+    """The population and `depth` generations of recruits, about `size` people: where an index should be right.
+
+    Parents are drawn in proportion to their mean capacity, as recruits come from people who bring some.
+    """
+    whole_number("size", size, 1)
+    rng = named_generator("generations", seed)
+    each = max(size // (depth + 1), 1)
+    kept = population if len(population) <= each else population[rng.choice(len(population), each, replace=False)]
+    found, parents = [kept], kept
+    for generation in range(depth):
+        weights = mean_capacity(capacity, parents) + 1e-9
+        chosen = rng.choice(len(parents), each, p=weights / weights.sum())
+        parents = offspring.sample(parents[chosen], named_luck(("generations", seed, generation), each))
+        found.append(parents)
+    return np.concatenate(found)
+
+
+def mean_capacity(capacity: CapacityModel, codes: Codes) -> Array:
+    """Expected recruits of plenty of coupons (30), [people]."""
+    means: Array = capacity.survival(codes, _MEAN_LEVELS).sum(axis=1)
+    return means

@@ -1,32 +1,100 @@
-"""The latent-coverage value surrogate (Section 3.2, Equations 3 and 4).
+"""What a frontier is worth, and how much of that one recruit leaves uncovered (Section 3.2), to plan with.
+
+**The value.** The latent-coverage surrogate of Equations 3 and 4,
 
     V(r, F) = sum_j w_j(r) * (1 - exp(-sum_{x in F} h_j(x))),     h = softplus(net) >= 0,     w(r) = r * softmax(g(r)),
 
 so 0 <= V <= r. A person covers latent coordinate j by h_j; what is covered already is worth nothing more.
 
-**Deadlines.** The paper's value does not know how many rounds are left. With `SurrogateSettings.deadline` it does:
+**Deadlines.** The paper's value does not depend on how many rounds are left. With `SurrogateSettings.deadline` it does:
 
     w(r, 0) = 0,     w(r, t) = r * (the first d of softmax(g(r, t)), which has d + 1),     t = 1 .. T rounds left.
 
 Nothing can come after the last round, and the coordinate left out takes what the time does not suffice to use. In a
 round with t left (this one included) the backup needs w(r - s, t - 1), one more table of the same kind, so that
 Propositions 1 to 3 hold as they stand.
+
+**The embeddings.** The conditional Laplace embedding of Equation 5,
+
+    alpha_j(x) = E[exp(-h_j(y))],  y ~ G(. | x),      in (0, 1],
+
+is the share of coordinate j that one recruit of x leaves uncovered. A network gives it, so that planning samples
+nothing.
+
+Everything here is NumPy; `training` fits both networks with torch.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from peerfront.foundation.covariates import Schema
+from peerfront.allocation.planner import Planner
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.networks import FrozenNetwork, Rows
+from peerfront.foundation.settings import (
+    at_least,
+    check_fields,
+    number_pair,
+    one_of,
+    one_or_more,
+    optional,
+    step_size,
+    truth,
+)
 from peerfront.foundation.stored import Stored
 from peerfront.problem import CapacityModel
-from peerfront.value.networks import FrozenNetwork, PersonInputs, Rows, frozen, perceptron
 
 Array = NDArray[np.float64]
+_CAPACITY_LEVELS = 32  # coupons over which a capacity is described to the networks
+_SMALLEST_EMBEDDING = 1e-12
+
+SEES = ("nothing", "covariates", "capacity")
+"""What the networks may see of a person, each with what comes before it."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonInputs:
+    """What the networks see of a person: the one-hot covariates and, if given, what the capacity model says of them.
+
+    The paper's networks see covariates alone and have to learn again, from a few hundred states, which of them bring
+    many; the capacity model already knows. Networks that are blind see a frontier's size only.
+    """
+
+    schema: Schema
+    capacity: CapacityModel | None = None
+    blind: bool = False
+
+    @classmethod
+    def seeing(cls, sees: str, schema: Schema, capacity: CapacityModel) -> "PersonInputs":
+        """One of `SEES`."""
+        one_of("thing that networks see", sees, SEES)
+        return cls(schema, capacity if sees == "capacity" else None, blind=sees == "nothing")
+
+    @property
+    def sees(self) -> str:
+        if self.blind:
+            return "nothing"
+        return "covariates" if self.capacity is None else "capacity"
+
+    @property
+    def width(self) -> int:
+        return {"nothing": 1, "covariates": self.schema.columns, "capacity": self.schema.columns + 6}[self.sees]
+
+    def rows(self, covariates: Codes) -> Rows:
+        """[people, width]."""
+        if self.blind:
+            return np.ones((len(covariates), 1), dtype=np.float32)
+        one_hot = self.schema.one_hot(covariates)
+        if self.capacity is None:
+            return one_hot
+        survival = self.capacity.survival(covariates, _CAPACITY_LEVELS)
+        mean = survival.sum(axis=1)
+        described = np.stack(
+            [np.log(mean + 0.05), mean / 4.0, survival[:, 0], survival[:, 1], survival[:, 3], survival[:, 7]], axis=1
+        )
+        return np.concatenate([one_hot, described.astype(np.float32)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -51,87 +119,14 @@ class SurrogateSettings:
         return cls(latent=32, scaled_budget=False, first_bias=None)
 
     def __post_init__(self) -> None:
-        whole_number("latent", self.latent, 1)
-        whole_number("hidden", self.hidden, 1)
-
-
-class Surrogate:
-    """The trainable surrogate for budgets up to `budget` and, if it knows deadlines, up to `rounds` rounds left."""
-
-    def __init__(
-        self, inputs: PersonInputs, budget: int, settings: SurrogateSettings, seed: int, rounds: int | None = None
-    ) -> None:
-        if settings.deadline and rounds is None:
-            raise SettingError("A value that knows the deadline needs the number of rounds; found none.")
-        self.inputs, self.budget, self.settings = inputs, budget, settings
-        self.rounds = whole_number("rounds of the value", rounds, 1) if settings.deadline else None
-        budget_inputs, time_inputs = 2 if settings.scaled_budget else 1, 2 if settings.deadline else 0
-        self.coverage_network = perceptron([inputs.width, settings.hidden, settings.hidden, settings.latent], seed)
-        self.weight_network = perceptron(
-            [budget_inputs + time_inputs, settings.hidden, settings.latent + (1 if settings.deadline else 0)], seed + 1
+        check_fields(
+            self,
+            latent=one_or_more,
+            hidden=one_or_more,
+            scaled_budget=truth,
+            first_bias=optional(number_pair),
+            deadline=truth,
         )
-        if settings.first_bias is not None:
-            with torch.no_grad():
-                last = self.coverage_network[-1]
-                assert isinstance(last, torch.nn.Linear), "a perceptron ends with a linear layer"
-                last.bias.copy_(torch.linspace(*settings.first_bias, settings.latent))
-                last.weight.mul_(0.5)
-
-    @property
-    def parameters(self) -> list[torch.nn.Parameter]:
-        return [*self.coverage_network.parameters(), *self.weight_network.parameters()]
-
-    def coverage(self, rows: torch.Tensor) -> torch.Tensor:
-        """h, [people, latent]."""
-        return torch.nn.functional.softplus(self.coverage_network(rows))
-
-    def weights(self, budgets: torch.Tensor, rounds_left: torch.Tensor | None = None) -> torch.Tensor:
-        """w(r), or w(r, t) of a value that knows the deadline, [states, latent]."""
-        seen = self._budget_inputs(budgets)
-        if self.rounds is None:
-            return budgets[:, None] * torch.softmax(self.weight_network(seen), dim=1)
-        if rounds_left is None:
-            raise SettingError("This value knows the deadline: say how many rounds each state has left.")
-        left = rounds_left[:, None]
-        times = torch.cat([left / self.rounds, 1.0 / left.clamp(min=1.0)], dim=1)
-        shares = torch.softmax(self.weight_network(torch.cat([seen, times], dim=1)), dim=1)[:, :-1]
-        return budgets[:, None] * torch.where(left > 0, shares, 0.0)
-
-    def values(
-        self,
-        budgets: torch.Tensor,
-        rows: torch.Tensor,
-        owner: torch.Tensor,
-        rounds_left: torch.Tensor | None = None,
-        alike: tuple[torch.Tensor, torch.Tensor] | None = None,
-    ) -> torch.Tensor:
-        """V of states whose people stand one after another: person i is on the frontier of state owner[i]; [states].
-
-        With `alike` = (kinds, counts) entry i stands for counts[i] people with the row rows[kinds[i]].
-        """
-        coverage = self.coverage(rows)
-        if alike is not None:
-            kinds, counts = alike
-            coverage = coverage[kinds] * counts[:, None]
-        covered = torch.zeros(len(budgets), self.settings.latent).index_add_(0, owner, coverage)
-        return (self.weights(budgets, rounds_left) * -torch.expm1(-covered)).sum(dim=1)
-
-    def _budget_inputs(self, budgets: torch.Tensor) -> torch.Tensor:
-        if not self.settings.scaled_budget:
-            return budgets[:, None]
-        share = budgets[:, None] / max(self.budget, 1)
-        return torch.cat([share, share.sqrt()], dim=1)
-
-    def freeze(self) -> "FrozenSurrogate":
-        """The surrogate as it is now, as arrays."""
-        budgets = torch.arange(self.budget + 1, dtype=torch.float32)
-        with torch.no_grad():
-            if self.rounds is None:
-                table = self.weights(budgets)
-            else:
-                times = torch.arange(self.rounds + 1, dtype=torch.float32)
-                table = torch.stack([self.weights(budgets, t.expand(len(budgets))) for t in times])
-        return FrozenSurrogate(self.inputs, frozen(self.coverage_network), table.double().numpy().copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,3 +215,67 @@ def _check_weights(weights: Array, place: str) -> None:
         raise DataFileError(
             f"In {place}, the weights are not those of a value between 0 and the budget. Make the fit again."
         )
+
+
+@dataclass(frozen=True)
+class LaplaceSettings:
+    """How embeddings are sampled and amortised."""
+
+    parents: int = 1024
+    """People whose recruits are sampled."""
+    children: int = 64
+    """Recruits of each."""
+    hidden: int = 64
+    """Width of the two hidden layers."""
+    steps: int = 600
+    """Gradient steps of the first fit."""
+    refresh_steps: int = 200
+    """Gradient steps after each change of h; 0 never refreshes (the paper)."""
+    batch: int = 128
+    learning_rate: float = 2e-3
+
+    @classmethod
+    def paper(cls) -> "LaplaceSettings":
+        """256 parents, 64 recruits each, 200 steps, fitted once before value training begins."""
+        return cls(parents=256, steps=200, refresh_steps=0, learning_rate=1e-3)
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            parents=one_or_more,
+            children=one_or_more,
+            hidden=one_or_more,
+            steps=one_or_more,
+            refresh_steps=at_least(0),
+            batch=one_or_more,
+            learning_rate=step_size,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceNetwork:
+    """The amortised embeddings, as arrays."""
+
+    inputs: PersonInputs
+    network: FrozenNetwork
+
+    def uncovered(self, rows: Rows) -> Array:
+        """alpha of people described by `inputs.rows`, [people, latent]."""
+        scores = self.network(rows).astype(np.float64)
+        return np.clip(1.0 / (1.0 + np.exp(-scores)), _SMALLEST_EMBEDDING, 1.0)
+
+    def stored(self) -> Stored:
+        return Stored.of_parts({"sees": self.inputs.sees}, network=self.network.stored())
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel, latent: int) -> "LaplaceNetwork":
+        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
+        return cls(inputs, FrozenNetwork.restored(stored.part("network"), inputs.width, latent))
+
+
+def learned_networks(planner: Planner) -> tuple[FrozenSurrogate, LaplaceNetwork]:
+    """The two networks of a planner whose value was learned; another planner is an error."""
+    surrogate, laplace = planner.surrogate, planner.laplace
+    if not isinstance(surrogate, FrozenSurrogate) or not isinstance(laplace, LaplaceNetwork):
+        raise SettingError("This planner's value was not learned here. Learn one by policy iteration.")
+    return surrogate, laplace

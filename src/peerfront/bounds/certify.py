@@ -1,0 +1,127 @@
+"""Certify states: compute the three bounds of `certificate` and report the tightest.
+
+Which bound is reported is decided before the samples behind the reported number are drawn (the price by the fitted
+index, the clairvoyant's first half of trees), because the smaller of two noisy bounds is no bound. A network counts
+only at prices it was checked at, unless no trees are grown.
+"""
+
+import numpy as np
+
+from peerfront.bounds.certificate import (
+    BOUNDS,
+    Array,
+    Caps,
+    Certificate,
+    Certificates,
+    budget_bounds,
+    clairvoyant_returns,
+)
+from peerfront.bounds.dual import smallest_duals
+from peerfront.bounds.price_audit import auditable_price, audited_duals
+from peerfront.bounds.price_index import PriceIndex
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import whole_number
+from peerfront.problem import CapacityModel, OffspringModel, Rules, State
+from peerfront.value.states import StateBatch
+
+_CLAIRVOYANT_LUCK, _AUDIT_LUCK = 1 << 40, 1 << 41  # branches of a state's luck, far above any number of people
+
+
+def certify(
+    state: State,
+    price_index: PriceIndex,
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    luck: Luck,
+    *,
+    samples: int = 400,
+    audits: int = 16,
+) -> Certificate:
+    """The certificate of one state; `luck` has one row. See `certify_many` for `samples` and `audits`."""
+    codes = state.frontier.covariates
+    states = StateBatch(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
+    made = certify_many(
+        states, price_index, capacity, offspring, luck,
+        rules=state.rules, rounds_left=state.rounds_left, samples=samples, audits=audits,
+    )  # fmt: skip
+    return made.row(0)
+
+
+def certify_many(
+    states: StateBatch,
+    price_index: PriceIndex,
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    luck: Luck,
+    *,
+    rules: Rules | None = None,
+    rounds_left: int | None = None,
+    samples: int = 20,
+    audits: int = 0,
+) -> Certificates:
+    """Certificates of states with the same rules and rounds left (None: all of the rules'); a row of luck per state.
+
+    `samples` trees per state estimate the clairvoyant bound (half of them only to choose); 0 leaves it out. With
+    `audits` nested samples per person (0.1 to 1 s a state) a price bound that comes from a network is proved but for
+    chance; with 0 it is what the network says, scaled by its check, in bulk and at once.
+    """
+    whole_number("samples", samples, 0)
+    whole_number("audits", audits, 0)
+    chosen_rules = rules or Rules()
+    left = chosen_rules.rounds if rounds_left is None else rounds_left
+    discount, caps = price_index.discount, Caps.of(chosen_rules)
+    budget = budget_bounds(states, discount, left, caps)
+    audited = audits > 0 and left > 1 and price_index.kind != "table"
+    floor = auditable_price(price_index) if audited else 0.0
+    duals = smallest_duals(price_index, states, left, caps.per_person, floor)
+    check = price_index.check if left > 1 else None
+    checked = duals.prices >= (np.inf if check is None else check.lowest_price)
+    priced = duals.bounds * np.where(checked, 1.0 if check is None else check.factor, 1.0)
+    seen = np.full(len(states), np.inf)
+    trees = np.zeros((len(states), 0))
+    if samples:
+        branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
+        both = max(samples, 4)  # two to choose by, two for a standard error
+        trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
+        first, trees = trees[:, : both // 2], trees[:, both // 2 :]
+        seen = first.mean(axis=1) + _standard_errors(first)  # a noisy bound has to be clearly better
+    believed = checked | (price_index.kind != "network" or audited or left <= 1 or samples == 0)
+    known = np.stack([budget, seen, np.where(believed, priced, np.inf)])
+    # No tree ever holds more than the budget, so the clairvoyant wins ties with it: trees not yet seen may hold less.
+    chosen = np.where(seen <= known.min(axis=0), 1, known.argmin(axis=0))
+
+    bounds = np.where(chosen == 0, budget, priced)
+    errors = np.zeros(len(states))
+    proofs = np.where(chosen == 0, "exact", _proof(price_index, left)).astype("U11")
+    by_trees = chosen == 1
+    if by_trees.any():
+        bounds[by_trees] = trees[by_trees].mean(axis=1)
+        errors[by_trees] = _standard_errors(trees[by_trees])
+        proofs[by_trees] = "statistical"
+        always = by_trees & (errors == 0.0) & (bounds >= budget)
+        chosen[always], proofs[always], bounds[always] = 0, "exact", budget[always]
+    by_price = np.flatnonzero(chosen == 2)
+    shared = np.zeros(len(states))
+    if check is not None:
+        scaled = (chosen == 2) & checked
+        errors[scaled], shared[scaled] = np.outer([check.spread, check.standard_error], duals.bounds[scaled])
+    if audited and len(by_price):
+        branch = Luck(luck.keys[by_price]).members(np.full(len(by_price), _AUDIT_LUCK))
+        found = audited_duals(
+            price_index, offspring, states.take(by_price), duals.prices[by_price], branch, audits, caps.per_person
+        )
+        bounds[by_price], errors[by_price] = found.mean(axis=1), _standard_errors(found)
+        shared[by_price], proofs[by_price] = 0.0, "statistical"
+    return Certificates(bounds, np.array(BOUNDS)[chosen], duals.prices, errors, proofs, budget, shared)
+
+
+def _standard_errors(samples: Array) -> Array:
+    """Of the mean of each row, [rows]."""
+    if samples.shape[1] < 2:
+        return np.full(len(samples), np.inf)
+    errors: Array = samples.std(axis=1, ddof=1) / np.sqrt(samples.shape[1])
+    return errors
+
+
+def _proof(index: PriceIndex, rounds_left: int) -> str:
+    return "exact" if index.kind == "table" or rounds_left <= 1 else "estimated"
