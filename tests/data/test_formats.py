@@ -244,12 +244,24 @@ def test_no_file(tmp_path) -> None:
         ({"format": "exel"}, "no format called 'exel'"),
         ({"coupons_each": 2.5}, "coupons each must be a whole number"),
         ({"still_open": "soon"}, "'soon' is not understood. Allowed: none, last-wave"),
+        ({"still_open": 30}, "30 is not understood. Allowed: none, last-wave"),
         ({"columns": {"ids": ("a",)}}, "no part of a study called 'ids'"),
+        ({"columns": {"id": "person"}}, "columns for id must be a list of texts; found 'person'"),
+        ({"columns": ["id"]}, "columns must name columns by role"),
+        ({"missing": "99"}, "missing must be a list of texts"),
+        ({"missing": (99,)}, "each of missing must be a text"),
+        ({"strict": "yes"}, "strict must be True or False"),
     ],
 )
 def test_wrong_settings(settings, message) -> None:
     with pytest.raises(PeerfrontError, match=message):
         ReadSettings(**settings)
+
+
+def test_settings_are_kept_as_plain_values() -> None:
+    settings = ReadSettings(coupons_each=np.int64(3), missing=["99"], columns={"id": ["person"]}, strict=np.True_)
+    assert settings == ReadSettings(coupons_each=3, missing=("99",), columns={"id": ("person",)}, strict=True)
+    assert type(settings.coupons_each) is int
 
 
 def test_settings_that_do_not_fit_the_format(tmp_path) -> None:

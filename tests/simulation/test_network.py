@@ -140,6 +140,8 @@ def test_a_society_from_files(tmp_path) -> None:
     assert society.degrees.tolist() == [1, 2, 1]  # a tie named twice is one tie
     assert society.schema.decode(society.covariates)[1] == {"sex": "(blank)", "town": "c", "network_size": "2"}
     assert read_society(*files, exclude=["town"]).schema.names == ("sex", "network_size")
+    alone = write(tmp_path, "id;sex\n1;f\n2;m\n", "source;target\n")
+    assert read_society(*alone).degrees.tolist() == [0, 0]
     spreadsheet = write(tmp_path, "id,sex,,\n1,f,,\n2,m,,\n", "source,target,\n1,2,\n")
     assert read_society(*spreadsheet).schema.names == ("sex", "network_size")
 
@@ -148,17 +150,19 @@ def test_a_society_from_files(tmp_path) -> None:
     ("nodes", "edges", "message"),
     [
         ("name,sex\n1,f\n", "source,target\n", "nodes.csv: the first line must name the column 'id'; found name, sex"),
-        ("", "source,target\n", "nodes.csv: the first line must name the column 'id'; found nothing"),
+        ("", "source,target\n", "nodes.csv: the file is empty"),
         ("id,sex\n", "source,target\n", "nobody below it"),
         ("id,sex\n1,f\n1,m\n", "source,target\n", "line 3: id '1' stands already in line 2"),
         ("id,sex\n,f\n", "source,target\n", "line 2: the id is empty"),
-        ("id,sex\n1,f,9\n", "source,target\n", "line 2: 3 values for 2 columns"),
-        ("id,sex,sex\n1,f,f\n", "source,target\n", "'sex' stands twice"),
-        ("id,,sex\n1,x,f\n", "source,target\n", "column 2 has no name"),
+        ("id,sex\n1,f,9\n", "source,target\n", "row 2: 3 values for 2 columns"),
+        ("id,sex\n1,f\n2\n", "source,target\n", "row 3: 1 values for 2 columns"),
+        ("id,sex,sex\n1,f,f\n", "source,target\n", "names 'sex' more than once"),
+        ("id,,sex\n1,x,f\n", "source,target\n", "Column 2 has no name. Name it"),
         ("id,sex\n1,f\n", "from,to\n1,1\n", "edges.csv: the first line must name the column 'source'"),
         ("id,sex\n1,f\n2,f\n", "source,target\n1,9\n", "line 2: target '9' is not an id of nodes.csv"),
+        ('id,sex\n1,"f\nf"\n1,m\n', "source,target\n", "line 4: id '1' stands already in line 3"),
         ("id,sex\n1,f\n2,f\n", "source,target\n2,2\n", "line 2: '2' is tied to itself"),
-        ('id,sex\n1,"f\n', "source,target\n", "cannot be read as a CSV file"),
+        ('id,sex\n1,"f\n', "source,target\n", "cannot be read as a table"),
         ("id,n\n" + "".join(f"{i},{i}\n" for i in range(101)), "source,target\n", "'n' has 101 different values"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Readers, writers and validators of the field's file formats."""
+"""From a study's files to a checked study, its schema and its history, and back to files."""

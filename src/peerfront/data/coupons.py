@@ -1,10 +1,8 @@
-"""The coupons that people were issued: which are real, how many each person had, and who holds which.
+"""The coupons that people were issued: which codes are real coupons, who holds them, and how many each person had.
 
-Codes that stand where a coupon should, and are none.
-
-Real files hold two sorts. A whole column may hold a code made from the person's own id ("90" + id): nobody carried it,
-but recruits whose coupon was lost are entered with it, so it does tell the recruiter. And one code may be issued to
-many people ("900"): it tells nothing. Neither is a coupon issued.
+Real files hold two sorts of placeholder codes, and neither counts as a coupon issued. A whole column may hold codes
+made from each person's own id ("90" + id): nobody carried such a coupon, but recruits whose coupon was lost are entered
+with it, so it identifies the recruiter. And one code may be issued to many people ("900"): it identifies nobody.
 """
 
 from dataclasses import dataclass
@@ -17,50 +15,52 @@ from peerfront.data.listing import Listing, Texts, each
 from peerfront.data.problems import Problem
 
 _MANY_HOLDERS = 3  # a code issued to so many people is a placeholder; to two, one of them is a typing error
-_FEWEST = 5  # rows that can show a pattern
-_SHARE = 0.9  # of them that must follow it
+_MIN_ROWS = 5  # fewer rows show no pattern
+_MIN_SHARE = 0.9  # of rows that must follow a pattern
 
 
 @dataclass(frozen=True)
 class Placeholders:
-    """Columns of codes made from ids, and codes that mean nothing."""
+    """Placeholder codes among the coupons issued."""
 
-    columns: NDArray[np.bool_]  # [slots]
+    from_ids: NDArray[np.bool_]  # [slots], columns of codes made from the ids of people
     codes: frozenset[str]
+    """Codes that identify nobody."""
 
 
 def find_placeholders(ids: Texts, coupons: Texts) -> Placeholders:
-    """Look for both sorts among the coupons issued, [people, slots]."""
+    """Detect placeholder codes among the coupons issued, [people, slots]."""
     prefixes = [_prefix_before_id(ids, coupons[:, slot]) for slot in range(coupons.shape[1])]
-    made = np.array([prefix is not None for prefix in prefixes], dtype=bool)
-    if made.all():  # then that is simply how this study numbers its coupons
-        made[:] = False
+    from_ids = np.array([prefix is not None for prefix in prefixes], dtype=bool)
+    if from_ids.all():  # then this is how the study numbers its real coupons
+        from_ids[:] = False
     codes: set[str] = set()
-    for prefix, is_made in zip(prefixes, made, strict=True):
-        if is_made and prefix:
-            codes |= {prefix, f"{prefix}0"}  # the same for a person without an id, or with id 0
-    real = coupons[:, ~made]
+    for prefix, is_placeholder in zip(prefixes, from_ids, strict=True):
+        if is_placeholder and prefix:
+            codes |= {prefix, f"{prefix}0"}  # what a person without an id, or with id 0, gets
+    real = coupons[:, ~from_ids]
     held = pd.DataFrame({"who": np.repeat(np.arange(len(ids)), real.shape[1]), "code": real.ravel()})
     held = held[held["code"] != ""].drop_duplicates()
     counts = held["code"].value_counts()
     codes |= {str(code) for code in counts.index[counts >= _MANY_HOLDERS]}
-    return Placeholders(made, frozenset(codes))
+    return Placeholders(from_ids, frozenset(codes))
 
 
 def _prefix_before_id(ids: Texts, column: Texts) -> str | None:
-    """The fixed text that, before a person's id, makes their code in this column; None if codes are not made so."""
+    """Return the prefix if the codes of a column are a fixed prefix and the person's id, else None."""
     filled = np.flatnonzero((column != "") & (ids != ""))
-    if len(filled) < max(_FEWEST, int((ids != "").sum())):  # what a program fills in, it fills in for everybody
+    if len(filled) < max(_MIN_ROWS, int((ids != "").sum())):  # a program that makes codes makes one for everybody
         return None
-    for some in (filled[:50], filled):  # most columns are ruled out by their first codes
-        prefixes = pd.Series([_before(str(column[i]), str(ids[i])) for i in some], dtype=object)
+    for rows in (filled[:50], filled):  # the first codes rule most columns out
+        prefixes = pd.Series([_before(str(column[i]), str(ids[i])) for i in rows], dtype=object)
         counts = prefixes.dropna().value_counts()
-        if not len(counts) or counts.iloc[0] < _SHARE * len(some):
+        if not len(counts) or counts.iloc[0] < _MIN_SHARE * len(rows):
             return None
     return str(counts.index[0])
 
 
 def _before(code: str, person: str) -> str | None:
+    """Return what stands before the id in a code that ends with it."""
     return code[: len(code) - len(person)] if code.endswith(person) else None
 
 
@@ -71,18 +71,19 @@ class IssuedCoupons:
     listing: Listing
     holder: NDArray[np.int64]  # [coupons], index of the person
     code: Texts  # [coupons]
-    made_holder: NDArray[np.int64]  # [codes made from ids]
-    made_code: Texts  # [codes made from ids]
+    id_code_holder: NDArray[np.int64]  # [codes made from ids], index of the person
+    id_code: Texts  # [codes made from ids]
     placeholders: frozenset[str]
+    """Codes that identify nobody."""
     problems: tuple[Problem, ...]
 
     @property
     def count(self) -> NDArray[np.int64]:
-        """Coupons issued to each person, k, [people]."""
+        """Number of coupons issued to each person, k, [people]."""
         return np.bincount(self.holder, minlength=len(self.listing.ids)).astype(np.int64)
 
     def issued_twice(self, redeemed: Texts) -> list[Problem]:
-        """Coupons of two people with which nobody came; the others are a matter for those who came."""
+        """Warn of codes issued to two people and redeemed by nobody. (Redeemed ones are errors: `ambiguous-coupon`.)"""
         series = pd.Series(self.code, dtype=object)
         again = np.flatnonzero(series.duplicated().to_numpy() & ~series.isin(redeemed).to_numpy())
         if not len(again):
@@ -100,23 +101,30 @@ class IssuedCoupons:
 
 
 def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
-    """Sort out the coupons of a listing, [people, slots]."""
-    people, slots = coupons.shape
+    """Separate the real coupons of a listing, [people, slots], from placeholders and repetitions."""
+    n_people, n_slots = coupons.shape
     false = find_placeholders(listing.ids, coupons)
     held = pd.DataFrame(
         {
-            "holder": np.repeat(np.arange(people), slots),
-            "slot": np.tile(np.arange(slots), people),
+            "holder": np.repeat(np.arange(n_people), n_slots),
+            "slot": np.tile(np.arange(n_slots), n_people),
             "code": coupons.ravel(),
         }
     )
     held = held[held["code"] != ""]
-    made = held[false.columns[held["slot"].to_numpy(dtype=np.int64)]] if slots else held
-    real = held.drop(made.index)
+    from_ids = held[false.from_ids[held["slot"].to_numpy(dtype=np.int64)]] if n_slots else held
+    real = held.drop(from_ids.index)
     void = real["code"].isin(false.codes)
-    named = [n for n, is_made in zip(listing.columns["coupons"], false.columns, strict=False) if is_made]
-    told = "Column {!r} holds codes made from the ids of people; they are not counted as coupons."
-    faults = [Problem("made-from-id", None, "", told.format(name)) for name in named]
+    faults = [
+        Problem(
+            "made-from-id",
+            None,
+            "",
+            f"Column {name!r} holds codes made from the ids of people; they are not counted as coupons.",
+        )
+        for name, is_placeholder in zip(listing.columns["coupons"], false.from_ids, strict=False)
+        if is_placeholder
+    ]
     faults += each(
         listing,
         "placeholder",
@@ -139,8 +147,8 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
         listing,
         real["holder"].to_numpy(dtype=np.int64),
         real["code"].to_numpy(dtype=object),
-        made["holder"].to_numpy(dtype=np.int64),
-        made["code"].to_numpy(dtype=object),
+        from_ids["holder"].to_numpy(dtype=np.int64),
+        from_ids["code"].to_numpy(dtype=object),
         false.codes,
         tuple(faults),
     )

@@ -1,8 +1,7 @@
 """Who recruited whom: from the codes and ids of a listing to an array of recruiters, with every fault on the way.
 
-Links of files that list coupons: the coupon somebody came with leads to whoever was issued it.
-
-Links of files that name the recruiter: recruiter-id tables and survey apps.
+Where a file lists coupons, a person's recruiter is whoever was issued the coupon that person came with
+(`link_coupons`). Recruiter-id tables and survey apps name the recruiter by id (`link_recruiters`).
 """
 
 import re
@@ -19,51 +18,55 @@ from peerfront.data.study import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
-_FLOAT = r"\d+\.0"
+_POINT_ZERO = r"\d+\.0"
+_LOST_SIGNS = str.maketrans("", "", " _-")  # signs that people leave out when they copy a code
 
 
 @dataclass(frozen=True)
 class Links:
-    """The tree and the coupons, as far as the file states them."""
+    """Recruiters, seeds and numbers of coupons, as the file states them."""
 
     recruiter: NDArray[np.int64]  # [people], index; NOBODY for seeds and where it is not known
-    seed: NDArray[np.bool_]  # [people]; whoever has no recruiter and is no seed has an unknown one
+    seed: NDArray[np.bool_]  # [people]; somebody who has no recruiter and is no seed has an unknown one
     issued: NDArray[np.int64]  # [people], coupons issued, k
     problems: tuple[Problem, ...]
 
 
 def places_of(wanted: Texts, among: Texts) -> NDArray[np.int64]:
-    """Where each wanted code stands first, or NOBODY; nothing ("") is never found."""
+    """Return the first place of each wanted code, or NOBODY; the empty code stands nowhere."""
     first = np.flatnonzero(~pd.Series(among, dtype=object).duplicated().to_numpy() & (among != ""))
     if not len(first):
         return np.full(len(wanted), NOBODY, dtype=np.int64)
-    found = pd.Index(among[first], dtype=object).get_indexer(pd.Index(wanted, dtype=object))
-    return np.where(found < 0, NOBODY, first[found]).astype(np.int64)
+    place = pd.Index(among[first], dtype=object).get_indexer(pd.Index(wanted, dtype=object))
+    return np.where(place < 0, NOBODY, first[place]).astype(np.int64)
 
 
 def is_seed_mark(codes: Texts) -> NDArray[np.bool_]:
-    """Whether each code is one of the usual signs for "nobody recruited this person"; somebody's id may look so too."""
+    """Mark the codes that usually mean "nobody recruited this person"; somebody's id may be the same."""
     return np.asarray(pd.Series(codes, dtype=object).str.lower().isin(SEED_MARKS), dtype=bool)
 
 
 def without_point_zero(wanted: Texts, among: Texts) -> Texts:
-    """`17.0` becomes `17` where whole columns went through a program that took codes for numbers, and only there."""
+    """Turn `17.0` into `17` if every code of the column looks so and none is known as it stands.
+
+    Such columns went through a program that took codes for numbers.
+    """
     codes = pd.Series(wanted, dtype=object)
     filled = codes[codes != ""]
-    if not len(filled) or not filled.str.fullmatch(_FLOAT).all() or (places_of(wanted, among) != NOBODY).any():
+    if not len(filled) or not filled.str.fullmatch(_POINT_ZERO).all() or (places_of(wanted, among) != NOBODY).any():
         return wanted
     return codes.str.removesuffix(".0").to_numpy(dtype=object)
 
 
 def faults_of_codes(listing: Listing) -> list[Problem]:
-    """Missing and repeated ids, and codes that a spreadsheet has cut short."""
+    """Find missing and repeated ids, and codes that a spreadsheet has cut short."""
     ids, place = listing.ids, listing.place
     absent = np.flatnonzero(ids == "")
     faults = each(listing, "missing-id", absent, ["The id is empty."] * len(absent))
     again = np.flatnonzero(pd.Series(ids, dtype=object).duplicated().to_numpy() & (ids != ""))
     earlier = listing.rows[places_of(ids[again], ids)]
-    stands = (f"Id {ids[i]!r} stands already in {place} {row:,}." for i, row in zip(again, earlier, strict=True))
-    faults += each(listing, "repeated-id", again, stands)
+    texts = [f"Id {ids[i]!r} stands already in {place} {row:,}." for i, row in zip(again, earlier, strict=True)]
+    faults += each(listing, "repeated-id", again, texts)
     columns = [codes for codes in (ids, listing.own_coupons, listing.recruiters) if codes is not None]
     columns += list(listing.coupons.T) if listing.coupons is not None else []
     for codes in columns:
@@ -74,17 +77,14 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
 
 
 def without_self(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Problem]]:
-    """Nobody recruits themselves."""
+    """Remove recruiters that are the person themselves, as faults."""
     selves = np.flatnonzero(recruiter == np.arange(len(recruiter)))
     faults = each(listing, "self-recruited", selves, [f"{listing.ids[i]!r} is their own recruiter." for i in selves])
     return np.where(recruiter == np.arange(len(recruiter)), NOBODY, recruiter), faults
 
 
-_SIGNS = str.maketrans("", "", " _-")
-
-
 def link_coupons(listing: Listing) -> Links:
-    """Everybody's recruiter by coupon; seeds came without one."""
+    """Find everybody's recruiter by coupon; seeds came without one."""
     assert listing.own_coupons is not None
     assert listing.coupons is not None
     faults = faults_of_codes(listing)
@@ -94,9 +94,9 @@ def link_coupons(listing: Listing) -> Links:
     came = own != ""
     place = places_of(own, coupons.code)
     recruiter = np.append(coupons.holder, NOBODY)[place]  # a place of -1 is the last one: NOBODY
-    made = places_of(own, coupons.made_code)
-    by_id = (recruiter == NOBODY) & (made != NOBODY)
-    recruiter = np.where(by_id, np.append(coupons.made_holder, NOBODY)[made], recruiter)
+    id_place = places_of(own, coupons.id_code)
+    by_id = (recruiter == NOBODY) & (id_place != NOBODY)
+    recruiter = np.where(by_id, np.append(coupons.id_code_holder, NOBODY)[id_place], recruiter)
 
     void = came & pd.Series(own, dtype=object).isin(coupons.placeholders).to_numpy() & ~by_id
     recruiter = np.where(void, NOBODY, recruiter).astype(np.int64)
@@ -113,6 +113,7 @@ def link_coupons(listing: Listing) -> Links:
 
 
 def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Problem]:
+    """Find people whose coupon was issued to two."""
     shared = pd.Series(coupons.code, dtype=object).duplicated(keep=False).to_numpy()
     holders_of = pd.Series(coupons.holder[shared]).groupby(coupons.code[shared]).agg(list)
     wrong = np.flatnonzero(pd.Series(own, dtype=object).isin(holders_of.index).to_numpy())
@@ -124,8 +125,9 @@ def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Pro
     return each(listing, "ambiguous-coupon", wrong, texts)
 
 
-def _redeemed_twice(listing: Listing, own: Texts, known: NDArray[np.bool_]) -> list[Problem]:
-    again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & known)
+def _redeemed_twice(listing: Listing, own: Texts, real: NDArray[np.bool_]) -> list[Problem]:
+    """Find people who came with a real coupon that somebody above them came with."""
+    again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & real)
     first = listing.rows[places_of(own[again], own)]
     texts = (
         f"Coupon {own[i]!r} of {listing.ids[i]!r} was redeemed already in {listing.place} {row:,}."
@@ -137,6 +139,7 @@ def _redeemed_twice(listing: Listing, own: Texts, known: NDArray[np.bool_]) -> l
 def _made_from_ids(
     listing: Listing, own: Texts, by_id: NDArray[np.bool_], recruiter: NDArray[np.int64]
 ) -> list[Problem]:
+    """Report the people whose coupon is a code made from their recruiter's id."""
     people = np.flatnonzero(by_id)
     texts = (
         f"{listing.ids[i]!r} came with {own[i]!r}, made from the id of {listing.ids[recruiter[i]]!r}, whose recruit "
@@ -147,6 +150,7 @@ def _made_from_ids(
 
 
 def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons: IssuedCoupons) -> list[Problem]:
+    """Report the people whose coupon nobody was issued, with the code that was probably meant."""
     people = np.flatnonzero(orphan)
     if not len(people):
         return []
@@ -162,19 +166,19 @@ def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons
 
 
 def _alike(codes: Texts) -> Texts:
-    """Codes without what gets lost on the way: case, leading zeros, a point and zero, blanks and hyphens."""
+    """Reduce codes to what survives copying: drop case, leading zeros, a final `.0`, blanks and hyphens."""
     alike = np.empty(len(codes), dtype=object)
-    alike[:] = [code.lower().removesuffix(".0").translate(_SIGNS).lstrip("0") for code in codes]
+    alike[:] = [code.lower().removesuffix(".0").translate(_LOST_SIGNS).lstrip("0") for code in codes]
     return alike
 
 
 def _disagreements(listing: Listing, named: Texts, recruiter: NDArray[np.int64]) -> list[Problem]:
-    """Where a column with recruiter ids says something else than the coupons."""
-    told = places_of(without_point_zero(named, listing.ids), listing.ids)
-    wrong = np.flatnonzero((told != NOBODY) & (told != recruiter))
+    """Find people whose recruiter by id is not their recruiter by coupon."""
+    by_id = places_of(without_point_zero(named, listing.ids), listing.ids)
+    wrong = np.flatnonzero((by_id != NOBODY) & (by_id != recruiter))
     ids = listing.ids
     texts = [
-        f"The recruiter id of {ids[i]!r} says {ids[told[i]]!r}, the coupon "
+        f"The recruiter id of {ids[i]!r} says {ids[by_id[i]]!r}, the coupon "
         + (f"{ids[recruiter[i]]!r}." if recruiter[i] != NOBODY else "nobody.")
         for i in wrong
     ]
@@ -182,16 +186,16 @@ def _disagreements(listing: Listing, named: Texts, recruiter: NDArray[np.int64])
 
 
 def link_recruiters(listing: Listing) -> Links:
-    """Everybody's recruiter by id. All seeds share a mark that is nobody's id, or have none."""
+    """Find everybody's recruiter by id. Seeds have no recruiter id, or share a mark that is nobody's id."""
     assert listing.recruiters is not None
     faults = faults_of_codes(listing)
     named = without_point_zero(listing.recruiters, listing.ids)
     recruiter = places_of(named, listing.ids)
-    strange = (recruiter == NOBODY) & (named != "")
-    marks = strange & is_seed_mark(named)
-    if (named != "").all() and not marks.any() and len(set(named[strange])) == 1:
-        marks = strange  # one value that is nobody's id, and everybody has one: that is how R marks seeds
-    unknown = np.flatnonzero(strange & ~marks)
+    no_id = (recruiter == NOBODY) & (named != "")
+    marks = no_id & is_seed_mark(named)
+    if (named != "").all() and not marks.any() and len(set(named[no_id])) == 1:
+        marks = no_id  # everybody has a recruiter, and one value is nobody's id: that is how R marks seeds
+    unknown = np.flatnonzero(no_id & ~marks)
     texts = [f"The recruiter of {listing.ids[i]!r}, {named[i]!r}, is not in the file." for i in unknown]
     faults += each(listing, "unknown-recruiter", unknown, texts)
     recruiter, selves = without_self(listing, recruiter)
@@ -210,7 +214,7 @@ def link_recruiters(listing: Listing) -> Links:
 def _not_on_the_list(
     listing: Listing, own: Texts, coupons: IssuedCoupons, recruiter: NDArray[np.int64]
 ) -> list[Problem]:
-    """People whose code is not among those that the recruiter they name was issued."""
+    """Find people whose code is not among those issued to the recruiter they name."""
     came = np.flatnonzero((recruiter != NOBODY) & (own != ""))
     held = pd.MultiIndex.from_arrays([coupons.holder, coupons.code])
     wanted = pd.MultiIndex.from_arrays([recruiter[came], own[came]])

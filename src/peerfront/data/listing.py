@@ -1,6 +1,7 @@
-"""What a file lists about each person, whatever its layout, before anybody has checked it.
+"""What a file lists about each person, whatever its layout, before anything is checked.
 
-Which column of a table is what: names that people use, and what a person says where they are not enough.
+In a table the columns have to be recognised first: by the names that studies use, or as the user says where these are
+not enough.
 """
 
 import re
@@ -43,14 +44,14 @@ class Listing:
 
 
 def each(listing: Listing, kind: str, people: NDArray[np.intp], texts: Iterable[str]) -> list[Problem]:
-    """One problem per person, with the place in the file."""
+    """Make one problem per person, with the place in the file."""
     return [
         Problem(kind, int(listing.rows[i]), str(listing.ids[i]), text) for i, text in zip(people, texts, strict=True)
     ]
 
 
 def without_missing(frame: pd.DataFrame, codes: Iterable[str]) -> pd.DataFrame:
-    """The table with every code that means "not known" replaced by nothing."""
+    """Replace every code that means "not known" by an empty text."""
     return frame.mask(frame.isin([*USUAL_MISSING, *codes]), "")
 
 
@@ -59,9 +60,9 @@ def texts(frame: pd.DataFrame, name: str) -> Texts:
 
 
 def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSettings, source: str) -> Listing:
-    """The listing of a coupon or recruiter-id table whose columns are known."""
+    """List the people of a coupon or recruiter-id table, given which column is what."""
     frame = without_missing(table.frame, settings.missing)
-    spoken_for = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
+    of_the_tree = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
     problems = list(noted(table.notes))
     coupons = own = recruiters = issued = None
     ids = texts(frame, columns["id"][0])
@@ -92,8 +93,8 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
         else:
             issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
     if "coupons_issued" in columns:
-        spoken_for.add(columns["coupons_issued"][0])
-    people = frame[[name for name in frame.columns if name not in spoken_for]]
+        of_the_tree.add(columns["coupons_issued"][0])
+    people = frame[[name for name in frame.columns if name not in of_the_tree]]
     used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
     shown = {role: names for role, names in columns.items() if role in (*used[format], "network_size", "date")}
     if coupons is not None:
@@ -104,6 +105,7 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
 
 
 def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray[np.int64], list[Problem]]:
+    """Read whole numbers; 0 and a problem where a text is none."""
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 1e9))
@@ -114,7 +116,9 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
     return np.where(wrong, 0, numbers).astype(np.int64), problems
 
 
-# Names as they are after `_plain`: lower case, letters and digits only. Earlier names win.
+# Which column is what ------------------------------------------------------------------------------------------------
+
+# Names as `_plain` leaves them: lower case, letters and digits only. Earlier names win.
 _NAMES = {
     "id": (
         "id", "personid", "participantid", "respondentid", "subjectid", "studyid", "surveyid", "caseid", "recordid",
@@ -157,37 +161,37 @@ def _plain(name: str) -> str:
 
 
 def describes_the_tree(name: str) -> bool:
-    """Whether a column of this name tells how recruitment went, which must never be used to predict it."""
+    """Tell whether a column of this name describes how recruitment went, which must never be used to predict it."""
     plain = _plain(name)
     return plain in _OF_THE_TREE or "coupon" in plain or "voucher" in plain
 
 
-def guess_columns(header: Sequence[str], told: Columns, source: str) -> Columns:
-    """Columns by role: those a person named, and the best guess for the others."""
-    for names in told.values():
+def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns:
+    """Return the columns by role: those the user named, and the best guess for the others."""
+    for names in named.values():
         for name in names:
             if name not in header:
                 raise UnknownName(f"column in {source}", name, header)
-    taken = {name for names in told.values() for name in names}
+    taken = {name for names in named.values() for name in names}
     plain = {name: _plain(name) for name in header if name not in taken}
-    found = dict(told)
-    if "coupons" not in found:
+    columns = dict(named)
+    if "coupons" not in columns:
         issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
         if issued:
-            found["coupons"] = issued
+            columns["coupons"] = issued
             plain = {name: text for name, text in plain.items() if name not in issued}
     for role, names in _NAMES.items():
-        if role in found:
+        if role in columns:
             continue
         matches = sorted((names.index(text), name) for name, text in plain.items() if text in names)
         if matches:
-            found[role] = (matches[0][1],)
+            columns[role] = (matches[0][1],)
             del plain[matches[0][1]]
-    return {role: names for role, names in found.items() if names}
+    return {role: names for role, names in columns.items() if names}
 
 
 def layout_of(columns: Columns, source: str, header: Sequence[str]) -> str:
-    """Which of the two table layouts these columns make."""
+    """Return which of the two table layouts these columns make."""
     if "id" in columns and "own_coupon" in columns and "coupons" in columns:
         return COUPONS
     if "id" in columns and "recruiter" in columns:
@@ -198,17 +202,17 @@ def layout_of(columns: Columns, source: str, header: Sequence[str]) -> str:
 def need_columns(
     columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str]
 ) -> None:
-    """An error that says which of the needed columns was not found, and how to name it."""
+    """Raise an error that says which of the needed columns is missing, and how to name it."""
     absent = [role for role in roles if role not in columns]
     if absent:
         raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header)}")
 
 
 def _explained(columns: Columns, header: Sequence[str]) -> str:
-    known = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items()) or "none"
+    recognised = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items()) or "none"
     return (
         "Needed are columns for id, own_coupon and coupons, or for id and recruiter.\n"
-        f"  Recognised: {known}.\n"
+        f"  Recognised: {recognised}.\n"
         f"  Columns in the file: {', '.join(header)}.\n"
         f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
     )

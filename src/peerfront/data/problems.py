@@ -2,7 +2,7 @@
 
 An error is a fault that leaves somebody's recruiter ambiguous or impossible: the tree would be wrong, and the import
 stops. A warning is a fault that leaves every link as the file states it: the import goes on, and the table says what
-was made of the row. `--strict` stops at warnings too.
+was made of the row. `--strict` (`ReadSettings.strict`) stops at warnings too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from peerfront.foundation.text_tables import Note
 
 ERROR = "error"
 WARNING = "warning"
-_SHOWN = 10  # faults an error message lists in full
+_SHOWN = 10  # faults that an error message lists
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One sort of fault."""
+    """A kind of fault: how bad it is, its name for tables, and what to do about it."""
 
     severity: str
     title: str
@@ -107,7 +107,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault, with its place."""
+    """One fault of a file, with its place."""
 
     kind: str
     row: int | None
@@ -125,7 +125,7 @@ class Problem:
 
 
 def noted(notes: Iterable[Note]) -> tuple[Problem, ...]:
-    """What a table's reader mentioned, as problems of the file."""
+    """Turn the notes of a table's reader into problems of the file."""
     return tuple(Problem(note.kind, note.row, "", note.what) for note in notes)
 
 
@@ -138,12 +138,12 @@ class FaultyStudy(DataFileError):
 
 
 def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Errors first, then by place in the file."""
+    """Sort problems: errors first, then by place in the file."""
     return tuple(sorted(problems, key=lambda p: (p.severity != ERROR, p.row or 0, p.kind)))
 
 
 def problem_table(problems: Iterable[Problem]) -> pd.DataFrame:
-    """The problems as a table with words for everything."""
+    """Return the problems as a table for people."""
     columns = ["severity", "row", "person", "problem", "what", "what to do"]
     rows = [
         (p.severity, "" if p.row is None else p.row, p.person, KINDS[p.kind].title, p.what, p.remedy) for p in problems
@@ -152,7 +152,7 @@ def problem_table(problems: Iterable[Problem]) -> pd.DataFrame:
 
 
 def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: bool) -> None:
-    """Raise what stops an import: errors always, warnings when strict."""
+    """Raise an error if problems stop the import: errors always, warnings if strict."""
     ordered = in_file_order(problems)
     stopping = [p for p in ordered if strict or p.severity == ERROR]
     if not stopping:

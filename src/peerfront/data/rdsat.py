@@ -25,7 +25,7 @@ def coupon_names(count: int) -> tuple[str, ...]:
 
 
 def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
-    """The listing of an RDSAT file."""
+    """List the people of an RDSAT file."""
     if settings.columns:
         raise SettingError(
             f"{path.name} is an RDSAT file, whose columns have fixed places. "
@@ -69,8 +69,8 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
         records.append(cells)
     frame = pd.DataFrame(records, columns=names, dtype=object)
     if announced != len(frame):
-        told = f"Line 2 announces {announced:,} people; the file has {len(frame):,}."
-        problems = (*problems, Problem("row-count", 2, "", told))
+        text = f"Line 2 announces {announced:,} people; the file has {len(frame):,}."
+        problems = (*problems, Problem("row-count", 2, "", text))
     frame = without_missing(frame, (none, *settings.missing))
     issued = list(coupon_names(slots))
     return Listing(
@@ -93,7 +93,7 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
 
 
 def _separator(lines: list[str]) -> str:
-    """Tabs or commas where every line has them; else any blanks."""
+    """Return tabs or commas if every line has them, else "" for any blanks."""
     for separator in ("\t", ","):
         if all(separator in line for line in lines):
             return separator

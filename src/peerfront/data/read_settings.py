@@ -1,11 +1,12 @@
-"""How a study's file is to be read: what a person may say where guessing is not enough."""
+"""Settings for reading a study's file: what a person can say where guessing is not enough."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import among, at_least, check_fields, one_of, optional, text_list, truth
 
 COUPONS = "coupons"
 RECRUITER = "recruiter"
@@ -36,12 +37,12 @@ _NONE = "none"
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """Everything beside the file itself that decides what is read from it."""
+    """How a study's file is read."""
 
     format: str = AUTO
     """One of FORMATS, or auto."""
     columns: Columns = field(default_factory=dict)
-    """Columns named by a person, by role; the others are guessed."""
+    """Columns named by the user, by role (one of ROLES); the others are guessed."""
     missing: tuple[str, ...] = ()
     """Codes that mean "not known" in every column, beside the usual ones (empty, NA, N/A, NaN, NULL, #N/A, a dot)."""
     coupons_each: int | None = None
@@ -52,24 +53,20 @@ class ReadSettings:
     """Whether warnings stop the import."""
 
     def __post_init__(self) -> None:
-        if self.format != AUTO and self.format not in FORMATS:
-            raise UnknownName("format", self.format, [AUTO, *FORMATS])
-        for role in self.columns:
-            if role not in ROLES:
-                raise UnknownName("part of a study", role, ROLES)
-        if self.coupons_each is not None:
-            object.__setattr__(self, "coupons_each", whole_number("coupons each", self.coupons_each, 0))
-        if self.still_open not in (_NONE, _LAST_WAVE) and self.open_days is None:
-            raise SettingError(
-                f"Coupons still open: {self.still_open!r} is not understood. Allowed: {_NONE}, {_LAST_WAVE}, or a "
-                "number of days, such as 30."
-            )
+        check_fields(
+            self,
+            format=among("format", (AUTO, *FORMATS)),
+            columns=_column_roles,
+            missing=text_list,
+            coupons_each=optional(at_least(0)),
+            still_open=_open_rule,
+            strict=truth,
+        )
 
     @property
     def open_days(self) -> float | None:
         """Days before the last date within which coupons count as open; None if days do not decide."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(?: days?)?", self.still_open)
-        return float(found[1]) if found else None
+        return _days(self.still_open)
 
     @property
     def open_last_wave(self) -> bool:
@@ -84,10 +81,34 @@ def settle_with(options: str) -> str:
     )
 
 
-def parse_columns(texts: Iterable[str]) -> Columns:
-    """Columns from `own_coupon=CouponR`, `coupons=C1+C2`, or `date=` for none."""
+def _column_roles(name: str, value: Any) -> Columns:
+    """Rule: a tuple of columns for each role."""
+    if not isinstance(value, Mapping):
+        raise SettingError(f"{name} must name columns by role, such as {{'id': ('person',)}}; found {value!r}.")
+    for role in value:
+        one_of("part of a study", role, ROLES)
+    return {role: text_list(f"{name} for {role}", names) for role, names in value.items()}
+
+
+def _open_rule(name: str, value: Any) -> str:
+    """Rule: `none`, `last-wave`, or a number of days."""
+    if not isinstance(value, str) or (value not in (_NONE, _LAST_WAVE) and _days(value) is None):
+        raise SettingError(
+            f"Coupons {name}: {value!r} is not understood. Allowed: {_NONE}, {_LAST_WAVE}, or a number of days, "
+            'such as "30".'
+        )
+    return value
+
+
+def _days(text: str) -> float | None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(?: days?)?", text)
+    return float(match[1]) if match else None
+
+
+def parse_columns(definitions: Iterable[str]) -> Columns:
+    """Read columns from `own_coupon=CouponR`, `coupons=C1+C2`, or `date=` for none."""
     columns: dict[str, tuple[str, ...]] = {}
-    for text in texts:
+    for text in definitions:
         role, equals, names = text.partition("=")
         role = role.strip()
         if not equals:

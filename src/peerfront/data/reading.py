@@ -1,6 +1,7 @@
-"""From a file to a checked study: detect the layout, list, link, validate.
+"""Read a study's file, or a file of people who wait for coupons, and check it.
 
-The people who may refer next, from a plain CSV file: an id and the columns that the schema uses.
+A study's file is listed (one entry per person, whatever the layout), linked (who recruited whom) and checked; errors
+stop with a list of all of them. A frontier's file is a plain table: an id, and the columns that the schema uses.
 """
 
 import dataclasses
@@ -28,7 +29,15 @@ from peerfront.data.study import NOBODY, Study, Trees, trees_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.data.survey_app import list_app
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.text_tables import TextTable, decoded, file_bytes, read_days, read_numbers, read_table
+from peerfront.foundation.text_tables import (
+    TextTable,
+    decoded,
+    file_bytes,
+    read_days,
+    read_numbers,
+    read_table,
+    read_table_file,
+)
 from peerfront.problem import Frontier
 
 _SHOWN_OF_CIRCLE = 8
@@ -45,29 +54,31 @@ def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = 
     """
     if isinstance(file, pd.DataFrame):
         return study_from_table(file, settings)
-    asked = settings or ReadSettings()
-    return _checked(list_file(Path(file), asked), asked)
+    path, settings = Path(file), settings or ReadSettings()
+    text, notes = decoded(path, file_bytes(path))
+    return _checked(_list_text(path, text, settings, noted(notes)), settings)
 
 
 def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:
-    """A study from a pandas table, read as its CSV file would be; messages count rows from 2 and call it `name`."""
-    asked = settings or ReadSettings()
-    return _checked(_list_text(Path(name), table.to_csv(index=False), asked, ()), asked)
+    """Read a study from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
+    settings = settings or ReadSettings()
+    return _checked(_list_text(Path(name), table.to_csv(index=False), settings, ()), settings)
 
 
-def _checked(listing: Listing, asked: ReadSettings) -> Study:
+def _checked(listing: Listing, settings: ReadSettings) -> Study:
+    """Link the people of a listing, look for every kind of fault, and make the study."""
     links = link_recruiters(listing) if listing.format in (RECRUITER, APP) else link_coupons(listing)
     trees = trees_of(links.recruiter)
     days, date_faults = _dates(listing, links.recruiter)
     network_size, size_faults = _network_sizes(listing)
     problems = [*listing.problems, *links.problems, *_circles(listing, trees), *date_faults, *size_faults]
     problems += _too_many_recruits(listing, links)
-    stop_on(problems, listing.source, listing.place, strict=asked.strict)
+    stop_on(problems, listing.source, listing.place, strict=settings.strict)
     return Study(
         source=listing.source,
         format=listing.format,
         place=listing.place,
-        settings=asked,
+        settings=settings,
         columns=listing.columns,
         rows=listing.rows,
         ids=listing.ids,
@@ -79,30 +90,25 @@ def _checked(listing: Listing, asked: ReadSettings) -> Study:
         network_size=network_size,
         own_coupons=listing.own_coupons,
         coupons=listing.coupons,
-        still_open=_still_open(asked, days, trees.wave, listing.source),
+        still_open=_still_open(settings, days, trees.wave, listing.source),
         problems=in_file_order(problems),
     )
 
 
 def detect(path: Path | str) -> str:
-    """The format of a file: coupons, recruiter, rdsat or app."""
-    text, _ = decoded(Path(path), file_bytes(Path(path)))
-    found = _by_first_signs(text)
-    if found:
-        return found
-    table = read_table(Path(path), text)
-    header = list(table.frame.columns)
-    return layout_of(guess_columns(header, {}, Path(path).name), Path(path).name, header)
-
-
-def list_file(path: Path, settings: ReadSettings) -> Listing:
-    """The listing of a file in whatever format it is."""
-    text, notes = decoded(path, file_bytes(path))
-    return _list_text(path, text, settings, noted(notes))
+    """Detect the format of a file: coupons, recruiter, rdsat or app."""
+    path = Path(path)
+    text, _ = decoded(path, file_bytes(path))
+    format = _format_by_beginning(text)
+    if format:
+        return format
+    header = list(read_table(path, text).frame.columns)
+    return layout_of(guess_columns(header, {}, path.name), path.name, header)
 
 
 def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
-    format = settings.format if settings.format != AUTO else _by_first_signs(text)
+    """List the people of a file in whatever format it is; `problems` are those of the file itself."""
+    format = settings.format if settings.format != AUTO else _format_by_beginning(text)
     if format == RDSAT:
         return list_rdsat(path, text, settings, problems)
     if format == APP:
@@ -118,12 +124,12 @@ def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
     return dataclasses.replace(listing, problems=(*problems, *listing.problems))
 
 
-def _by_first_signs(text: str) -> str:
-    """RDSAT files and JSON say in their first signs what they are; tables have to be looked at ("")."""
-    first = text.lstrip()
-    if first.partition("\n")[0].strip().upper() == "RDS":
+def _format_by_beginning(text: str) -> str:
+    """Recognise RDSAT and JSON by their first characters; return "" for tables, whose columns decide."""
+    beginning = text.lstrip()
+    if beginning.partition("\n")[0].strip().upper() == "RDS":
         return RDSAT
-    return APP if first.startswith(("[", "{")) else ""
+    return APP if beginning.startswith(("[", "{")) else ""
 
 
 def _circles(listing: Listing, trees: Trees) -> list[Problem]:
@@ -143,19 +149,21 @@ def _dates(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.f
     name = listing.columns["date"][0]
     texts = listing.people[name].reset_index(drop=True)
     days, unsure = read_days(texts)
-    strange = np.flatnonzero(np.isnan(days) & (texts != "").to_numpy())
-    faults = each(listing, "bad-date", strange, [f"{name}: {texts[i]!r} is not understood as a date." for i in strange])
+    unreadable = np.flatnonzero(np.isnan(days) & (texts != "").to_numpy())
+    said = [f"{name}: {texts[i]!r} is not understood as a date." for i in unreadable]
+    faults = each(listing, "bad-date", unreadable, said)
     if unsure:
-        told = f"{name}: {texts[texts != ''].iloc[0]!r} and the others were read as day, then month."
-        faults.append(Problem("unsure-dates", None, "", told))
+        example = texts[texts != ""].iloc[0]
+        text = f"{name}: {example!r} and the others were read as day, then month."
+        faults.append(Problem("unsure-dates", None, "", text))
     came = recruiter != NOBODY
     with np.errstate(invalid="ignore"):
         early = np.flatnonzero(came & (days < days[recruiter]))
     ids = listing.ids
-    said = (
+    said = [
         f"{ids[i]!r} ({texts[i]}) is dated before their recruiter {ids[recruiter[i]]!r} ({texts[recruiter[i]]})."
         for i in early
-    )
+    ]
     return days, faults + each(listing, "before-recruiter", early, said)
 
 
@@ -165,9 +173,9 @@ def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[P
     name = listing.columns["network_size"][0]
     texts = listing.people[name].reset_index(drop=True)
     sizes = read_numbers(texts)
-    strange = np.flatnonzero(np.isnan(sizes) & (texts != "").to_numpy())
-    said = [f"{name}: {texts[i]!r} is not a number." for i in strange]
-    return sizes, each(listing, "bad-network-size", strange, said)
+    unreadable = np.flatnonzero(np.isnan(sizes) & (texts != "").to_numpy())
+    said = [f"{name}: {texts[i]!r} is not a number." for i in unreadable]
+    return sizes, each(listing, "bad-network-size", unreadable, said)
 
 
 def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:
@@ -180,7 +188,7 @@ def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:
 def _still_open(
     settings: ReadSettings, days: NDArray[np.float64] | None, wave: NDArray[np.int64], source: str
 ) -> NDArray[np.bool_]:
-    """People whose coupons may still be used. Whoever has no date counts as finished."""
+    """Mark the people whose coupons may still be used, [people]. Somebody without a date counts as finished."""
     if settings.open_last_wave:
         return np.asarray(wave == wave.max(initial=0))
     window = settings.open_days
@@ -207,21 +215,20 @@ def read_frontier(file: Path | str | pd.DataFrame, schema: StudySchema, id_colum
     if isinstance(file, pd.DataFrame):
         return frontier_from_table(file, schema, id_column)
     path = Path(file)
-    text, _ = decoded(path, file_bytes(path))
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) == 1:
-        raise DataFileError(f"{path}: there is a header and nobody below it: nobody is on the frontier. Add people.")
-    return _frontier(path, read_table(path, text), schema, id_column)
+    return _frontier(path, read_table_file(path, may_be_empty=True), schema, id_column)
 
 
 def frontier_from_table(
     table: pd.DataFrame, schema: StudySchema, id_column: str | None = None, name: str = "the table"
 ) -> Frontier:
-    """The same from a pandas table, read as its CSV file would be; messages count rows from 2 and call it `name`."""
-    return _frontier(Path(name), read_table(Path(name), table.to_csv(index=False)), schema, id_column)
+    """Read the same from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
+    text_table = read_table(Path(name), table.to_csv(index=False), may_be_empty=True)
+    return _frontier(Path(name), text_table, schema, id_column)
 
 
 def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> Frontier:
+    if not len(table.rows):
+        raise DataFileError(f"{path}: there is a header and nobody below it: nobody is on the frontier. Add people.")
     frame = without_missing(table.frame, schema.reading.missing)
     ids = texts(frame, _id_column(path, list(frame.columns), schema, id_column))
     faults = [f"row {row:,}: the id is empty." for row in table.rows[ids == ""]]
@@ -234,16 +241,16 @@ def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str 
     return Frontier(ids, schema.encode(frame, table.rows, str(path), "row"))
 
 
-def _id_column(path: Path, header: list[str], schema: StudySchema, told: str | None) -> str:
-    """The column that was named, or that the study uses, or that looks like an id."""
-    if told is not None:
-        if told not in header:
-            raise UnknownName(f"column in {path}", told, header)
-        return told
+def _id_column(path: Path, header: list[str], schema: StudySchema, named: str | None) -> str:
+    """Return the column that the caller named, or that the study uses, or that looks like an id."""
+    if named is not None:
+        if named not in header:
+            raise UnknownName(f"column in {path}", named, header)
+        return named
     of_study = schema.reading.columns.get("id", ())
     if of_study and of_study[0] in header:
         return of_study[0]
-    found = guess_columns(header, {}, path.name).get("id")
-    if found is None:
+    guessed = guess_columns(header, {}, path.name).get("id")
+    if guessed is None:
         raise DataFileError(f"{path}: there is no id column. Name one column 'id'. Found: {', '.join(header)}.")
-    return found[0]
+    return guessed[0]

@@ -1,4 +1,4 @@
-"""The schema as a TOML file that a person can read and edit."""
+"""The schema of a study as a TOML file, which a person can read and edit."""
 
 import json
 import re
@@ -19,8 +19,8 @@ _TEXTS = 'a list of texts, such as ["a", "b"]'
 
 
 def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, study: str = "STUDY.csv") -> str:
-    """The file, with comments that explain it; `reasons` says why columns are excluded."""
-    why = reasons or {}
+    """Write the schema as the text of a file, with comments that explain it and the reasons for excluded columns."""
+    reasons = reasons or {}
     reading = schema.reading
     lines = [
         f"# How peerfront reads {study!r}, and what it knows about each person.",
@@ -29,7 +29,10 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         "",
         '# Columns that must not be used, whatever stands below. Add any you like: "race", "hiv", ...',
         "exclude = [",
-        *(f"  {_quoted(name)}," + (f"  # {_comment(why[name])}" if name in why else "") for name in schema.exclude),
+        *(
+            f"  {_quoted(name)}," + (f"  # {_comment(reasons[name])}" if name in reasons else "")
+            for name in schema.exclude
+        ),
         "]",
         "",
         "# How the file is laid out.",
@@ -73,6 +76,7 @@ def _quoted(text: str) -> str:
 
 
 def _comment(text: str) -> str:
+    """Keep a comment on its line."""
     return re.sub(r"[\x00-\x1f\x7f]", " ", text)
 
 
@@ -89,13 +93,13 @@ def _number(value: float) -> str:
 
 
 def read_schema(path: Path | str) -> StudySchema:
-    """The schema of a file that a person may have edited; faults come with their line."""
+    """Read a schema file, which a person may have edited; errors name the line of the field."""
     path = Path(path)
     return parse_schema(file_bytes(path), path)
 
 
 def parse_schema(written: bytes, path: Path | str) -> StudySchema:
-    """The schema of a file's contents; `path` is what messages call it."""
+    """Read the contents of a schema file; `path` is what messages call it."""
     try:
         text = written.decode("utf-8-sig")
         content = tomllib.loads(text)
@@ -127,25 +131,27 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
 
 
 def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
-    told, columns = content.get("file", {}), content.get("columns", {})
-    for name, part in (("file", told), ("columns", columns)):
+    """Read the sections [file] and [columns]: how a study's file is read."""
+    file, columns = content.get("file", {}), content.get("columns", {})
+    for name, part in (("file", file), ("columns", columns)):
         if not isinstance(part, dict):
             raise DataFileError(f"{path}: {name} must be a section, begun by a line [{name}].")
-    _only(path, "of [file] ", told, _FILE)
+    _only(path, "of [file] ", file, _FILE)
     _only(path, "of [columns] ", columns, tuple(ROLES))
     for key in ("format", "still_open"):
-        if not isinstance(told.get(key, ""), str):
-            raise DataFileError(f"{path}, [file]: {key} must be a text in quotation marks; found {told[key]!r}.")
-    each = told.get("coupons_each")
+        if not isinstance(file.get(key, ""), str):
+            raise DataFileError(f"{path}, [file]: {key} must be a text in quotation marks; found {file[key]!r}.")
     roles = {
         role: (names,) if isinstance(names, str) else _texts(f"{path}, [columns]", role, names)
         for role, names in columns.items()
     }
-    missing = _texts(f"{path}, [file]", "missing", told.get("missing", []))
-    return ReadSettings(told.get("format", AUTO), roles, missing, each, told.get("still_open", "none"))
+    missing = _texts(f"{path}, [file]", "missing", file.get("missing", []))
+    still_open = file.get("still_open", "none")
+    return ReadSettings(file.get("format", AUTO), roles, missing, file.get("coupons_each"), still_open)
 
 
 def _rule(place: str, number: int, entry: Any) -> FieldRule:
+    """Read one block [[field]]; `place` is the file and line for messages."""
     if not isinstance(entry, dict):
         raise DataFileError(f"{place}: field must be begun by a line [[field]].")
     name = entry.get("name")
@@ -177,7 +183,8 @@ def _texts(place: str, key: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _only(place: Path | str, part: str, found: Mapping[str, Any], allowed: Sequence[str]) -> None:
-    for key in found:
+def _only(place: Path | str, part: str, section: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    """Refuse keys that a section does not have."""
+    for key in section:
         if key not in allowed:
             raise UnknownName(f"setting {part}in {place}", key, allowed)

@@ -1,4 +1,4 @@
-"""A first schema, guessed from a study: what every column seems to be, and why some are left out."""
+"""Guess a first schema from a study: what each column seems to hold, and why some are excluded."""
 
 import re
 from dataclasses import dataclass
@@ -12,15 +12,16 @@ from peerfront.data.read_settings import APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import categories_in
+from peerfront.foundation.settings import at_least, check_fields, proportion
 from peerfront.foundation.text_tables import looks_numeric, read_numbers
 
 OTHER = "other"
-_MANY = 50  # whole numbers that all differ among so many people are no measurement
+_IDENTIFIER_PEOPLE = 50  # whole numbers that differ for all of so many people are an identifier, not a measurement
 
 
 @dataclass(frozen=True)
 class GuessSettings:
-    """Where a guess draws its lines."""
+    """When a column becomes categories, bands, or is left out."""
 
     most_categories: int = 20
     """A column with more common values is left out."""
@@ -33,19 +34,29 @@ class GuessSettings:
     rare_share: float = 0.02
     """See rare_people; in a small study nothing is rare."""
 
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            most_categories=at_least(1),
+            most_numbers=at_least(1),
+            bands=at_least(2),
+            rare_people=at_least(0),
+            rare_share=proportion,
+        )
+
 
 @dataclass(frozen=True)
 class Guess:
-    """The schema, and what was decided about each column."""
+    """A guessed schema, and why columns are excluded from it."""
 
     schema: StudySchema
     reasons: dict[str, str]
-    """Why a column is excluded, by its name."""
+    """By the name of the column."""
 
 
 def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
-    """Fields and excluded columns of a study; a person can edit them."""
-    chosen = settings or GuessSettings()
+    """Guess the fields and the excluded columns of a study, for a person to edit."""
+    settings = settings or GuessSettings()
     fields: list[FieldRule] = []
     reasons: dict[str, str] = {}
     seen: dict[bytes, str] = {}
@@ -55,7 +66,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
         digest = pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes()
         if not reason and digest in seen:
             reason = f"the same as {seen[digest]}"
-        rule = reason or _rule(name, values, chosen)
+        rule = reason or _rule(name, values, settings)
         if isinstance(rule, str):
             reasons[name] = rule
         else:
@@ -65,17 +76,15 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
 
 
 def _reading(study: Study) -> ReadSettings:
-    """The settings with which the file was read, guesses spelled out."""
-    asked = study.settings
-    told = {
-        role: names for role, names in study.columns.items() if role not in ("id", "own_coupon", "coupons", "recruiter")
-    }
-    columns = {RDSAT: {}, APP: told}.get(study.format, study.columns)
-    return ReadSettings(study.format, columns, asked.missing, asked.coupons_each, asked.still_open)
+    """Return the settings that read the file again in the same way, guessed columns included."""
+    settings = study.settings
+    of_answers = {role: names for role, names in study.columns.items() if role in ("network_size", "date")}
+    columns = {RDSAT: {}, APP: of_answers}.get(study.format, study.columns)
+    return ReadSettings(study.format, columns, settings.missing, settings.coupons_each, settings.still_open)
 
 
 def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:
-    """Why a column must not predict recruitment: it tells how recruitment went."""
+    """Return why a column must not predict recruitment: it describes how recruitment went. "" if it may."""
     if name == study.date_column:
         return "a date"
     if describes_the_tree(name):
@@ -86,16 +95,16 @@ def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:
         "the wave": study.trees.wave,
         "the number of coupons issued": study.issued,
     }
-    for fact, known in facts.items():
-        if len(np.unique(known)) > 1 and np.array_equal(numbers, known):
+    for fact, counts in facts.items():
+        if len(np.unique(counts)) > 1 and np.array_equal(numbers, counts):
             return f"is {fact}"
     if np.array_equal(values.to_numpy(dtype=object), study.ids[study.trees.root]):
         return "names the seed"
     return ""
 
 
-def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | str:
-    """How the column becomes a field, or why it does not."""
+def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | str:
+    """Return how the column becomes a field, or why it does not."""
     known = values[values != ""]
     counts = known.value_counts()
     if not len(counts):
@@ -107,15 +116,15 @@ def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | st
         different = len(np.unique(numbers))
         if different == 1:
             return "the same for everybody"
-        if different == len(known) >= _MANY and (numbers == np.floor(numbers)).all():
+        if different == len(known) >= _IDENTIFIER_PEOPLE and (numbers == np.floor(numbers)).all():
             return "a number of their own for everybody: an identifier"
-        if different > chosen.most_numbers:
-            return _bands(name, numbers, chosen.bands)
+        if different > settings.most_numbers:
+            return _bands(name, numbers, settings.bands)
     if len(counts) > max(0.5 * len(known), 5):
         return "almost every value differs: a name, an identifier or free text"
-    rare = counts[(counts < chosen.rare_people) & (counts < chosen.rare_share * len(values))].index
+    rare = counts[(counts < settings.rare_people) & (counts < settings.rare_share * len(values))].index
     common = [str(value) for value in counts.index if value not in rare and value != OTHER]
-    if len(common) > chosen.most_categories:
+    if len(common) > settings.most_categories:
         return f"{len(counts)} different values; group them first"
     if not common:
         return f"{len(counts)} different values, all of them rare"
@@ -125,7 +134,7 @@ def _rule(name: str, values: pd.Series, chosen: GuessSettings) -> FieldRule | st
 
 
 def _in_order(values: list[str]) -> tuple[str, ...]:
-    """Bands that somebody made already (<30, 30-39, 60+) by their numbers, anything else as usual."""
+    """Sort bands that somebody made already (<30, 30-39, 60+) by their numbers, anything else as categories."""
     starts = [re.match(r"(?:<|≤|>|≥|under |over )?=? ?(\d+(?:\.\d+)?)", value.lower()) for value in values]
     if not all(starts) or not any(value[0] in "<≤uU" for value in values):
         return categories_in(values)
@@ -136,7 +145,7 @@ def _in_order(values: list[str]) -> tuple[str, ...]:
 
 
 def _bands(name: str, numbers: np.ndarray, bands: int) -> FieldRule:
-    """Bands of about as many people each."""
+    """Cut numbers into bands of about as many people each."""
     whole = bool(np.all(numbers == np.floor(numbers)))
     shares = np.arange(1, bands) / bands
     cuts = [float(f"{cut:.4g}") if not whole else float(np.ceil(cut)) for cut in np.quantile(numbers, shares)]
@@ -147,7 +156,7 @@ def _bands(name: str, numbers: np.ndarray, bands: int) -> FieldRule:
 
 
 def band_names(cuts: list[float], whole: bool) -> tuple[str, ...]:
-    """Names that say where bands begin and end."""
+    """Name bands by where they begin and end."""
 
     def shown(value: float) -> str:
         return f"{value:.0f}" if value == int(value) else f"{value:g}"

@@ -1,13 +1,10 @@
-"""A study as its file tells it: people, who recruited whom, coupons issued and redeemed, everything else as text.
+"""A study as its file states it: people, who recruited whom, coupons issued and redeemed, everything else as text.
 
-Recruitment trees as an array of recruiters: depth, roots and circles, for a hundred thousand people at once.
-
-Following recruiters by doubling (two steps, four, eight, ...) reaches every root in log2(people) array operations,
-whatever the shape of the trees; whoever has not arrived by then is caught in a circle or behind one.
-
-A study in numbers: how many, how deep, how many coupons came back, and what is missing.
+`Study` holds one entry per person in every array, `Trees` says where each person stands in the recruitment trees, and
+`Summary` counts what `peerfront check` prints.
 """
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,15 +21,12 @@ from peerfront.foundation.words import as_html
 if TYPE_CHECKING:
     import networkx as nx
 
-
-import json
-
 NOBODY = -1
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Where each person stands."""
+    """Where each person stands in the recruitment trees."""
 
     wave: NDArray[np.int64]  # [people], steps from the root; 0 for roots
     root: NDArray[np.int64]  # [people], index of the person the tree begins with
@@ -41,12 +35,16 @@ class Trees:
 
 
 def trees_of(recruiter: NDArray[np.int64]) -> Trees:
-    """Waves and roots of everybody, [people]; meaningless for people in or behind a circle."""
-    people = len(recruiter)
+    """Find the waves and roots of everybody, [people]; they mean nothing for people in or behind a circle.
+
+    Recruiters are followed by doubling (two steps, four, eight, ...): every root is reached in log2(people) array
+    operations, whatever the shape of the trees. Somebody who has not arrived by then is in a circle or behind one.
+    """
+    n_people = len(recruiter)
     is_root = recruiter == NOBODY
-    ahead = np.where(is_root, np.arange(people), recruiter)
+    ahead = np.where(is_root, np.arange(n_people), recruiter)
     wave = (~is_root).astype(np.int64)
-    for _ in range(people.bit_length()):
+    for _ in range(n_people.bit_length()):
         wave = wave + wave[ahead]
         ahead = ahead[ahead]
     caught = ~is_root[ahead]
@@ -54,9 +52,9 @@ def trees_of(recruiter: NDArray[np.int64]) -> Trees:
 
 
 def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    """After enough steps people behind a circle stand inside it, so `inside` holds exactly the people of circles."""
+    """List the circles; after enough steps people behind a circle stand inside it, so `inside` are those of circles."""
     left = dict.fromkeys(inside.tolist())
-    found = []
+    circles = []
     while left:
         start = next(iter(left))
         circle = []
@@ -65,13 +63,13 @@ def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[t
             circle.append(person)
             del left[person]
             person = int(recruiter[person])
-        found.append(tuple(circle))
-    return tuple(found)
+        circles.append(tuple(circle))
+    return tuple(circles)
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One entry per person in every array. `peerfront.data.read_study` makes it, checked."""
+    """People, recruiters and coupons, one entry per person in every array; made and checked by `reading.read_study`."""
 
     source: str
     """Name of the file."""
@@ -79,7 +77,7 @@ class Study:
     place: str
     """What an entry is called in the file: row, line or record."""
     settings: ReadSettings
-    """How it was read, guesses included, so that it can be read so again."""
+    """The settings it was read with."""
     columns: Columns
     """Which column of the file is what."""
     rows: NDArray[np.int64]  # [people], place in the file
@@ -100,7 +98,7 @@ class Study:
 
     @cached_property
     def recruits(self) -> NDArray[np.int64]:
-        """How many people each person recruited, y, [people]."""
+        """Number of recruits of each person, y, [people]."""
         return np.bincount(self.recruiter[self.recruiter != NOBODY], minlength=len(self)).astype(np.int64)
 
     @cached_property
@@ -109,16 +107,16 @@ class Study:
 
     @property
     def orphan(self) -> NDArray[np.bool_]:
-        """People who were recruited by somebody, and nobody knows by whom, [people]."""
+        """People who were recruited, and whose recruiter is not known, [people]."""
         return np.asarray((self.recruiter == NOBODY) & ~self.seed)
 
     @property
     def informative(self) -> NDArray[np.bool_]:
-        """People whose coupons say how many they can bring, [people].
+        """People with usable recruitment counts, [people].
 
-        They had coupons, those coupons can no longer be used, and no more people came with them than there were. All
-        people with open coupons are left out, also those whose coupons are used up: keeping only these would make
-        recruiting look easier than it is.
+        They had coupons, these can no longer be used, and no more recruits came than there were coupons. All people
+        with open coupons are left out, also those whose coupons are used up: keeping only these would make recruiting
+        look easier than it is.
         """
         return (self.issued > 0) & (self.recruits <= self.issued) & ~self.still_open
 
@@ -136,11 +134,11 @@ class Study:
 
     def recruiter_ids(self) -> Texts:
         """Ids of recruiters, "" for nobody, [people]."""
-        found: Texts = np.append(self.ids, "")[self.recruiter]  # -1 is the last one
-        return found
+        ids: Texts = np.append(self.ids, "")[self.recruiter]  # -1 is the last one
+        return ids
 
     def table(self) -> pd.DataFrame:
-        """One row per person: the tree, the counts, then the columns of the file."""
+        """Return one row per person: the tree, the counts, then the columns of the file."""
         tree = pd.DataFrame(
             {
                 "id": self.ids,
@@ -178,7 +176,7 @@ class Study:
         return as_html([f"{len(self.problems):,} warnings"] if self.problems else [], facts)
 
     def graph(self) -> "nx.DiGraph[str]":
-        """The recruitment trees, an edge from recruiter to recruit; people carry their columns."""
+        """Return the recruitment trees, an edge from recruiter to recruit; people carry their columns."""
         import networkx as nx  # only here: it takes a while to load
 
         graph: nx.DiGraph[str] = nx.DiGraph()
@@ -193,7 +191,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that `peerfront check` says about a study, ready to print or to save."""
+    """What `peerfront check` counts in a study."""
 
     source: str
     people: int
@@ -207,7 +205,7 @@ class Summary:
     still_open: int
     """People whose coupons may still be used."""
     triples: int
-    """People with usable recruitment counts: (covariates, coupons, recruits), see `Study.informative`."""
+    """People with usable recruitment counts (x, k, y); see `Study.informative`."""
     pairs: int
     """Recruits whose recruiter is known."""
     recruits_per_person: dict[int, int]
@@ -233,7 +231,7 @@ class Summary:
         ]
 
     def table(self) -> pd.DataFrame:
-        """All of it as one tidy table: what, of which, number."""
+        """Return everything as one tidy table: what, of which, number."""
         rows: list[tuple[str, str, int]] = [(what, "", number) for what, number in self.facts]
         distributions = {
             "people with this many recruits": self.recruits_per_person,
@@ -261,8 +259,8 @@ class Summary:
 
 
 def summarise(study: Study) -> Summary:
-    """Count everything once."""
-    came = study.recruiter != NOBODY
+    """Count what there is in a study."""
+    recruited = study.recruiter != NOBODY
     trees = study.trees
     by_root = pd.DataFrame({"root": trees.root, "wave": trees.wave}).groupby("root")["wave"].agg(["size", "max"])
     roots = by_root.index.to_numpy(dtype=np.int64)
@@ -281,10 +279,10 @@ def summarise(study: Study) -> Summary:
         recruiter_unknown=int(study.orphan.sum()),
         waves=int(trees.wave.max(initial=0)),
         coupons_issued=int(study.issued.sum()),
-        coupons_redeemed=int(came.sum()),
+        coupons_redeemed=int(recruited.sum()),
         still_open=int(study.still_open.sum()),
         triples=int(study.informative.sum()),
-        pairs=int(came.sum()),
+        pairs=int(recruited.sum()),
         recruits_per_person=_counts(study.recruits),
         coupons_per_person=_counts(study.issued),
         people_per_wave=_counts(trees.wave),

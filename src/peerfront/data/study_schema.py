@@ -1,7 +1,7 @@
-"""What is known about a person, in the words of a study's file: which columns count, and how text becomes a category.
+"""The schema of a study: which columns of its file describe a person, and how their text becomes a category.
 
-A column is a list of categories, or numbers cut into bands. Values that are missing become "not known" (or a category
-of their own, where the schema names one); values that are rare may share the category `other`.
+A column holds categories, or numbers that are cut into bands. Missing values become "not known" (or a category of their
+own, where the schema names one); rare values may share the category `other`.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.text_tables import read_numbers
 from peerfront.problem import Frontier, History
 
-_SHOWN = 10
+_SHOWN = 10  # faulty values that a message lists
 EVERYBODY = Field("everybody", ("person",))
-"""What is known about people where nothing is."""
+"""The only field where no column describes people: everybody is in its one category."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FieldRule:
     """The category for values that are not listed; None makes them errors."""
 
     def __post_init__(self) -> None:
-        Field(self.name, self.categories)  # its checks
+        Field(self.name, self.categories)  # checks the name and the categories
         named = {"missing_category": self.missing_category, "other": self.other}
         bands = [c for c in self.categories if not (self.cuts and c == self.missing_category)]
         for key, category in named.items():
@@ -66,20 +66,20 @@ class FieldRule:
             )
 
     def encode(self, values: pd.Series) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
-        """Codes [people], and where a value is none of this field's [people]."""
+        """Return the codes [people], and the places of values that the field does not allow [people]."""
         absent = ((values == "") | values.isin(self.missing)).to_numpy()
         if self.cuts:
             numbers = read_numbers(values)
             wrong = np.isnan(numbers) & ~absent
             bands = [n for n, c in enumerate(self.categories) if c != self.missing_category]
-            found = np.array(bands)[np.searchsorted(self.cuts, numbers, side="right").clip(max=len(self.cuts))]
+            codes = np.array(bands)[np.searchsorted(self.cuts, numbers, side="right").clip(max=len(self.cuts))]
         else:
-            found = pd.Index(self.categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
+            codes = pd.Index(self.categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
             if self.other is not None:
-                found = np.where(found < 0, self.categories.index(self.other), found)
-            wrong = (found < 0) & ~absent
+                codes = np.where(codes < 0, self.categories.index(self.other), codes)
+            wrong = (codes < 0) & ~absent
         unknown = UNKNOWN if self.missing_category is None else self.categories.index(self.missing_category)
-        return np.where(absent, unknown, found).astype(np.int16), wrong
+        return np.where(absent, unknown, codes).astype(np.int16), wrong
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class StudySchema:
     """Where it comes from, for messages."""
 
     def __post_init__(self) -> None:
-        _ = self.schema  # its checks
+        _ = self.schema  # checks the fields together
 
     @cached_property
     def used(self) -> tuple[FieldRule, ...]:
@@ -102,11 +102,11 @@ class StudySchema:
 
     @cached_property
     def schema(self) -> Schema:
-        """What models and planners see; without a column to tell people apart by, everybody is the same person."""
+        """The fields as models and planners see them; `EVERYBODY` alone if no column is used."""
         return Schema(tuple(Field(rule.name, rule.categories) for rule in self.used) or (EVERYBODY,))
 
     def encode(self, table: pd.DataFrame, rows: NDArray[np.int64], source: str, place: str) -> Codes:
-        """Category codes of a table of text, [people, fields]; `rows` says where each record stands in `source`."""
+        """Turn a table of text into category codes, [people, fields]; messages name the `rows` of `source`."""
         absent = [rule.name for rule in self.used if rule.name not in table.columns]
         if absent:
             raise DataFileError(
@@ -137,34 +137,33 @@ class StudySchema:
         return codes
 
     def check_columns(self, study: Study) -> None:
-        """Names in `exclude` that are no column are typing errors, and somebody would rely on them."""
-        known = {*study.people.columns, *(name for names in study.columns.values() for name in names)}
+        """Refuse names in `exclude` that are no column: they are typing errors that somebody relies on."""
+        columns = {*study.people.columns, *(name for names in study.columns.values() for name in names)}
         for name in self.exclude:
-            if name not in known:
-                raise UnknownName(f"column to exclude in {study.source}", name, known)
+            if name not in columns:
+                raise UnknownName(f"column to exclude in {study.source}", name, columns)
 
 
 def encode_study(study: Study, schema: StudySchema) -> Codes:
-    """Category codes of everybody in the study, [people, fields]."""
+    """Return the category codes of everybody in the study, [people, fields]."""
     return schema.encode(study.people, study.rows, study.source, study.place)
 
 
 def history_of(study: Study, schema: StudySchema) -> History:
-    """What the study teaches: censored triples of people whose coupons are settled, and all recruiter-recruit pairs."""
+    """Return what models learn from: censored triples (x, k, y) of informative people, and recruiter-recruit pairs."""
     codes = encode_study(study, schema)
-    settled = study.informative
+    informative = study.informative
     recruits = np.flatnonzero(study.recruiter >= 0)
     return History(
         schema.schema,
-        codes[settled],
-        study.issued[settled],
-        study.recruits[settled],
+        codes[informative],
+        study.issued[informative],
+        study.recruits[informative],
         codes[study.recruiter[recruits]],
         codes[recruits],
     )
 
 
 def frontier_of(study: Study, schema: StudySchema) -> Frontier:
-    """The people whose coupons may still be used: who may refer next."""
-    here = study.still_open
-    return Frontier(study.ids[here], encode_study(study, schema)[here])
+    """Return the people whose coupons may still be used: those who may refer next."""
+    return Frontier(study.ids[study.still_open], encode_study(study, schema)[study.still_open])

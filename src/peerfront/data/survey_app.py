@@ -1,4 +1,4 @@
-"""The JSON export of a survey app: a list of records, each with the codes it was opened with and hands out.
+"""The JSON export of a survey app: a list of records, one for each person who took part.
 
 `surveyCode` is the person (and the coupon they came with), `parentSurveyCode` the recruiter or `__SEED__`,
 `childSurveyCodes` the codes issued, `responses` the answers, `createdAt` the date; records with a `deletedAt` are left
@@ -23,14 +23,14 @@ _NEEDED = ("surveyCode", "parentSurveyCode", "childSurveyCodes")
 
 
 def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
-    """The listing of a survey app's export."""
+    """List the people of a survey app's export."""
     if settings.coupons_each is not None:
         raise SettingError(
             f"{path.name} lists the codes issued to each person. "
             "Leave --coupons-each (coupons_each in a schema file) out."
         )
     records = _records(path, text)
-    found = list(problems)
+    problems_so_far = list(problems)
     rows, kept = [], []
     for number, record in enumerate(records, start=1):
         absent = [name for name in _NEEDED if name not in record]
@@ -46,7 +46,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
             )
         if record.get("deletedAt"):
             code = _text(record["surveyCode"])
-            found.append(Problem("deleted", number, code, f"{code!r} is marked as deleted."))
+            problems_so_far.append(Problem("deleted", number, code, f"{code!r} is marked as deleted."))
             continue
         rows.append(number)
         kept.append(record)
@@ -63,13 +63,12 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
     if len(repeated):
         raise DataFileError(f"{path}: the answer {repeated[0]!r} has the name of another one. Rename it.")
     answers = without_missing(answers.astype(object), settings.missing)
-    told = {role: names for role, names in settings.columns.items() if role in ("network_size", "date")}
-    if told != dict(settings.columns):
+    if not set(settings.columns) <= {"network_size", "date"}:
         raise SettingError(
             f"{path.name} is a survey app's file: --map ([columns] in a schema file) can name only network_size and "
             "date in it."
         )
-    columns = guess_columns(list(answers.columns), told, path.name)
+    columns = guess_columns(list(answers.columns), settings.columns, path.name)
     parents = _codes([record["parentSurveyCode"] for record in kept])
     ids = _codes([record["surveyCode"] for record in kept])
     seeds = parents == SEED
@@ -89,7 +88,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
         recruiters=np.where(seeds, "", parents),
         own_coupons=np.where(seeds | (parents == ""), "", ids),
         coupons=_slots([record["childSurveyCodes"] or [] for record in kept]),
-        problems=tuple(found),
+        problems=tuple(problems_so_far),
     )
 
 
@@ -109,7 +108,7 @@ def _records(path: Path, text: str) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    """An answer as text: whole numbers without a point, several choices joined by a plus."""
+    """Turn an answer into text: whole numbers without a point, several choices joined by a plus."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -130,7 +129,7 @@ def _codes(values: list[Any]) -> Texts:
 
 
 def _slots(lists: list[list[Any]]) -> Texts:
-    """Codes side by side, [people, slots], "" where a list is shorter."""
+    """Put lists of codes side by side, [people, slots], with "" where a list is shorter."""
     slots = np.full((len(lists), max(map(len, lists), default=0)), "", dtype=object)
     for person, codes in enumerate(lists):
         slots[person, : len(codes)] = [_text(code) for code in codes]

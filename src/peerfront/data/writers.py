@@ -1,9 +1,9 @@
-"""A study in each of the field's formats, as text. Reading it back gives the same study.
+"""Write a study in each of the field's formats. Reading the file gives the same study again.
 
-Coupon layouts keep the codes of a file that had them; otherwise codes are made (`17-1`, `17-2`, ... for person 17).
-What a layout cannot hold: files that name recruiters have no place for "came with a coupon nobody was issued", so these
-people become seeds there; and layouts that list coupons need one for each recruit, so somebody with more recruits than
-coupons gets more coupons when codes are made.
+Coupon layouts keep the codes of a file that had them; otherwise codes are made (`17-1`, `17-2`, ... for person 17). Two
+things a layout cannot hold: files that name recruiters have no place for "came with a coupon nobody was issued", so
+these people become seeds there; and layouts that list coupons need one for each recruit, so somebody with more recruits
+than coupons gets more coupons when codes are made.
 """
 
 import csv
@@ -30,7 +30,7 @@ _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
 
 
 def study_text(study: Study, format: str) -> str:
-    """The study as text in one of the formats: coupons, recruiter, rdsat, app or dot."""
+    """Return the study as text in one of the formats: coupons, recruiter, rdsat, app or dot."""
     if format not in WRITERS:
         raise UnknownName("format", format, WRITERS)
     return WRITERS[format](study)
@@ -45,6 +45,7 @@ def write_study(study: Study, path: Path | str, format: str, *, overwrite: bool 
 
 
 def coupon_csv(study: Study) -> str:
+    """Return a CSV with the coupon each person came with and the coupons they were issued."""
     own, coupons = _codes(study)
     names = coupon_names(coupons.shape[1])
     columns = [("id", study.ids), (OWN_COUPON, own), *zip(names, coupons.T, strict=True)]
@@ -52,12 +53,14 @@ def coupon_csv(study: Study) -> str:
 
 
 def recruiter_csv(study: Study) -> str:
+    """Return a CSV with the id of each person's recruiter and the number of coupons they were issued."""
     mark = next((mark for mark in SEED_MARKS if mark not in set(study.ids)), "")
     recruiters = np.where(study.recruiter == NOBODY, mark, study.recruiter_ids())
     return _csv(study, [("id", study.ids), ("recruiter.id", recruiters), ("coupons.issued", study.issued)])
 
 
 def rdsat_text(study: Study) -> str:
+    """Return the text format of RDSAT; see `rdsat`."""
     own, coupons = _codes(study)
     size_column = study.network_column
     others = [str(name) for name in study.people.columns if name != size_column]
@@ -74,11 +77,11 @@ def rdsat_text(study: Study) -> str:
 
 
 def app_json(study: Study) -> str:
-    """Codes are ids here, so unused codes must be nobody's id."""
+    """Return a survey app's JSON. Codes are ids there, so codes for unused coupons must be nobody's id."""
     sign = "-"
-    known = set(study.ids)
+    ids = set(study.ids)
     while any(
-        f"{person}{sign}{n + 1}" in known for person, k in zip(study.ids, study.issued, strict=True) for n in range(k)
+        f"{person}{sign}{n + 1}" in ids for person, k in zip(study.ids, study.issued, strict=True) for n in range(k)
     ):
         sign += "-"
     children: list[list[str]] = [[] for _ in range(len(study))]
@@ -104,7 +107,7 @@ def app_json(study: Study) -> str:
 
 
 def dot_text(study: Study) -> str:
-    """The trees for GraphViz: seeds are boxes, recruiters point to recruits. `dot -Tsvg tree.dot -o tree.svg`."""
+    """Return the trees for GraphViz (`dot -Tsvg tree.dot -o tree.svg`): seeds are boxes, unknown recruiters dashed."""
     quoted = np.array(
         ['"' + _one_line(str(i)).replace("\\", "\\\\").replace('"', '\\"') + '"' for i in study.ids], object
     )
@@ -127,7 +130,7 @@ WRITERS: dict[str, Callable[[Study], str]] = {
 
 
 def _codes(study: Study) -> tuple[Texts, Texts]:
-    """Own coupons [people] and coupons issued [people, slots]: those of the file, or made from ids."""
+    """Return own coupons [people] and coupons issued [people, slots]: those of the file, or codes made from ids."""
     if study.own_coupons is not None and study.coupons is not None and study.format != APP:
         return study.own_coupons, study.coupons
     held = np.maximum(study.issued, study.recruits)
@@ -156,6 +159,7 @@ def _csv(study: Study, columns: Sequence[tuple[str, Iterable[object]]]) -> str:
 
 
 def _no_clash(study: Study, names: Sequence[str]) -> None:
+    """Refuse columns that would have the same name."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise DataFileError(

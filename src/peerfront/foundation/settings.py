@@ -131,6 +131,17 @@ def layer_widths(name: str, value: Any) -> tuple[int, ...]:
     return tuple(whole_number(f"each of {name} (a layer's width)", width, 1) for width in _several(name, value))
 
 
+def text_list(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: texts, none at all included."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise SettingError(f"{name} must be a list of texts; found {value!r}. Write a single one as ({value!r},).")
+    texts = tuple(value)
+    for text in texts:
+        if not isinstance(text, str):
+            raise SettingError(f"each of {name} must be a text in quotation marks; found {text!r}.")
+    return tuple(map(str, texts))
+
+
 def penalty_list(name: str, value: Any) -> tuple[float, ...]:
     """Rule: one or more numbers of at least 0."""
     penalties = tuple(not_negative(f"each of {name}", penalty) for penalty in _several(name, value))

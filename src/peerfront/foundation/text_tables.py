@@ -1,14 +1,15 @@
-"""From the bytes of a file to a table of text: encodings, separators, and files that are no text at all.
+"""Tables of text, as spreadsheets and statistics programs write them: encodings, separators, numbers and dates.
 
-Every cell stays text, with blanks around it removed: a coupon of 22 digits or with leading zeros survives.
-
-Dates and numbers as people write them.
+Every cell stays text, with blanks around it removed: a coupon of 22 digits or with leading zeros survives. Columns of
+numbers and dates are read from that text in the ways people write them. Files that are no text get an error that says
+how to export them.
 """
 
 import csv
+import dataclasses
 import io
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ _MAGIC = (
 
 @dataclass(frozen=True)
 class Note:
-    """Something about a file that its reader should mention."""
+    """A remark about a file that its user should see."""
 
     kind: str
     """encoding or unnamed-column."""
@@ -51,13 +52,14 @@ class TextTable:
     """Cells as text under the names of the header."""
 
     frame: pd.DataFrame  # [records, columns], every cell a str
-    rows: NDArray[np.int64]  # [records], place in the file; the header is row 1
+    rows: NDArray[np.int64]  # [records], row in a spreadsheet; the header is row 1
+    lines: NDArray[np.int64]  # [records], line in a text editor, on which the record ends
     notes: tuple[Note, ...] = ()
     separator: str = ","
 
 
 def file_bytes(path: Path) -> bytes:
-    """The whole file, or why not."""
+    """Read a whole file, which must not be empty."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -70,7 +72,7 @@ def file_bytes(path: Path) -> bytes:
 
 
 def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:
-    """Text of UTF-8 (with or without its mark), UTF-16 with its mark, or Windows' Western encoding with a warning."""
+    """Decode UTF-8 (with or without its mark), UTF-16 with its mark, or, with a note, Windows' Western encoding."""
     for magic, advice in _MAGIC:
         if content.startswith(magic):
             raise DataFileError(f"{path} {advice}")
@@ -91,52 +93,63 @@ def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:
     return text, (Note("encoding", None, f"The file is not in UTF-8; it was read as {encoding}."),)
 
 
-def read_table(path: Path, text: str) -> TextTable:
-    """A table with a header, separated by commas, semicolons or tabs."""
-    lines = text.splitlines()
-    told = lines[0].strip().lower() if lines else ""
-    first, body = 1, text
-    separator = ""
-    if told.startswith("sep=") and len(told) == 5 and told[-1] in _SEPARATORS:  # Excel's own way to say it
-        separator, first, body = told[-1], 2, text.partition("\n")[2]
-    separator = separator or _sniffed(body)
+def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
+    """Read a file that is a table; the options are those of `read_table`."""
+    text, notes = decoded(path, file_bytes(path))
+    table = read_table(path, text, may_be_empty=may_be_empty, whole_rows=whole_rows)
+    return dataclasses.replace(table, notes=(*notes, *table.notes))
+
+
+def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
+    """Read a table with a header, separated by commas, semicolons or tabs; messages call it `path`.
+
+    It must have a row below the header unless it `may_be_empty`. Rows that end early are filled with empty cells, as
+    spreadsheets mean them, unless `whole_rows` are demanded.
+    """
+    declaration, _, rest = text.partition("\n")
+    declaration = declaration.strip().lower()
+    first, body, separator = 1, text, ""
+    if declaration.startswith("sep=") and len(declaration) == 5 and declaration[-1] in _SEPARATORS:  # Excel's own way
+        separator, first, body = declaration[-1], 2, rest
+    separator = separator or _likely_separator(body)
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
     try:
-        records = list(csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True))
+        numbered = [(reader.line_num + first - 1, record) for record in reader]
     except csv.Error as problem:
         raise DataFileError(
             f"{path}: cannot be read as a table separated by {_SEPARATORS[separator]} ({problem}). "
             "Look for quotation marks that are opened and not closed, or export it again."
         ) from None
-    while records and not any(map(str.strip, records[0])):
-        records, first = records[1:], first + 1
-    if not records:
+    while numbered and not any(map(str.strip, numbered[0][1])):
+        numbered, first = numbered[1:], first + 1
+    if not numbered:
         raise DataFileError(f"{path}: the file is empty. Export it again.")
-    header = [name.strip() for name in records[0]]
+    header = [name.strip() for name in numbered[0][1]]
     while len(header) > 1 and not header[-1]:
         header.pop()  # spreadsheets like to leave empty columns at the end
     repeated = [name for name, count in Counter(filter(None, header)).items() if count > 1]
     if repeated:
         named = ", ".join(map(repr, repeated))
         raise DataFileError(f"{path}: the header names {named} more than once. Rename the columns so that they differ.")
-    places, kept = [], []
-    for place, record in enumerate(records[1:], start=first + 1):
-        if len(record) != len(header):
-            record = _fitted(path, place, record, len(header))
+    rows, lines, kept = [], [], []
+    for row, (line, record) in enumerate(numbered[1:], start=first + 1):
         if any(map(str.strip, record)):
-            places.append(place)
-            kept.append(record)
-    if not kept:
+            rows.append(row)
+            lines.append(line)
+            kept.append(_fitted(path, row, record, len(header), whole_rows))
+    if not kept and not may_be_empty:
         raise DataFileError(f"{path}: there is a header and nobody below it. Add one row per person.")
-    cells = [[cell.strip() for cell in column] for column in zip(*kept, strict=True)]
+    columns: Iterable[Sequence[str]] = zip(*kept, strict=True) if kept else [() for _ in header]
+    cells = [[cell.strip() for cell in column] for column in columns]
     frame = pd.DataFrame({n: pd.Series(column, dtype=object) for n, column in enumerate(cells)})
     frame, notes = _named(frame, header)
-    return TextTable(frame, np.array(places, dtype=np.int64), notes, separator)
+    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes, separator)
 
 
-def _sniffed(text: str) -> str:
-    """The separator that cuts the first lines into most columns, the same number in each if possible."""
+def _likely_separator(text: str) -> str:
+    """Return the separator that cuts the first lines into most columns, the same number in each if possible."""
     sample = "\n".join(text.splitlines()[:20])
-    best, found = (0.0, 0), ","
+    best, likely = (0.0, 0), ","
     for separator in _SEPARATORS:
         widths = Counter(len(row) for row in csv.reader(io.StringIO(sample, newline=""), delimiter=separator) if row)
         if not widths:
@@ -144,26 +157,26 @@ def _sniffed(text: str) -> str:
         width, count = widths.most_common(1)[0]
         score = (count / widths.total() if width > 1 else 0.0, width)
         if score > best:
-            best, found = score, separator
-    return found
+            best, likely = score, separator
+    return likely
 
 
-def _fitted(path: Path, place: int, record: list[str], width: int) -> list[str]:
-    """A row without the empty cells that spreadsheets add, and with those at the end that they leave out."""
-    if not record:
-        return [""] * width
+def _fitted(path: Path, row: int, record: list[str], width: int, whole_rows: bool) -> list[str]:
+    """Drop empty cells beyond the header, which spreadsheets add, and add those at the end that they leave out."""
+    if len(record) == width:
+        return record
     while len(record) > width and not record[-1].strip():
         record = record[:-1]
-    if len(record) > width:
+    if len(record) > width or (whole_rows and len(record) < width):
         raise DataFileError(
-            f"{path}, row {place}: {len(record)} values for {width} columns. "
-            "Put quotation marks around values that contain the separator."
+            f"{path}, row {row}: {len(record)} values for {width} columns. "
+            "Put quotation marks around values that contain the separator, and leave unknown ones empty."
         )
     return record + [""] * (width - len(record))
 
 
 def _named(frame: pd.DataFrame, header: list[str]) -> tuple[pd.DataFrame, tuple[Note, ...]]:
-    """The columns that have a name. Row numbers, which R writes without one, go without a word."""
+    """Name the columns and drop unnamed ones; do so without a note for empty ones and for R's row numbers."""
     notes = []
     for number, name in enumerate(header):
         if name:
@@ -175,6 +188,8 @@ def _named(frame: pd.DataFrame, header: list[str]) -> tuple[pd.DataFrame, tuple[
     return named.set_axis([name for name in header if name], axis=1), tuple(notes)
 
 
+# Numbers and dates -------------------------------------------------------------------------------------------------
+
 _DAY_FIRST = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y", "%m/%d/%y", "%m.%d.%y")
 _OTHERS = ("%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
@@ -182,17 +197,17 @@ _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
 def read_numbers(texts: pd.Series) -> NDArray[np.float64]:
-    """Numbers, also with a decimal comma; nan where there is none."""
+    """Read numbers, also with a decimal comma; nan where a text is none."""
     return _read_once(texts, _numbers)
 
 
 def looks_numeric(texts: pd.Series) -> bool:
-    """Whether most of the first values are numbers; cheap for long columns of text."""
+    """Tell whether most of the first values are numbers; cheap for long columns of text."""
     return bool(np.isfinite(_numbers(texts.iloc[:100])).mean() > 0.5)
 
 
 def _read_once(texts: pd.Series, read: Callable[[pd.Series], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Read each different text once: columns have far fewer of them than people."""
+    """Apply `read` to each different text once: columns have far fewer of them than people."""
     codes, different = pd.factorize(texts.to_numpy(dtype=object))
     return read(pd.Series(different, dtype=object))[codes] if len(codes) else np.zeros(0)
 
@@ -207,7 +222,7 @@ def _numbers(texts: pd.Series) -> NDArray[np.float64]:
 
 
 def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
-    """Dates in days, nan where there is none, and whether day and month could be the other way round.
+    """Read dates as days since 1970, nan where a text is none; also tell whether day and month may be swapped.
 
     The one pattern that fits most of the column is used for all of it. Plain numbers count as days.
     """

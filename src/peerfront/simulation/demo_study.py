@@ -1,4 +1,4 @@
-"""A made-up study to try everything on: nobody in it exists.
+"""A made-up study to try the program on. Nobody in it exists.
 
 It is drawn like the paper's simulated world (Section 5.1), with five named fields instead of seventeen: people recruit
 as many as they can, up to three coupons, and recruits often resemble their recruiter. New seeds join when a wave is
@@ -23,23 +23,29 @@ FIELDS = (
     Field("housing", ("own", "shared", "none")),
     Field("acquaintances", ("few", "some", "many")),
 )
-_ALIKE = {"gender": 0.5, "age_group": 0.4, "district": 0.75, "housing": 0.45, "acquaintances": 0.2}
-_LEANING = {
+# Chance that a recruit inherits the category of the recruiter; otherwise it is drawn uniformly.
+_INHERITANCE = {"gender": 0.5, "age_group": 0.4, "district": 0.75, "housing": 0.45, "acquaintances": 0.2}
+# How many more (or fewer) recruits people of each category bring, before the mean is calibrated.
+_WEIGHTS = {
     "gender": (0.2, -0.1, 0.0),
     "age_group": (0.6, 0.2, -0.2, -0.5),
     "district": (0.3, 0.0, -0.2, 0.0),
     "housing": (-0.3, 0.1, 0.6),
     "acquaintances": (-0.9, 0.0, 0.9),
 }
-"""How much more (or fewer) people of each category bring, before the calibration of the mean."""
-_MEAN, _COUPONS, _SEEDS, _SMALL_WAVE = 1.25, 3, 12, 10
-_WAVE_OF = 40  # people: larger waves are cut, as a study can only interview so many in a week
-_NOT_STATED = 0.02
+_MEAN_RECRUITS = 1.25  # that people would bring with unlimited coupons
+_COUPONS = 3  # per person
+_SEEDS = 12
+_SMALL_WAVE = 10  # people: seeds join smaller waves
+_LARGEST_WAVE = 40  # people: larger waves are cut, as a study can only interview so many in a week
+_MISSING_SHARE = 0.02  # of answers
 _FIRST_DAY = "2024-01-08"
 
 
 @dataclass(frozen=True, eq=False)
 class DemoStudy:
+    """The two files of the made-up study."""
+
     study: pd.DataFrame
     """A coupon table: id, own.coupon, coupon.1 .. coupon.3, date, and the fields."""
     frontier: pd.DataFrame
@@ -48,6 +54,8 @@ class DemoStudy:
 
 @dataclass(frozen=True, eq=False)
 class _Anybody:
+    """Draw people whose fields are independent and uniform."""
+
     schema: Schema
 
     def sample(self, luck: Luck) -> Codes:
@@ -55,22 +63,22 @@ class _Anybody:
 
 
 def demo_world() -> BranchingWorld:
-    """The truth behind the study."""
+    """Return the world that the study is drawn from."""
     layout = Schema(FIELDS)
-    weights = np.concatenate([np.array(_LEANING[field.name]) for field in FIELDS])
+    weights = np.concatenate([np.array(_WEIGHTS[field.name]) for field in FIELDS])
     reference = _Anybody(layout).sample(named_luck(("demo reference",), 20_000))
     return BranchingWorld(
         "the made-up study",
         layout,
-        calibrated(layout, weights, reference, _MEAN),
-        Inheritance(layout, np.array([_ALIKE[field.name] for field in FIELDS])),
+        calibrated(layout, weights, reference, _MEAN_RECRUITS),
+        Inheritance(layout, np.array([_INHERITANCE[field.name] for field in FIELDS])),
         _Anybody(layout),
     )
 
 
 def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
-    """A study of about so many people. The same seed gives the same study."""
-    wanted, seed = whole_number("people", people, 2 * _SEEDS), whole_number("seed", seed, 0)
+    """Draw a study of about so many people. The same seed gives the same study."""
+    n_people, seed = whole_number("people", people, 2 * _SEEDS), whole_number("seed", seed, 0)
     world, rng = demo_world(), named_generator("demo study", seed)
     rows: list[pd.DataFrame] = []
     wave = _seeds(world, seed, 0, _SEEDS)
@@ -78,17 +86,17 @@ def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
     while True:
         ids = [f"P{count + i + 1:04d}" for i in range(len(wave))]
         count += len(wave)
-        waits = count >= wanted
+        waits = count >= n_people
         rows.append(_rows(world.schema, wave, ids, came_with, number, waits, rng))
         if waits:
             break
-        found = world.refer(wave, np.full(len(wave), _COUPONS))
-        kept = np.sort(rng.permutation(len(found.parent))[:_WAVE_OF])
+        referrals = world.refer(wave, np.full(len(wave), _COUPONS))
+        kept = np.sort(rng.permutation(len(referrals.parent))[:_LARGEST_WAVE])
         # A recruit came with one of the recruiter's coupons: the first, the second, ... as they come.
-        place = np.arange(len(found.parent)) - np.searchsorted(found.parent, found.parent)
-        came_with = [_code(ids[found.parent[i]], int(place[i])) for i in kept]
+        place = np.arange(len(referrals.parent)) - np.searchsorted(referrals.parent, referrals.parent)
+        came_with = [_code(ids[referrals.parent[i]], int(place[i])) for i in kept]
         number += 1
-        wave = found.next_crowd.where(np.isin(np.arange(len(found.parent)), kept))
+        wave = referrals.next_crowd.where(np.isin(np.arange(len(referrals.parent)), kept))
         if len(wave) < _SMALL_WAVE:
             joined = _seeds(world, seed, number, _SMALL_WAVE)
             wave = Crowd(
@@ -109,7 +117,7 @@ def _seeds(world: BranchingWorld, seed: int, wave: int, people: int) -> Crowd:
 def _rows(
     schema: Schema, wave: Crowd, ids: list[str], came_with: list[str], week: int, waits: bool, rng: np.random.Generator
 ) -> pd.DataFrame:
-    stated = np.where(rng.random(wave.covariates.shape) < _NOT_STATED, np.int16(-1), wave.covariates)
+    stated = np.where(rng.random(wave.covariates.shape) < _MISSING_SHARE, np.int16(-1), wave.covariates)
     days = pd.Timestamp(_FIRST_DAY) + pd.to_timedelta(7 * week + rng.integers(0, 7, size=len(ids)), unit="D")
     coupons = {f"coupon.{n + 1}": ["" if waits else _code(person, n) for person in ids] for n in range(_COUPONS)}
     tree = pd.DataFrame({"id": ids, "own.coupon": came_with, **coupons, "date": days.strftime("%Y-%m-%d")})
