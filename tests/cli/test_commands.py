@@ -154,7 +154,10 @@ def test_compare_prints_tables_and_names_its_files(monkeypatch, capsys, tmp_path
         (["simulate", "--max-per-person", "0"], "max per person must be"),
         (["compare", "--backend", "dusk"], "Did you mean 'dask'"),
         (["compare", "--scheduler", "tcp://x"], "for the backends dask and ray"),
-        (["compare", "--policy", "threshold:cutoff=2,at_least=1"], "a probability between 0 and 1"),
+        (
+            ["compare", "--policy", "threshold:cutoff=2,at_least=1"],
+            "cutoff of threshold must be a share between 0 and 1; found 2",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line(monkeypatch, capsys, arguments, message) -> None:
