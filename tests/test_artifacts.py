@@ -18,7 +18,7 @@ from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
-from peerfront.models.offspring.choice import ChosenOffspring, fit_offspring
+from peerfront.models.offspring.choice import OffspringChoice, fit_offspring
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
 from peerfront.value.surrogate import PersonInputs
 from small_artifacts import RULES, a_fit, people
@@ -124,7 +124,7 @@ def test_scores_of_the_models_can_be_saved() -> None:
     capacity = fit_capacity(a_history(), CapacitySettings("poisson", folds=1, epochs=1))
     assert capacity.scores()["tried"][0]["held_out"] is None  # nothing was held out
     chosen = fit_offspring(a_history(), rivals=("inheritance",))
-    lone = ChosenOffspring("inheritance", chosen.model, pd.DataFrame({"generator": ["x"], "log_score": [np.nan]}), "so")
+    lone = OffspringChoice("inheritance", chosen.model, pd.DataFrame({"generator": ["x"], "log_score": [np.nan]}), "so")
     assert lone.scores()["rivals"] == [{"generator": "x", "log_score": None}]
     scores = {"capacity": capacity.scores(), "offspring": chosen.scores(), "lone": lone.scores()}
     manifest = json.loads(dataclasses.replace(a_fit(), scores=scores).files()[MANIFEST])

@@ -59,6 +59,19 @@ def test_codes_outside_the_schema_are_refused() -> None:
         schema.check(np.array([[0, 0], [1, 3]], dtype=np.int16))
     with pytest.raises(SettingError, match="do not fit a schema of 2 fields"):
         schema.check(np.zeros((4, 3), dtype=np.int16))
+    with pytest.raises(SettingError, match="whole-numbered category codes; found an array of float64"):
+        schema.check(np.zeros((4, 2)))
+    with pytest.raises(SettingError, match="whole-numbered category codes; found list"):
+        schema.check([[0, 1]])
+
+
+@given(schema_and_codes())
+def test_summed_rows_are_the_product_with_one_hot_rows(drawn) -> None:
+    schema, codes = drawn
+    weights = np.random.default_rng(0).standard_normal((schema.columns, 4)).astype(np.float32)
+    sums = schema.summed_rows(weights, codes)
+    assert sums.dtype == np.float32
+    assert np.allclose(sums, schema.one_hot(codes) @ weights, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, _mix, fold, named_generator, named_key, named_luck
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -60,6 +61,13 @@ def test_lineages_do_not_collide() -> None:
 def test_more_columns_or_people_change_nothing_before_them(columns: int, people: int) -> None:
     few, many = named_luck(("prefix",), people), named_luck(("prefix",), people + 7)
     assert np.array_equal(few.uniforms("x", columns), many.uniforms("x", columns + 5)[:people, :columns])
+
+
+def test_one_luck_for_each_person() -> None:
+    luck = named_luck(("each",), 3)
+    luck.check(3)
+    with pytest.raises(SettingError, match="2 covariate rows and 3 lucks"):
+        luck.check(2)
 
 
 def test_generators_are_named_too() -> None:

@@ -1,7 +1,13 @@
 """One contract for every generator, what each can learn, and the choice among them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from safetensors.numpy import save
+from scipy.special import erf
+from small_fits import fitted
 
 from peerfront.experiments.planning_world import RememberedOffspring
 from peerfront.foundation.covariates import Schema
@@ -11,6 +17,7 @@ from peerfront.models.diagnostics import field_distances, offspring_report
 from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_generator, fit_offspring
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.masked import _gelu
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.problem import History
@@ -47,6 +54,8 @@ def test_the_contract(name) -> None:
     assert children.dtype == np.int16
     backwards = model.sample(pairs.parents[:60][::-1], Luck(luck.keys[::-1].copy()))[::-1]
     assert np.array_equal(children, backwards)  # a child's luck is its own, whatever its company
+    alone = np.concatenate([model.sample(pairs.parents[i : i + 1], luck.row(i)) for i in range(60)])
+    assert np.array_equal(children, alone)
     assert model.sample(pairs.parents[:0], Luck(luck.keys[:0])).shape == (0, 17)
     again = FITS[name](pairs).sample(pairs.parents[:60], luck)
     assert np.array_equal(children, again)  # fits are reproducible
@@ -132,6 +141,56 @@ def test_revealing_in_bulk_is_revealing_by_the_letter(hidden, steps) -> None:
     assert (plain != tables).any(axis=1).mean() > 0.9
 
 
+def test_the_quick_gelu_is_gelu() -> None:
+    sums = np.linspace(-12.0, 12.0, 20_001, dtype=np.float32)[None, :]
+    exact = 0.5 * sums.astype(float) * (1.0 + erf(sums / np.sqrt(2.0)))
+    assert np.abs(_gelu(sums) - exact).max() < 2e-6
+
+
+def test_a_recruit_of_the_masked_diffusion_is_the_same_in_any_company() -> None:
+    pairs = pairs_of("icpsr22140", 300)
+    model = fit_masked(pairs, MaskedSettings(hidden=(24, 16), epochs=1))
+    luck = named_luck(("company",), 300)
+    together = model.sample(pairs.parents, luck)
+    alone = [model.sample(pairs.parents[i : i + 1], luck.row(i)) for i in range(300)]
+    assert (together != np.concatenate(alone)).any(axis=1).mean() < 0.01
+
+
+SAMPLE_WITHOUT_TORCH = """
+import sys
+from pathlib import Path
+import numpy as np
+from safetensors.numpy import load
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.stored import Stored
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.capacity_fit import CapacitySettings
+from peerfront.models.diagnostics import capacity_report
+from peerfront.models.offspring.choice import fit_offspring
+from peerfront.models.offspring.masked import MaskedDiffusion
+from peerfront.models.offspring.softmax import SoftmaxOffspring
+
+schema, parents = Schema.of_sizes({"a": 3, "b": 4}), np.array([[0, 1], [2, -1]], dtype=np.int16)
+for kind, settings in ((SoftmaxOffspring, {}), (MaskedDiffusion, {"steps": 8, "tables": {}, "deep": {}})):
+    arrays = load((Path(sys.argv[1]) / kind.__name__).read_bytes())
+    print(kind.restored(Stored(settings, arrays), schema).sample(parents, named_luck(("alone",), 2)).tolist())
+assert "torch" not in sys.modules
+"""
+
+
+def test_saved_networks_are_sampled_without_torch(tmp_path) -> None:
+    parents = np.array([[0, 1], [2, -1]], dtype=np.int16)
+    children = []
+    for name in ("softmax", "masked"):
+        model = fitted(name)
+        arrays = {key: np.ascontiguousarray(array) for key, array in model.stored().arrays.items()}
+        (tmp_path / type(model).__name__).write_bytes(save(arrays))
+        children.append(str(model.sample(parents, named_luck(("alone",), 2)).tolist()))
+    run = subprocess.run([sys.executable, "-c", SAMPLE_WITHOUT_TORCH, str(tmp_path)], capture_output=True, text=True)
+    assert run.stdout.splitlines() == children, run.stderr
+
+
 def test_a_remembered_recruit_is_the_same_and_drawn_once(monkeypatch) -> None:
     pairs = pairs_of("icpsr22140", 200)
     model = FITS["diffusion"](pairs)
@@ -151,7 +210,7 @@ def test_a_remembered_recruit_is_the_same_and_drawn_once(monkeypatch) -> None:
     assert sum(asked) == 90
     others = remembered.sample(parents[::-1].copy(), luck)  # the same keys with other recruiters are other people
     assert np.array_equal(others, model.sample(parents[::-1].copy(), luck))
-    monkeypatch.setattr("peerfront.experiments.planning_world._MOST", 100)
+    monkeypatch.setattr("peerfront.experiments.planning_world._MAX_REMEMBERED", 100)
     assert np.array_equal(remembered.sample(parents, luck), truth)  # too many: forgotten, and drawn again
 
 

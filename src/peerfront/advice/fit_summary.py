@@ -14,7 +14,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, ordinal, percent
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.diagnostics import capacity_report
-from peerfront.models.offspring.choice import ChosenOffspring
+from peerfront.models.offspring.choice import OffspringChoice
 from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
@@ -50,7 +50,7 @@ class Findings:
     capacity: LearnedCapacity
     alike: LearnedCapacity
     """The capacity model that treats everybody alike."""
-    offspring: ChosenOffspring
+    offspring: OffspringChoice
     value: ValueReport
     rules: Rules
     discount: float

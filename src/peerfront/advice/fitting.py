@@ -125,14 +125,14 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
     if n_holders < FEWEST or not len(history.parents):
         raise DataFileError(why_too_small(study, n_holders, FEWEST))
     small = len(study) < FEW or n_holders < FEW
-    progress(0.0, "how many people bring")
     learned_from = _at_most(history, LARGEST, settings.seed)
-    capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed))
+    counting = part_of(progress, 0.0, 0.28, "how many people bring")
+    capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed), counting)
     plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
     alike = fit_capacity(_everybody_alike(learned_from), plain)
-    progress(0.3, "whom they bring")
     rivals = ("inheritance",) if small else QUICK_RIVALS
-    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals)
+    generating = part_of(progress, 0.3, 0.34, "whom they bring")
+    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating)
     generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)

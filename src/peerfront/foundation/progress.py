@@ -19,6 +19,7 @@ def printed(share: float, what: str) -> None:
     sys.stderr.flush()
 
 
-def part_of(progress: Progress, start: float, end: float) -> Progress:
-    """The progress of a part of the work: its 0 is `start` of the whole, its 1 is `end`."""
-    return lambda share, what: progress(start + (end - start) * share, what)
+def part_of(progress: Progress, start: float, end: float, purpose: str = "") -> Progress:
+    """Report on a part of the work: its 0 is `start` of the whole, its 1 is `end`; `purpose` goes before the rest."""
+    before = f"{purpose}: " if purpose else ""
+    return lambda share, what: progress(start + (end - start) * share, before + what)

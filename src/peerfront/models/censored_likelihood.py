@@ -1,8 +1,8 @@
-"""The censored likelihood of Section 3.1 in torch: pmf where y < k, survival where y = k.
+"""The censored likelihood of Section 3.1 with gradients: pmf where y < k, survival where y = k.
 
-Log survivals are computed in double precision by `count_families`; their derivatives are analytic (for the mean) or
-central differences (for the one size parameter), because torch has neither the incomplete beta function nor the
-derivative of the incomplete gamma function in its first argument.
+`foundation.counts` computes log survivals in double precision (and the same likelihood without gradients); their
+derivatives are analytic (for the mean) or central differences (for the one size parameter), because torch has neither
+the incomplete beta function nor the derivative of the incomplete gamma function in its first argument.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from peerfront.foundation.counts import (
     poisson_log_survival,
 )
 
-_STEP = 1e-5
+_STEP = 1e-5  # of central differences in the log size
 
 
 class _PoissonLogSurvival(torch.autograd.Function):
@@ -30,10 +30,10 @@ class _PoissonLogSurvival(torch.autograd.Function):
     def forward(ctx: Any, means: Tensor, counts: Tensor) -> Tensor:
         mu, k = np.broadcast_arrays(_array(means), _array(counts))
         logs, slope = np.zeros(k.shape), np.zeros(k.shape)
-        asked = k > 0  # the others survive surely, whatever the mean
-        mu, k = mu[asked], k[asked]
-        logs[asked] = poisson_log_survival(k, mu)
-        slope[asked] = np.exp(poisson_log_pmf(k - 1.0, mu) - logs[asked])
+        positive = k > 0  # P(C >= 0) = 1, whatever the mean
+        mu, k = mu[positive], k[positive]
+        logs[positive] = poisson_log_survival(k, mu)
+        slope[positive] = np.exp(poisson_log_pmf(k - 1.0, mu) - logs[positive])
         ctx.save_for_backward(_tensor(slope, means))
         ctx.shape = means.shape
         return _tensor(logs, means)
@@ -51,14 +51,14 @@ class _NegativeBinomialLogSurvival(torch.autograd.Function):
     def forward(ctx: Any, means: Tensor, size: Tensor, counts: Tensor) -> Tensor:
         mu, r, k = np.broadcast_arrays(_array(means), _array(size), _array(counts))
         logs, slope, in_size = np.zeros(k.shape), np.zeros(k.shape), np.zeros(k.shape)
-        asked = k > 0  # the others survive surely, whatever the parameters
-        mu, r, k = mu[asked], r[asked], k[asked]
-        logs[asked] = nb_log_survival(k, mu, r)
+        positive = k > 0  # P(C >= 0) = 1, whatever the parameters
+        mu, r, k = mu[positive], r[positive], k[positive]
+        logs[positive] = nb_log_survival(k, mu, r)
         log_p, log_q = np.log(mu) - np.log(mu + r), np.log(r) - np.log(mu + r)
         log_slope = (k - 1.0) * log_p + (r - 1.0) * log_q - betaln(k, r) + np.log(r) - 2 * np.log(mu + r)
-        slope[asked] = np.exp(log_slope - logs[asked])
+        slope[positive] = np.exp(log_slope - logs[positive])
         up, down = nb_log_survival(k, mu, r * np.exp(_STEP)), nb_log_survival(k, mu, r * np.exp(-_STEP))
-        in_size[asked] = (up - down) / (2 * _STEP) / r
+        in_size[positive] = (up - down) / (2 * _STEP) / r
         ctx.save_for_backward(_tensor(slope, means), _tensor(in_size, means))
         ctx.shapes = means.shape, size.shape
         return _tensor(logs, means)

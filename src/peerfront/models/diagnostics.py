@@ -57,7 +57,7 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
     statistic, degrees = _chi_square(rootogram, parameters)
     likelihood = None
     if isinstance(model, LearnedCapacity):
-        likelihood = float(held_out_log_likelihoods(model, history).mean())
+        likelihood = float(log_likelihoods(model, history).mean())
     return CapacityReport(
         likelihood,
         rootogram,
@@ -68,7 +68,7 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
     )
 
 
-def held_out_log_likelihoods(model: LearnedCapacity, history: History) -> Array:
+def log_likelihoods(model: LearnedCapacity, history: History) -> Array:
     """Censored log-likelihood of each informative row."""
     check_schema(model, history.schema)
     rows = history.informative_rows()
@@ -79,34 +79,35 @@ def held_out_log_likelihoods(model: LearnedCapacity, history: History) -> Array:
 
 
 def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:
+    """The statistic and its degrees of freedom; cells expecting fewer than 5 are joined with their neighbours."""
     observed, expected = rootogram["observed"].to_numpy(float), rootogram["expected"].to_numpy(float)
     cells: list[list[float]] = []
-    for seen, wanted in zip(observed, expected, strict=True):
-        if cells and (cells[-1][1] < 5 or wanted < 5):
+    for seen, predicted in zip(observed, expected, strict=True):
+        if cells and (cells[-1][1] < 5 or predicted < 5):
             cells[-1][0] += seen
-            cells[-1][1] += wanted
+            cells[-1][1] += predicted
         else:
-            cells.append([seen, wanted])
-    statistic = sum((seen - wanted) ** 2 / wanted for seen, wanted in cells if wanted > 0)
+            cells.append([seen, predicted])
+    statistic = sum((seen - predicted) ** 2 / predicted for seen, predicted in cells if predicted > 0)
     return float(statistic), len(cells) - 1 - parameters
 
 
 def _calibration(survival: Array, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> pd.DataFrame:
-    """Wilson intervals; the l-th coupon is observed only for people who got at least l."""
+    """One row per coupon, with Wilson intervals; the l-th is observed only for people who got at least l."""
     rows = []
     for level in range(1, survival.shape[1] + 1):
         given = coupons >= level
-        people = int(given.sum())
-        if not people:
+        n = int(given.sum())
+        if not n:
             continue
         used = float((recruits[given] >= level).mean())
         z = 1.96
-        middle = (used + z * z / (2 * people)) / (1 + z * z / people)
-        reach = z * np.sqrt(used * (1 - used) / people + z * z / (4 * people**2)) / (1 + z * z / people)
+        middle = (used + z * z / (2 * n)) / (1 + z * z / n)
+        reach = z * np.sqrt(used * (1 - used) / n + z * z / (4 * n**2)) / (1 + z * z / n)
         rows.append(
             {
                 "coupon": level,
-                "people": people,
+                "people": n,
                 "predicted": float(survival[given, level - 1].mean()),
                 "observed": used,
                 "low": max(middle - reach, 0.0),

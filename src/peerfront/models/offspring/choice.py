@@ -23,13 +23,13 @@ QUICK_RIVALS = ("inheritance", "softmax", "masked")
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenOffspring:
-    """A fitted generator and why it was chosen."""
+class OffspringChoice:
+    """A fitted generator, the rivals it was compared with, and why it was taken."""
 
     kind: str
     model: OffspringModel
     rivals: pd.DataFrame
-    """One row per rival: held-out log score per pair, and its difference to the best with a standard error."""
+    """generator, log_score (held out, per pair), below_best and its standard_error; empty without a comparison."""
     reason: str
 
     def scores(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def fit_offspring(
     rivals: Sequence[str] = QUICK_RIVALS,
     held_out: float = 0.2,
     progress: Progress = silent,
-) -> ChosenOffspring:
+) -> OffspringChoice:
     """Fit one generator, or all rivals on part of the recruiters and the best of them again on everybody."""
     one_of("generator", kind, (*GENERATORS, "auto"))
     for name in rivals:
@@ -73,13 +73,16 @@ def fit_offspring(
     held_out, seed = share("held out", held_out), seed_number("seed", seed)
     pairs = Pairs.of(history)
     if kind != "auto":
-        return ChosenOffspring(kind, _fit(kind, pairs, seed, f"fitting {kind}", progress), pd.DataFrame(), "as asked")
+        progress(0.0, f"fitting {kind}")
+        model = fit_generator(kind, pairs, seed, part_of(progress, 0.0, 1.0, f"fitting {kind}"))
+        return OffspringChoice(kind, model, pd.DataFrame(), "as asked")
     training, judged = pairs.split(held_out, seed)
     scores: dict[str, NDArray[np.float64]] = {}
     parts = len(rivals) + 1
     for number, name in enumerate(rivals):
-        told = part_of(progress, number / parts, (number + 1) / parts)
-        rival = _fit(name, training, seed, f"judging {name}", told)
+        progress(number / parts, f"judging {name}")
+        epochs = part_of(progress, number / parts, (number + 1) / parts, f"judging {name}")
+        rival = fit_generator(name, training, seed, epochs)
         scores[name] = sampled_log_scores(rival, judged, seed=seed).sum(axis=1)
     best = max(scores, key=lambda name: float(scores[name].mean()))
     reason = f"{best}: the best held-out log score of {len(scores)} rivals on {len(judged)} pairs"
@@ -88,15 +91,10 @@ def fit_offspring(
             f"{best}: the best log score of {len(scores)} rivals on the {len(judged)} pairs they were fitted to, "
             "because there is one kind of recruiter and none can be held out"
         )
-    told = part_of(progress, len(rivals) / parts, 1.0)
-    model = _fit(best, pairs, seed, f"fitting {best} to all pairs", told)
-    return ChosenOffspring(best, model, _rival_table(scores, best), reason)
-
-
-def _fit(kind: str, pairs: Pairs, seed: int, what: str, progress: Progress) -> OffspringModel:
-    """Fit one, and say before each epoch what for."""
-    progress(0.0, what)
-    return fit_generator(kind, pairs, seed, lambda share, epoch: progress(share, f"{what}, {epoch}"))
+    last = f"fitting {best} to all pairs"
+    progress(len(rivals) / parts, last)
+    model = fit_generator(best, pairs, seed, part_of(progress, len(rivals) / parts, 1.0, last))
+    return OffspringChoice(best, model, _rival_table(scores, best), reason)
 
 
 def _rival_table(scores: Mapping[str, NDArray[np.float64]], best: str) -> pd.DataFrame:
