@@ -6,6 +6,7 @@
     model = pf.fit(study, budget=60, rounds=5)
     sheet = model.plan(study.waiting)  # sheet.table, sheet.why, sheet.curve, sheet.certificate
     model.forecast(study.waiting).plot()
+    pf.compare(worlds=["bridge"], policies=["threshold", "gfp"], draws=5).table
 
 Importing the package loads nothing heavy: each name below is imported from its room when it is first used.
 """
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
     from peerfront.data.study import Study
+    from peerfront.experiments.compare import compare
+    from peerfront.experiments.policies import make_policy
+    from peerfront.experiments.results import Results
     from peerfront.foundation.errors import PeerfrontError
     from peerfront.foundation.randomness import named_luck
     from peerfront.problem import (
@@ -53,6 +57,9 @@ _ROOMS = {
     "data.schema_file": ("read_schema",),
     "data.schema_guess": ("guess_schema",),
     "data.study": ("Study",),
+    "experiments.compare": ("compare",),
+    "experiments.policies": ("make_policy",),
+    "experiments.results": ("Results",),
     "foundation.errors": ("PeerfrontError",),
     "foundation.randomness": ("named_luck",),
     "problem": (
@@ -76,15 +83,18 @@ __all__ = [
     "PlanOrder",
     "Policy",
     "ReadSettings",
+    "Results",
     "Rules",
     "State",
     "Study",
     "World",
     "__version__",
+    "compare",
     "demo_study",
     "fit",
     "guess_schema",
     "load",
+    "make_policy",
     "make_world",
     "named_luck",
     "read_frontier",

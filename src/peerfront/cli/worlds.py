@@ -1,11 +1,4 @@
-"""`peerfront worlds`: which worlds there are, and what each is like.
-
-`peerfront policies`: which policies there are, and their settings.
-
-Lists of things with settings, for the commands that describe them.
-
-`peerfront simulate`: watch one policy play one episode, round by round.
-"""
+"""`peerfront worlds`, `policies` and `simulate`: what there is to compare, and one episode watched round by round."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
@@ -109,9 +102,9 @@ def simulate_command(
 
     rules = rules_of(budget, people, rounds, max_per_person, max_per_round)
     whole_number("episode", episode, 0)
-    asked = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
+    comparison = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
     task = Task(world, draw, policy, (discount,))
-    place, player = prepared_policy(asked, task, discount)
+    testing_world, player = prepared_policy(comparison, task, discount)
 
     table = Table(title=Text(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
     for name in ("round", "people", "coupons", "given", "to people, coupons each", "recruits", "reward so far"):
@@ -133,7 +126,7 @@ def simulate_command(
         )
         left -= given
 
-    result = rollout(place, player, rules, episode_luck(asked, task).row(episode), watch=show)
+    result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=show)
     console = Console()
     console.print(table)
     total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name

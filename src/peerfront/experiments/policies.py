@@ -52,10 +52,10 @@ def make_policy(
     `spec` is a name with its settings (`peerfront policies` lists them), `world` a world or its name. The policy plans
     for these rules (the paper's by default) and this discount; the seed names the luck of its preparation.
 
-    >>> from peerfront import Rules, make_policy, make_world, rollout
-    >>> world, rules = make_world("bridge"), Rules(budget=20, people=5)
-    >>> policy = make_policy("threshold:cutoff=0.5,at_least=4", world, rules)
-    >>> played = rollout(world, policy, rules, episodes=100)
+    >>> import peerfront as pf
+    >>> world, rules = pf.make_world("bridge"), pf.Rules(budget=20, people=5)
+    >>> policy = pf.make_policy("threshold:cutoff=0.5,at_least=4", world, rules)
+    >>> played = pf.rollout(world, policy, rules, pf.named_luck(("example",), 100))
     >>> bool(played.total_recruits.mean() > 5)
     True
     """

@@ -29,8 +29,8 @@ def make_world(spec: Spec | str, draw: int = 0) -> World:
 
     Worlds with draws are another world for each `draw`; the others ignore it.
 
-    >>> from peerfront import make_world
-    >>> world = make_world("icpsr22140:sigma=0.2", draw=3)
+    >>> import peerfront as pf
+    >>> world = pf.make_world("icpsr22140:sigma=0.2", draw=3)
     >>> world.schema.columns
     72
     """
