@@ -10,7 +10,6 @@ from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import trees_of
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.text_tables import read_days, read_numbers
 
 HEAD = "id,own.coupon,coupon.1,coupon.2,date\n"
 
@@ -170,36 +169,6 @@ def test_open_coupons(tmp_path) -> None:
     assert waves.informative.tolist() == [True, True, True, False]
     with pytest.raises(SettingError, match="has no dates to count from"):
         study_of(tmp_path, "id,own.coupon,coupon.1\n1,,A\n", still_open="10")
-
-
-@pytest.mark.parametrize(
-    ("texts", "days", "unsure"),
-    [
-        (["2024-03-01", "", "2024-03-03"], [0, np.nan, 2], False),
-        (["2024-03-01T00:00:00Z", "2024-03-01T12:00:00Z"], [0, 0.5], False),
-        (["01.03.2024", "31.03.2024"], [0, 30], False),
-        (["03/01/2024", "03/31/2024"], [0, 30], False),
-        (["01/03/2024", "02/03/2024"], [0, 1], True),
-        (["1 Mar 2024", "3 Mar 2024"], [0, 2], False),
-        (["20240301", "20240303"], [0, 2], False),
-        (["2024/03/01 10:00", "2024/03/01 22:00"], [0, 0.5], False),
-        (["3", "4,5"], [0, 1.5], False),
-        (["soon", "2024-03-01"], [np.nan, 0], False),
-    ],
-)
-def test_dates_as_people_write_them(texts, days, unsure) -> None:
-    import pandas as pd
-
-    found, found_unsure = read_days(pd.Series(texts, dtype=object))
-    assert np.allclose(found - np.nanmin(found), days, equal_nan=True)
-    assert found_unsure == unsure
-
-
-def test_numbers_with_commas() -> None:
-    import pandas as pd
-
-    found = read_numbers(pd.Series(["1", "2,5", "x", "", "inf"], dtype=object))
-    assert np.array_equal(found, [1, 2.5, np.nan, np.nan, np.nan], equal_nan=True)
 
 
 def test_dates_that_could_be_read_two_ways_warn(tmp_path) -> None:
