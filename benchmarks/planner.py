@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation import greedy_kernels as kernels
-from peerfront.allocation.greedy import _FLAT as FLAT
+from peerfront.allocation.greedy import RUNS_BEFORE_TANGENT
 from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.foundation.counts import poisson_survival
 
@@ -46,9 +46,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Callable[[], Any]:
-    """Nobody is alike here."""
+    """Nobody has a twin here."""
     nobody = np.full(len(tables[0]), -1)
-    return lambda: kernels.plan(*tables, DISCOUNT, budget, budget, 0, every_spend, lazy, FLAT, nobody, nobody)
+    return lambda: kernels.plan_frontier(
+        *tables, DISCOUNT, budget, budget, 0, every_spend, lazy, RUNS_BEFORE_TANGENT, nobody, nobody
+    )
 
 
 def main() -> None:

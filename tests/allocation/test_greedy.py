@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from allocation.instances import Instance, instances
 from peerfront.allocation import greedy_kernels as kernels
 from peerfront.allocation.backup import coverage_gains, expected_future_value, expected_recruits, tau_table
-from peerfront.allocation.greedy import GreedyPlan, alike, greedy, greedy_many
+from peerfront.allocation.greedy import GreedyPlan, Limits, greedy, greedy_many, twins
 from peerfront.allocation.greedy_pruning import coverages, tangent_bound
 from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.foundation.errors import SettingError
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _few():
-    """What pays in large problems is done in all of them: looking for people who are alike, and asking the tangent."""
+def _small_problems_as_large_ones():
+    """Do in small problems what pays in large ones: look for twins, and compute the tangent bound."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("peerfront.allocation.greedy._FEW", 1)
-        patch.setattr("peerfront.allocation.greedy._FLAT", 1)
+        patch.setattr("peerfront.allocation.greedy._MAX_PEOPLE_WITHOUT_TWINS", 1)
+        patch.setattr("peerfront.allocation.greedy.RUNS_BEFORE_TANGENT", 1)
         yield
 
 
@@ -75,10 +75,13 @@ def test_lazy_is_plain(problem: Instance) -> None:
         problem.least_per_person,
         True,
     )
-    lines = alike(problem.survival, problem.uncovered)
+    lines = twins(problem.survival, problem.uncovered)
     nobody = np.full(len(problem.survival), -1)
-    plain = kernels.plan(*arguments, False, 8, nobody, nobody)
-    for lazy in (kernels.plan(*arguments, True, 8, nobody, nobody), kernels.plan(*arguments, True, 8, *lines)):
+    plain = kernels.plan_frontier(*arguments, False, 8, nobody, nobody)
+    for lazy in (
+        kernels.plan_frontier(*arguments, True, 8, nobody, nobody),
+        kernels.plan_frontier(*arguments, True, 8, *lines),
+    ):
         for one, other in zip(lazy, plain, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -93,9 +96,9 @@ def test_values_are_those_of_the_backup(problem: Instance) -> None:
     assert plan.value == pytest.approx(now + later, abs=1e-9)
 
 
-def test_who_is_alike() -> None:
+def test_twins_have_the_same_rows() -> None:
     survival = np.array([[0.5], [0.2], [0.5], [0.5], [0.2], [0.9]])
-    before, after = alike(survival, np.ones((6, 2)))
+    before, after = twins(survival, np.ones((6, 2)))
     assert before.tolist() == [-1, -1, 0, 2, 1, -1]
     assert after.tolist() == [2, 4, 3, -1, -1, -1]
 
@@ -109,7 +112,7 @@ def test_a_crowd_of_a_few_kinds_is_planned_as_people_one_by_one() -> None:
     nobody = np.full(200, -1)
     for most, least in ((3, 0), (5, 1), (7, 0)):
         found = greedy(survival, uncovered, weights, 0.95, most_per_person=most, least_per_person=least)
-        coupons, spend, values = kernels.plan(
+        coupons, spend, values = kernels.plan_frontier(
             survival, uncovered, weights, 0.95, 300, most, least, False, True, 10**9, nobody, nobody
         )
         np.testing.assert_array_equal(found.coupons, coupons)
@@ -201,7 +204,8 @@ def test_many_frontiers_are_planned_as_each_alone() -> None:
     weights = np.arange(13)[:, None] * np.array([[[0.6, 0.4]], [[0.1, 0.3]]])  # [tables, budget + 1, latent]
     spendable, most, which = np.array([5, 0, 12]), np.array([2, 0, 12]), np.array([1, 0, 0])
     least = np.array([1, 0, 2])
-    coupons, values = greedy_many(survival, uncovered, weights, which, 0.9, first, budgets, spendable, most, least)
+    limits = Limits(budgets, spendable, most, least)
+    coupons, values = greedy_many(survival, uncovered, weights, which, 0.9, first, limits)
     for f in range(3):
         own = slice(first[f], first[f + 1])
         alone = greedy(

@@ -3,7 +3,7 @@
 *Lazy.* Gains only shrink as coupons are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
 (-gain, index) re-evaluates only its top. Rounding cannot spoil this: sums and products are monotone in floating point.
 
-*Alike.* Of people whose rows are the same, the next coupon goes to the one with fewest, the first of them on the list;
+*Twins.* Of people whose rows are the same, the next coupon goes to the one with fewest, the first of them on the list;
 the others wait outside the heap. A frontier of thousands has hundreds of kinds of people.
 
 *Pruned.* For a spend s no allocation is worth more than
@@ -11,11 +11,11 @@ the others wait outside the heap. A frontier of thousands has hundreds of kinds 
     UB(s) = A*(s) + discount * sum_j w_j(r - s) * (1 - u*_j(s)),
 
 where A*(s) adds the s largest chances of use and u*_j(s) multiplies the s smallest ratios tau(k + 1) / tau(k) of
-coordinate j, each on its own. Spends are visited by descending UB until it falls below the best value found, and a run
+coordinate j, each on its own. Spends are visited by descending UB until it falls below the best value so far, and a run
 stops as soon as its remaining coupons, each worth at most the current largest gain, cannot reach the best.
 
-Where the value is flat that leaves hundreds of spends, so after a few a tighter bound is asked: 1 - exp(-x) lies below
-its tangent at the coverage x* of the best plan so far, and with the tangent people separate,
+Where the value is flat that leaves hundreds of spends, so after a few of them a tighter bound is computed first:
+1 - exp(-x) lies below its tangent at the coverage x* of the best plan so far, and with the tangent people separate,
 
     Q(s) <= sum_j W_j (1 - u_j - u_j x*_j)  +  the s largest of  p_i(k + 1) + sum_j W_j u_j l_ij(k),
 
@@ -30,24 +30,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array, check_tables, coverage_gains
-from peerfront.allocation.greedy_kernels import plan, plan_many, run
+from peerfront.allocation.greedy_kernels import plan_frontier, plan_frontiers, spend_greedily
 from peerfront.foundation.errors import SettingError
 
-_FEW = 30  # people among whom it does not pay to look for those who are alike,
-_MANY = 300  # and among how many it pays where there are many frontiers to plan
-_FLAT = 8  # spends begun, after which the tangent is asked before another
+_MAX_PEOPLE_WITHOUT_TWINS = 30  # on frontiers of at most this size, looking for twins costs more than it saves
+_MAX_PEOPLE_WITHOUT_TWINS_IN_BULK = 300  # the same where many frontiers are planned together
+RUNS_BEFORE_TANGENT = 8  # spends run in full before each further one must pass the tangent bound
 
 
 @dataclass(frozen=True, slots=True)
 class GreedyPlan:
-    """What Algorithm 1 returns."""
+    """The result of Algorithm 1: the best spend, its allocation and its value."""
 
     coupons: NDArray[np.int64]  # [people]
     spend: int
     value: float
-    """Q of the chosen spend."""
+    """Q of this spend."""
     values: Array  # [spendable + 1]
     """Q of every spend that was evaluated; NaN where pruning showed that it cannot be best, or it is not allowed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """What each of many frontiers may spend."""
+
+    budgets: NDArray[np.int64]  # [frontiers], r
+    spendable: NDArray[np.int64]  # [frontiers], most coupons of the round
+    most_per_person: NDArray[np.int64]  # [frontiers]
+    least_per_person: NDArray[np.int64]  # [frontiers]
 
 
 def greedy(
@@ -62,7 +72,7 @@ def greedy(
     every_spend: bool = False,
     check: bool = True,
 ) -> GreedyPlan:
-    """The best spend and its greedy allocation.
+    """Plan one frontier: the best spend and its greedy allocation.
 
     `survival` is [people, coupons], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r is w(r)).
     `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend`
@@ -79,7 +89,7 @@ def greedy(
                 f"At least {least_per_person} coupons for each of {people} people is not possible with {spendable} to "
                 f"spend and at most {most} each. Lower the least, or raise the caps."
             )
-    coupons, spend, values = plan(
+    coupons, spend, values = plan_frontier(
         np.ascontiguousarray(survival, dtype=np.float64),
         np.ascontiguousarray(uncovered, dtype=np.float64),
         np.ascontiguousarray(weights, dtype=np.float64),
@@ -89,8 +99,8 @@ def greedy(
         int(least_per_person),
         bool(every_spend),
         True,
-        _FLAT,
-        *alike(survival, uncovered),
+        RUNS_BEFORE_TANGENT,
+        *twins(survival, uncovered),
     )
     return GreedyPlan(coupons, int(spend), float(values[spend]), values)
 
@@ -110,9 +120,9 @@ def greedy_at(
     left, heap_gains = np.empty(latent), np.empty(people)
     heap_persons, fresh = np.empty((2, people), np.int64)
     covers = coverage_gains(survival, uncovered)
-    before, after = alike(survival, uncovered)
+    previous_twin, next_twin = twins(survival, uncovered)
     for number, spend in enumerate(spends):
-        values[number] = run(
+        values[number] = spend_greedily(
             survival,
             covers,
             discount * weights[len(weights) - 1 - spend],
@@ -121,8 +131,8 @@ def greedy_at(
             least_per_person,
             -np.inf,
             True,
-            before,
-            after,
+            previous_twin,
+            next_twin,
             coupons[number],
             left,
             heap_gains,
@@ -132,16 +142,16 @@ def greedy_at(
     return coupons, values
 
 
-def alike(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each person the one before and the one after among people with the same rows, -1 for none, [people] each."""
+def twins(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each person the previous and the next one with the same rows, -1 for none, [people] each."""
     people = len(survival)
-    before, after = np.full(people, -1), np.full(people, -1)
-    if people > _FEW:
+    previous_twin, next_twin = np.full(people, -1), np.full(people, -1)
+    if people > _MAX_PEOPLE_WITHOUT_TWINS:
         _, kind = np.unique(np.concatenate([survival, uncovered], axis=1), axis=0, return_inverse=True)
         line = np.argsort(kind, kind="stable")
         same = np.flatnonzero(kind[line[1:]] == kind[line[:-1]])
-        before[line[same + 1]], after[line[same]] = line[same], line[same + 1]
-    return before, after
+        previous_twin[line[same + 1]], next_twin[line[same]] = line[same], line[same + 1]
+    return previous_twin, next_twin
 
 
 def greedy_many(
@@ -151,33 +161,30 @@ def greedy_many(
     which: NDArray[np.int64],
     discount: float,
     first: NDArray[np.int64],
-    budgets: NDArray[np.int64],
-    spendable: NDArray[np.int64],
-    most_per_person: NDArray[np.int64],
-    least_per_person: NDArray[np.int64],
+    limits: Limits,
 ) -> tuple[NDArray[np.int64], Array]:
     """Plans for many frontiers that stand one after another in the tables: coupons [people], values [frontiers].
 
     Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
     budget + 1, latent]. One call of compiled code: what training and rollouts use.
     """
-    before, after = np.full((2, len(survival)), -1)
-    for f in np.flatnonzero(np.diff(first) > _MANY).tolist():
+    previous_twin, next_twin = np.full((2, len(survival)), -1)
+    for f in np.flatnonzero(np.diff(first) > _MAX_PEOPLE_WITHOUT_TWINS_IN_BULK).tolist():
         own = slice(first[f], first[f + 1])
-        before[own], after[own] = alike(survival[own], uncovered[own])
-    found: tuple[NDArray[np.int64], Array] = plan_many(
+        previous_twin[own], next_twin[own] = twins(survival[own], uncovered[own])
+    plans: tuple[NDArray[np.int64], Array] = plan_frontiers(
         np.ascontiguousarray(survival, dtype=np.float64),
         np.ascontiguousarray(uncovered, dtype=np.float64),
         np.ascontiguousarray(weights, dtype=np.float64),
         which,
         float(discount),
         first,
-        budgets,
-        spendable,
-        most_per_person,
-        least_per_person,
-        _FLAT,
-        before,
-        after,
+        limits.budgets,
+        limits.spendable,
+        limits.most_per_person,
+        limits.least_per_person,
+        RUNS_BEFORE_TANGENT,
+        previous_twin,
+        next_twin,
     )
-    return found
+    return plans

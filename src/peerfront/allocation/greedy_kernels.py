@@ -1,6 +1,13 @@
-"""The kernels of Algorithm 1 (`greedy.py` says what they do and why it is exact).
+"""The compiled loops of Algorithm 1 (`greedy.py` says what they do and why they are exact).
 
-They release the GIL, share nothing, and are cached on disk.
+They release the GIL, share nothing, and are cached on disk. What their arrays are:
+
+- `chance` [people, coupons]: P(C_i >= l), the chance that each coupon is used;
+- `covers` [people, coupons, latent]: 1 - tau(k + 1) / tau(k), the share of what is uncovered that one more covers;
+- `worth` [latent]: discount * w(r - s), what covering a coordinate is worth after this spend;
+- `left` [latent]: u_j, the share of each coordinate that is still uncovered;
+- `previous_twin`, `next_twin` [people]: neighbours among people with the same rows (`greedy.twins`), -1 for none;
+- `heap_gains`, `heap_persons`: the heap of candidates, and `fresh` the step in which each one's gain was computed.
 """
 
 import numpy as np
@@ -10,7 +17,7 @@ from numpy.typing import NDArray
 from peerfront.allocation.backup import Array, coverage_gains
 from peerfront.allocation.greedy_pruning import coverages, tangent_bound, upper_bounds
 
-_SLACK = 1e-9  # relative; pruning never discards a spend whose bound is within it, so rounding cannot change the plan
+_ROUNDING_SLACK = 1e-9  # relative; a spend whose bound is within it is never pruned, so rounding cannot change the plan
 
 
 @njit(cache=True, nogil=True)
@@ -48,7 +55,7 @@ def _sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
-    """The marginal gain of one more coupon (Equation 8)."""
+    """The marginal gain of one more coupon (Equation 10)."""
     if given >= chance.shape[1]:
         return 0.0
     gain = chance[person, given]
@@ -58,7 +65,7 @@ def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, 
 
 
 @njit(cache=True, nogil=True)
-def run(
+def spend_greedily(
     chance: Array,
     covers: Array,
     worth: Array,
@@ -67,15 +74,19 @@ def run(
     least: int,
     to_beat: float,
     lazy: bool,
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
+    previous_twin: NDArray[np.int64],
+    next_twin: NDArray[np.int64],
     coupons: NDArray[np.int64],
     left: Array,
     heap_gains: Array,
     heap_persons: NDArray[np.int64],
     fresh: NDArray[np.int64],
 ) -> float:
-    """Give out `spend` coupons greedily, into `coupons` and `left`; their value, or -inf if below `to_beat`."""
+    """Give out `spend` coupons, each to the largest marginal gain; their value, or -inf if it must be below `to_beat`.
+
+    Writes `coupons` and `left`; the heap's arrays are room to work in. Without `lazy` all gains are computed anew for
+    every coupon.
+    """
     people = len(chance)
     reward = 0.0
     coupons[:] = 0
@@ -93,7 +104,7 @@ def run(
     size = 0
     for i in range(people):
         fresh[i] = 0
-        if coupons[i] < most and before[i] < 0:
+        if coupons[i] < most and previous_twin[i] < 0:
             heap_gains[size] = _gain(chance, covers, worth, left, i, coupons[i])
             heap_persons[size] = i
             size += 1
@@ -121,7 +132,7 @@ def run(
             for j in range(len(left)):
                 left[j] *= 1.0 - covers[person, given, j]
         coupons[person] = given + 1
-        behind = before[person] >= 0 and coupons[before[person]] == given + 1  # and waits for that one again
+        behind = previous_twin[person] >= 0 and coupons[previous_twin[person]] == given + 1  # waits for that one again
         if given + 1 >= most or behind:
             size -= 1
             heap_gains[0], heap_persons[0] = heap_gains[size], heap_persons[size]
@@ -130,8 +141,8 @@ def run(
             fresh[person] = step + 1
         if size > 1:
             _sift_down(heap_gains, heap_persons, size, 0)
-        following = after[person]
-        if following >= 0 and coupons[following] == given:  # whose turn it is now
+        following = next_twin[person]
+        if following >= 0 and coupons[following] == given:  # their turn now
             heap_gains[size] = _gain(chance, covers, worth, left, following, given)
             heap_persons[size] = following
             fresh[following] = step + 1
@@ -144,7 +155,7 @@ def run(
 
 
 @njit(cache=True, nogil=True)
-def plan(
+def plan_frontier(
     chance: Array,
     uncovered: Array,
     weights: Array,
@@ -154,10 +165,11 @@ def plan(
     least: int,
     every_spend: bool,
     lazy: bool,
-    flat: int,
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
+    runs_before_tangent: int,
+    previous_twin: NDArray[np.int64],
+    next_twin: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], int, Array]:
+    """The best allocation of one frontier [people], its spend, and the value of every spend tried [spendable + 1]."""
     people = len(chance)
     budget, latent = len(weights) - 1, weights.shape[1]
     covers = coverage_gains(chance, uncovered)
@@ -178,12 +190,12 @@ def plan(
         spend = int(order[at])
         if spend < least * people:
             continue
-        to_beat = -np.inf if every_spend else best - _SLACK * (1.0 + abs(best))
+        to_beat = -np.inf if every_spend else best - _ROUNDING_SLACK * (1.0 + abs(best))
         if bounds[spend] < to_beat:
             break
         worth = discount * weights[budget - spend]
-        if not every_spend and begun >= flat:
-            if begun == flat:
+        if not every_spend and begun >= runs_before_tangent:
+            if begun == runs_before_tangent:
                 logs = coverages(covers)
             begun += 1
             bound, smallest = tangent_bound(chance, logs, worth, best_left, spend, most, least, 0.9 * smallest, entries)
@@ -191,7 +203,7 @@ def plan(
                 continue
         else:
             begun += 1
-        value = run(
+        value = spend_greedily(
             chance,
             covers,
             worth,
@@ -200,8 +212,8 @@ def plan(
             least,
             to_beat,
             lazy,
-            before,
-            after,
+            previous_twin,
+            next_twin,
             coupons,
             left,
             heap_gains,
@@ -219,7 +231,7 @@ def plan(
 
 
 @njit(cache=True, nogil=True)
-def plan_many(
+def plan_frontiers(
     chance: Array,
     uncovered: Array,
     weights: Array,
@@ -230,15 +242,16 @@ def plan_many(
     spendable: NDArray[np.int64],
     most: NDArray[np.int64],
     least: NDArray[np.int64],
-    flat: int,
-    before: NDArray[np.int64],
-    after: NDArray[np.int64],
+    runs_before_tangent: int,
+    previous_twin: NDArray[np.int64],
+    next_twin: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
+    """Plan frontiers that stand one after another: coupons [people] and values [frontiers]."""
     frontiers = len(budgets)
     coupons, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
     for f in range(frontiers):
         start, end = first[f], first[f + 1]
-        own, spend, found = plan(
+        own, spend, spend_values = plan_frontier(
             chance[start:end],
             uncovered[start:end],
             weights[which[f]][: budgets[f] + 1],
@@ -248,10 +261,10 @@ def plan_many(
             least[f],
             False,
             True,
-            flat,
-            before[start:end],
-            after[start:end],
+            runs_before_tangent,
+            previous_twin[start:end],
+            next_twin[start:end],
         )
         coupons[start:end] = own
-        values[f] = found[spend]
+        values[f] = spend_values[spend]
     return coupons, values

@@ -1,4 +1,4 @@
-"""What no allocation of a spend is worth more than: the two bounds by which Algorithm 1 is pruned (`greedy.py`)."""
+"""Two upper bounds on the value of any allocation of a spend, by which Algorithm 1 is pruned (`greedy.py`)."""
 
 import numpy as np
 from numba import njit
@@ -23,7 +23,7 @@ def _largest_sums(entries: Array, count: int) -> Array:
 def upper_bounds(
     chance: Array, covers: Array, weights: Array, discount: float, spendable: int, most: int, least: int
 ) -> Array:
-    """UB(s) of the module's docstring, [spendable + 1]; -inf where the least per person is not met."""
+    """UB(s) of `greedy.py`, [spendable + 1]; -inf where the least per person is not met."""
     people, columns = chance.shape
     budget, latent = len(weights) - 1, weights.shape[1]
     free, lowest = min(columns, most), min(least, columns)
@@ -76,9 +76,9 @@ def tangent_bound(
     floor: float,
     entries: Array,
 ) -> tuple[float, float]:
-    """What no allocation of `spend` exceeds (the module's docstring; `left` is u), and the smallest entry in its sum.
+    """The tangent bound of `greedy.py` on any allocation of `spend` (`left` is u), and the smallest entry in its sum.
 
-    Nobody's entries rise, so none below `floor` is looked at; if too few are above it, all is done again without.
+    A person's entries never increase, so skip those below `floor`; if too few are above it, retry with floor 0.
     `entries` is room to work in.
     """
     people, columns = chance.shape

@@ -1,4 +1,7 @@
-"""Generative Frontier Planning: the policy, and the plan it can explain (Section 3.3, Algorithm 1)."""
+"""Generative Frontier Planning: the policy, and plans with their reasons (Section 3.3, Algorithm 1).
+
+What a planner needs of a learned value are three Protocols; `value.surrogate` implements them.
+"""
 
 import heapq
 from collections.abc import Sequence
@@ -9,63 +12,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array, check_tables, coverage_gains
-from peerfront.allocation.greedy import greedy, greedy_many
+from peerfront.allocation.greedy import Limits, greedy, greedy_many
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck
-from peerfront.foundation.settings import checked_discount
+from peerfront.foundation.settings import at_least, check_fields, discount_factor
 from peerfront.problem import Allocation, CapacityModel, State
 
 _NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps survival tables short
-_FIRST_LEVELS = 24
+_FIRST_LEVELS = 24  # coupons per person in the first survival table; doubled while some may still be used
 
 
 class PersonView(Protocol):
-    """What a value sees of a person."""
+    """What networks see of a person."""
 
     @property
     def schema(self) -> Schema: ...
+
     def rows(self, covariates: Codes) -> NDArray[np.float32]:
-        """[people, inputs]."""
+        """The networks' inputs, [people, inputs]."""
         ...
 
 
 class FrontierValue(Protocol):
-    """A latent-coverage value V(r, F) as the planner uses it: its weights w(r), and what it sees of people."""
+    """A latent-coverage value V(r, F) (Equations 3 and 4): the weights w(r), for every number of rounds left."""
 
     @property
     def inputs(self) -> PersonView: ...
+
     @property
     def budget(self) -> int:
-        """The largest budget it knows."""
+        """The largest budget it was learned for."""
         ...
 
     @property
     def rounds(self) -> int | None:
-        """Most rounds left that it tells apart; None if it does not know the deadline."""
-        ...
-
-    def tables(self) -> Array:
-        """w for every number of rounds left that it tells apart, [tables, budget + 1, latent]."""
-        ...
-
-    def table_with(self, rounds_left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of `tables` belongs to each number of rounds left, [states]."""
-        ...
-
-    def weights_with(self, rounds_left: int) -> Array:
-        """w with so many rounds left, [budget + 1, latent]."""
+        """The most rounds left that it tells apart; None if it does not depend on them."""
         ...
 
     def check_budget(self, budget: int) -> None:
-        """Refuse a budget beyond the largest one it knows."""
+        """Refuse a budget above the largest one it was learned for."""
+        ...
+
+    def tables(self) -> Array:
+        """The weights w(r) for every number of rounds left it tells apart, [tables, budget + 1, latent]."""
+        ...
+
+    def table_with(self, rounds_left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the table in `tables` for each number of rounds left, [states]."""
+        ...
+
+    def weights_with(self, rounds_left: int) -> Array:
+        """The table for so many rounds left, [budget + 1, latent]."""
         ...
 
 
 class RecruitEmbeddings(Protocol):
-    """How much of each latent coordinate a recruit leaves uncovered: alpha(x) of Equation 5."""
+    """The conditional Laplace embeddings alpha(x) (Equation 5): how much of each coordinate a recruit of x leaves
+    uncovered."""
 
     @property
     def inputs(self) -> PersonView: ...
+
     def uncovered(self, rows: NDArray[np.float32]) -> Array:
         """alpha of people described by `inputs.rows`, [people, latent]."""
         ...
@@ -73,17 +80,17 @@ class RecruitEmbeddings(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An allocation and why."""
+    """An allocation and its reasons: what each coupon is worth."""
 
     allocation: Allocation
     value: float
-    """What the plan expects from here on, discounted: Q of the chosen spend."""
+    """What the plan expects from here on, discounted: Q of this spend (Equation 8)."""
     values: Array  # [spendable + 1]
     """Q of every spend; NaN where it was not evaluated (it cannot be best)."""
     person: NDArray[np.int64]  # [spend]
     """Who got the first, second, ... coupon, in the planner's order."""
     now: Array  # [spend]
-    """Of each coupon: the chance that it is used, its immediate part."""
+    """Of each coupon: the chance that it is used, the immediate part of its gain (Equation 10)."""
     later: Array  # [spend]
     """Of each coupon: what its recruit is expected to add to the value of the next frontier, discounted."""
 
@@ -96,7 +103,7 @@ class Plan:
 class Planner:
     """The GFP policy: any capacity model, a learned value, and the recruits' Laplace embeddings.
 
-    A value that knows the deadline is asked for one round less than the state has left: in the last round the future
+    A value that depends on the rounds left is read with one round less than the state has: in the last round the future
     is worth nothing, and everything that may be used is given out.
     """
 
@@ -108,42 +115,30 @@ class Planner:
     name: str = "gfp"
 
     def __post_init__(self) -> None:
-        checked_discount(self.discount)
+        check_fields(self, discount=discount_factor, least_per_person=at_least(0))
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """One allocation for each state, all at once: the models are asked once for everybody."""
-        sizes = np.array([len(state.frontier) for state in states])
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        budgets = np.array([state.remaining_budget for state in states])
-        most = np.array([state.most_per_person for state in states])
-        spendable = np.array([state.spendable for state in states])
+        """One allocation for each state; the models are evaluated once for everybody."""
+        first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
         covariates = np.concatenate([state.frontier.covariates for state in states])
         rounds_left = np.array([state.rounds_left for state in states])
-        most, least = self._limits(sizes, spendable, most)
-        coupons, _ = self.plan_many(covariates, first, budgets, spendable, most, rounds_left, least)
+        coupons, _ = self.plan_many(covariates, first, self._limits(states), rounds_left)
         return [Allocation(part) for part in np.split(coupons, first[1:-1])]
 
     def plan_many(
-        self,
-        covariates: Codes,
-        first: NDArray[np.int64],
-        budgets: NDArray[np.int64],
-        spendable: NDArray[np.int64],
-        most_per_person: NDArray[np.int64],
-        rounds_left: NDArray[np.int64],
-        least_per_person: NDArray[np.int64] | None = None,
+        self, covariates: Codes, first: NDArray[np.int64], limits: Limits, rounds_left: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], Array]:
-        """Coupons [people] and values [frontiers] of frontiers that stand one after another."""
-        least = np.zeros(len(budgets), dtype=np.int64) if least_per_person is None else least_per_person
-        self.surrogate.check_budget(int(budgets.max(initial=0)))
-        survival, uncovered = self.tables(covariates, int(most_per_person.max(initial=0)))
+        """Coupons [people] and values [frontiers] of frontiers that stand one after another.
+
+        Frontier f is rows first[f] .. first[f + 1] - 1 of `covariates`.
+        """
+        self.surrogate.check_budget(int(limits.budgets.max(initial=0)))
+        survival, uncovered = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
         weights, which = self.surrogate.tables(), self.surrogate.table_with(rounds_left - 1)
-        return greedy_many(
-            survival, uncovered, weights, which, self.discount, first, budgets, spendable, most_per_person, least
-        )
+        return greedy_many(survival, uncovered, weights, which, self.discount, first, limits)
 
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
         """The plan for one state, with its reasons."""
@@ -152,32 +147,31 @@ class Planner:
         survival, uncovered = self.tables(state.frontier.covariates, state.most_per_person)
         weights = self.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
         check_tables(survival, uncovered, weights)
-        most, least = self._limits(
-            *(np.array([number]) for number in (len(state.frontier), state.spendable, state.most_per_person))
-        )
-        found = greedy(
+        limits = self._limits([state])
+        best = greedy(
             survival,
             uncovered,
             weights,
             self.discount,
             spendable=state.spendable,
-            most_per_person=int(most[0]),
-            least_per_person=int(least[0]),
+            most_per_person=int(limits.most_per_person[0]),
+            least_per_person=int(limits.least_per_person[0]),
             every_spend=every_spend,
             check=False,
         )
-        worth = self.discount * weights[state.remaining_budget - found.spend]
-        person, now, later = _reasons(survival, coverage_gains(survival, uncovered), worth, found.coupons)
-        return Plan(Allocation(found.coupons), found.value, found.values, person, now, later)
+        worth = self.discount * weights[state.remaining_budget - best.spend]
+        person, now, later = _worth_of_each(survival, coverage_gains(survival, uncovered), worth, best.coupons)
+        return Plan(Allocation(best.coupons), best.value, best.values, person, now, later)
 
-    def _limits(
-        self, people: NDArray[np.int64], spendable: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Most and least per person, [frontiers] each. Where there is not enough for everybody's least, nobody gets
-        more than that."""
+    def _limits(self, states: Sequence[State]) -> Limits:
+        """The states' limits; where there is not enough for everybody's least, nobody gets more than that."""
+        people = np.array([len(state.frontier) for state in states])
+        spendable = np.array([state.spendable for state in states])
+        most = np.array([state.most_per_person for state in states])
         least = np.minimum(self.least_per_person, most)
         enough = least * people <= spendable
-        return np.where(enough, most, least), np.where(enough, least, 0)
+        budgets = np.array([state.remaining_budget for state in states])
+        return Limits(budgets, spendable, np.where(enough, most, least), np.where(enough, least, 0))
 
     def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
         """Survival [people, coupons] and Laplace embeddings [people, latent]."""
@@ -189,32 +183,32 @@ class Planner:
         return survival, self.laplace.uncovered(self.laplace.inputs.rows(covariates))
 
 
-def _reasons(
+def _worth_of_each(
     survival: Array, covers: Array, worth: Array, coupons: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Array, Array]:
-    """Give the same coupons again, best first, and note what each is worth now and later."""
-    people, columns = survival.shape
-    given = np.zeros(people, dtype=np.int64)
-    left = np.ones(len(worth))
+    """Give out the same coupons again, best first: who gets each, and what it is worth now and later, [spend] each."""
+    n_people, columns = survival.shape
+    given = np.zeros(n_people, dtype=np.int64)
+    left = np.ones(len(worth))  # u_j, what nobody covers
     total = int(coupons.sum())
     person, now, later = np.zeros(total, dtype=np.int64), np.zeros(total), np.zeros(total)
-    padded = np.concatenate([survival, np.zeros((people, 1))], axis=1)
-    more = np.concatenate([covers, np.zeros((people, 1, len(worth)))], axis=1)
-    first = padded[:, 0] + more[:, 0] @ worth
-    # Gains only fall as coupons are given, so whoever is still on top with a gain made anew is the best of all.
+    chance = np.concatenate([survival, np.zeros((n_people, 1))], axis=1)
+    gains = np.concatenate([covers, np.zeros((n_people, 1, len(worth)))], axis=1)
+    first = chance[:, 0] + gains[:, 0] @ worth
+    # Gains only fall as coupons are given, so whoever is still on top with an updated gain is the best of all.
     heap = [(-float(first[i]), i) for i in np.flatnonzero(coupons).tolist()]
     heapq.heapify(heap)
-    for v in range(total):
+    for number in range(total):
         while True:
-            who = heap[0][1]
-            level = min(int(given[who]), columns)
-            immediate, future = float(padded[who, level]), float(more[who, level] @ (worth * left))
-            heapq.heapreplace(heap, (-(immediate + future), who))
-            if heap[0][1] == who:
+            best = heap[0][1]
+            level = min(int(given[best]), columns)
+            immediate, future = float(chance[best, level]), float(gains[best, level] @ (worth * left))
+            heapq.heapreplace(heap, (-(immediate + future), best))
+            if heap[0][1] == best:
                 break
-        person[v], now[v], later[v] = who, immediate, future
-        left = left * (1.0 - more[who, level])
-        given[who] += 1
-        if given[who] == coupons[who]:
+        person[number], now[number], later[number] = best, immediate, future
+        left = left * (1.0 - gains[best, level])
+        given[best] += 1
+        if given[best] == coupons[best]:
             heapq.heappop(heap)
     return person, now, later

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from peerfront.allocation.greedy import Limits
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
@@ -222,8 +223,9 @@ def _targets(planner: Planner, rules: Rules, pool: StateBatch) -> Array:
     """T V of every state of the pool (Equation 11)."""
     spendable = pool.budgets if rules.max_per_round is None else np.minimum(pool.budgets, rules.max_per_round)
     most = spendable if rules.max_per_person is None else np.minimum(spendable, rules.max_per_person)
+    limits = Limits(pool.budgets, spendable, most, np.zeros_like(pool.budgets))
     rounds_left = np.full(len(pool), rules.rounds)
-    return planner.plan_many(pool.covariates, pool.first, pool.budgets, spendable, most, rounds_left)[1]
+    return planner.plan_many(pool.covariates, pool.first, limits, rounds_left)[1]
 
 
 def _residual(value: FrozenSurrogate, pool: StateBatch, targets: Array) -> float:
