@@ -254,7 +254,7 @@ def test_impossible_settings_and_states_are_refused() -> None:
             BoundSettings(table_rows=0),
             transition=np.eye(4),
         )
-    with pytest.raises(SettingError, match="share_of_price"):
+    with pytest.raises(SettingError, match="share of price must be a share"):
         PriceIndexPolicy(index, 1.5)
     assert len(every_row(Schema.of_sizes({"a": 3, "b": 2}))) == 6
 

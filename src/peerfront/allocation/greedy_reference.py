@@ -33,7 +33,7 @@ def greedy_reference(
     )
     everybody = np.arange(people)
     values = np.full(spendable + 1, np.nan)
-    best, chosen = -np.inf, np.full(people, least_per_person, dtype=np.int64)
+    best, best_coupons = -np.inf, np.full(people, least_per_person, dtype=np.int64)
     for spend in range(people * least_per_person, spendable + 1):
         worth = discount * weights[budget - spend]
         coupons = np.zeros(people, dtype=np.int64)
@@ -57,5 +57,5 @@ def greedy_reference(
             value += worth[j] * (1.0 - left[j])
         values[spend] = value
         if value > best:
-            best, chosen = value, coupons
-    return chosen, values
+            best, best_coupons = value, coupons
+    return best_coupons, values

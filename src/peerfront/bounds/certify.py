@@ -37,14 +37,14 @@ def certify(
     samples: int = 400,
     audits: int = 16,
 ) -> Certificate:
-    """The certificate of one state; `luck` has one row. See `certify_many` for `samples` and `audits`."""
+    """Certify one state; `luck` has one row. See `certify_many` for `samples` and `audits`."""
     codes = state.frontier.covariates
     states = StateBatch(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
-    made = certify_many(
+    certificates = certify_many(
         states, price_index, capacity, offspring, luck,
         rules=state.rules, rounds_left=state.rounds_left, samples=samples, audits=audits,
     )  # fmt: skip
-    return made.row(0)
+    return certificates.row(0)
 
 
 def certify_many(
@@ -59,7 +59,7 @@ def certify_many(
     samples: int = 20,
     audits: int = 0,
 ) -> Certificates:
-    """Certificates of states with the same rules and rounds left (None: all of the rules'); a row of luck per state.
+    """Certify states with the same rules and rounds left (None: all of the rules'); a row of luck per state.
 
     `samples` trees per state estimate the clairvoyant bound (half of them only to choose); 0 leaves it out. With
     `audits` nested samples per person (0.1 to 1 s a state) a price bound that comes from a network is proved but for
@@ -67,9 +67,9 @@ def certify_many(
     """
     whole_number("samples", samples, 0)
     whole_number("audits", audits, 0)
-    chosen_rules = rules or Rules()
-    left = chosen_rules.rounds if rounds_left is None else rounds_left
-    discount, caps = price_index.discount, Caps.of(chosen_rules)
+    rules = rules or Rules()
+    left = rules.rounds if rounds_left is None else rounds_left
+    discount, caps = price_index.discount, Caps.of(rules)
     budget = budget_bounds(states, discount, left, caps)
     audited = audits > 0 and left > 1 and price_index.kind != "table"
     floor = auditable_price(price_index) if audited else 0.0
@@ -77,42 +77,42 @@ def certify_many(
     check = price_index.check if left > 1 else None
     checked = duals.prices >= (np.inf if check is None else check.lowest_price)
     priced = duals.bounds * np.where(checked, 1.0 if check is None else check.factor, 1.0)
-    seen = np.full(len(states), np.inf)
+    clairvoyant = np.full(len(states), np.inf)
     trees = np.zeros((len(states), 0))
     if samples:
         branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
         both = max(samples, 4)  # two to choose by, two for a standard error
         trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
         first, trees = trees[:, : both // 2], trees[:, both // 2 :]
-        seen = first.mean(axis=1) + _standard_errors(first)  # a noisy bound has to be clearly better
+        clairvoyant = first.mean(axis=1) + _standard_errors(first)  # a noisy bound has to be clearly better
     believed = checked | (price_index.kind != "network" or audited or left <= 1 or samples == 0)
-    known = np.stack([budget, seen, np.where(believed, priced, np.inf)])
-    # No tree ever holds more than the budget, so the clairvoyant wins ties with it: trees not yet seen may hold less.
-    chosen = np.where(seen <= known.min(axis=0), 1, known.argmin(axis=0))
+    candidates = np.stack([budget, clairvoyant, np.where(believed, priced, np.inf)])
+    # No tree ever holds more than the budget, so the clairvoyant wins ties with it: trees not yet grown may hold less.
+    which = np.where(clairvoyant <= candidates.min(axis=0), 1, candidates.argmin(axis=0))
 
-    bounds = np.where(chosen == 0, budget, priced)
+    bounds = np.where(which == 0, budget, priced)
     errors = np.zeros(len(states))
-    proofs = np.where(chosen == 0, "exact", _proof(price_index, left)).astype("U11")
-    by_trees = chosen == 1
+    proofs = np.where(which == 0, "exact", _proof(price_index, left)).astype("U11")
+    by_trees = which == 1
     if by_trees.any():
         bounds[by_trees] = trees[by_trees].mean(axis=1)
         errors[by_trees] = _standard_errors(trees[by_trees])
         proofs[by_trees] = "statistical"
         always = by_trees & (errors == 0.0) & (bounds >= budget)
-        chosen[always], proofs[always], bounds[always] = 0, "exact", budget[always]
-    by_price = np.flatnonzero(chosen == 2)
+        which[always], proofs[always], bounds[always] = 0, "exact", budget[always]
+    by_price = np.flatnonzero(which == 2)
     shared = np.zeros(len(states))
     if check is not None:
-        scaled = (chosen == 2) & checked
+        scaled = (which == 2) & checked
         errors[scaled], shared[scaled] = np.outer([check.spread, check.standard_error], duals.bounds[scaled])
     if audited and len(by_price):
         branch = Luck(luck.keys[by_price]).members(np.full(len(by_price), _AUDIT_LUCK))
-        found = audited_duals(
+        audited_bounds = audited_duals(
             price_index, offspring, states.take(by_price), duals.prices[by_price], branch, audits, caps.per_person
         )
-        bounds[by_price], errors[by_price] = found.mean(axis=1), _standard_errors(found)
+        bounds[by_price], errors[by_price] = audited_bounds.mean(axis=1), _standard_errors(audited_bounds)
         shared[by_price], proofs[by_price] = 0.0, "statistical"
-    return Certificates(bounds, np.array(BOUNDS)[chosen], duals.prices, errors, proofs, budget, shared)
+    return Certificates(bounds, np.array(BOUNDS)[which], duals.prices, errors, proofs, budget, shared)
 
 
 def _standard_errors(samples: Array) -> Array:

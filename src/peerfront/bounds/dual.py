@@ -1,16 +1,15 @@
-"""The dual of the budget, D(m) = m * r + sum_i J(x_i, m), and the price that makes it smallest, for many states.
+"""The dual of the budget, D(m) = m * r + sum_i J(x_i, m): its smallest value, and the policy that follows its price.
 
-D is convex in the price, so a first search over the index's own prices and a few finer ones around the best of them
-find the minimum; any price gives a bound, so nothing depends on finding it exactly.
+**The bound.** D is convex in the price, so a first search over the index's own prices and a few finer ones around the
+best of them find the minimum; any price gives a bound, so nothing depends on finding it exactly. `smallest_duals` does
+it for many states at once.
 
-The price-index rule: give a coupon where it is worth more than the price that the remaining budget commands.
-
-The price minimises the bound of the state (`price_index`). At it, coupon l of person x brings p_x(l) recruits, each
-worth 1 + gamma * E[J(child, price / gamma)]: who opens a community worth reaching gets coupons although few of them
-are used. It is the optimal policy of the relaxed problem, asked anew each round, made feasible.
-
-The relaxed problem balances the budget on average and so does not see extinction. At gamma near 1 its price stays where
-a growing community would put it however thin the frontier is; `share_of_price` below 1 spends earlier there.
+**The policy.** `PriceIndexPolicy` gives a coupon where it is worth more than the price at which D is smallest. At this
+price, coupon l of person x brings p_x(l) recruits, each worth 1 + gamma * E[J(child, price / gamma)]: somebody who
+opens a community worth reaching gets coupons although few of them are used. It is the optimal policy of the relaxed
+problem, solved again each round and made feasible. The relaxed problem balances the budget on average and so does not
+see extinction. At gamma near 1 its price stays where a growing community would put it however thin the frontier is;
+`share_of_price` below 1 spends earlier there.
 """
 
 from collections.abc import Sequence
@@ -23,11 +22,12 @@ from peerfront.bounds.price_index import PriceIndex
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import check_fields, proportion
 from peerfront.problem import Allocation, State
 from peerfront.value.states import StateBatch
 
-_FINER = 16  # prices tried between the neighbours of the best
-_AT_ONCE = 1 << 22  # people times prices held in memory
+_FINER_PRICES = 16  # prices tried between the neighbours of the best
+_CELLS_AT_ONCE = 1 << 22  # people times prices held in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ def smallest_duals(
 ) -> Duals:
     """The bound of every state, by prices of `at_least` so much; all states have the same rounds left and cap."""
     check_within(index, int(states.budgets.max(initial=0)), max_per_person)
-    each = max(_AT_ONCE // len(index.prices) // max(int(states.sizes.max(initial=0)), 1), 1)
+    each = max(_CELLS_AT_ONCE // len(index.prices) // max(int(states.sizes.max(initial=0)), 1), 1)
     parts = [
         _smallest(index, states.take(np.arange(a, min(a + each, len(states)))), rounds_left, max_per_person, at_least)
         for a in range(0, len(states), each)
@@ -63,7 +63,7 @@ def smallest_duals(
 
 
 def check_within(index: PriceIndex, budget: int, max_per_person: int | None) -> None:
-    """States an index was not made for are an error, not a wrong bound."""
+    """Refuse states the index was not made for, rather than give a wrong bound."""
     settings = index.settings
     if budget > settings.largest_budget:
         raise SettingError(
@@ -84,7 +84,7 @@ def _smallest(
     duals, _ = _duals(index, states, np.broadcast_to(grid, (len(states), len(grid))), rounds_left, max_per_person, grid)
     best = duals.argmin(axis=1)
     low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
-    finer = np.concatenate([np.linspace(low, high, _FINER, axis=1), grid[best][:, None]], axis=1)
+    finer = np.concatenate([np.linspace(low, high, _FINER_PRICES, axis=1), grid[best][:, None]], axis=1)
     duals, people = _duals(index, states, finer, rounds_left, max_per_person)
     best = duals.argmin(axis=1)
     rows = np.arange(len(states))
@@ -101,8 +101,8 @@ def _duals(
 ) -> tuple[Array, Array]:
     """D and the people's part of it, [states, prices] both."""
     owner = states.owner
-    asked = prices[owner] if shared is None else shared
-    values = index.values(states.covariates, asked, rounds_left, max_per_person)
+    own_or_shared = prices[owner] if shared is None else shared
+    values = index.values(states.covariates, own_or_shared, rounds_left, max_per_person)
     sums = np.concatenate([np.zeros((1, prices.shape[1])), np.cumsum(values, axis=0)])
     people: Array = sums[states.first[1:]] - sums[states.first[:-1]]
     return prices * states.budgets[:, None] + people, people
@@ -110,15 +110,14 @@ def _duals(
 
 @dataclass(frozen=True, eq=False)
 class PriceIndexPolicy:
-    """Coupons worth more than the price, the most valuable first, as far as budget and caps go; at least one."""
+    """Give out coupons worth more than the price, the most valuable first, within budget and caps; at least one."""
 
     index: PriceIndex
     share_of_price: float = 1.0
     """A coupon is given if it is worth more than this share of the price."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.share_of_price <= 1.0:
-            raise SettingError(f"share_of_price must lie between 0 and 1; found {self.share_of_price}.")
+        check_fields(self, share_of_price=proportion)
 
     @property
     def name(self) -> str:
@@ -128,12 +127,12 @@ class PriceIndexPolicy:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """The prices of all states are found together."""
+        """One allocation for each state; prices of states with the same rounds left and cap are found together."""
         prices = np.zeros(len(states))
-        alike = [(state.rounds_left, state.rules.max_per_person) for state in states]
-        for left, cap in set(alike):
-            chosen = [i for i, kind in enumerate(alike) if kind == (left, cap)]
-            prices[chosen] = smallest_duals(self.index, _situations([states[i] for i in chosen]), left, cap).prices
+        kinds = [(state.rounds_left, state.rules.max_per_person) for state in states]
+        for left, cap in set(kinds):
+            alike = [i for i, kind in enumerate(kinds) if kind == (left, cap)]
+            prices[alike] = smallest_duals(self.index, _batch([states[i] for i in alike]), left, cap).prices
         return [self._at_price(state, price) for state, price in zip(states, prices.tolist(), strict=True)]
 
     def _at_price(self, state: State, price: float) -> Allocation:
@@ -147,7 +146,7 @@ class PriceIndexPolicy:
         return Allocation(np.bincount(order // worth.shape[1], minlength=len(codes)))
 
 
-def _situations(states: Sequence[State]) -> StateBatch:
+def _batch(states: Sequence[State]) -> StateBatch:
     budgets = np.array([state.remaining_budget for state in states], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
     return StateBatch(budgets, first, np.concatenate([state.frontier.covariates for state in states]))

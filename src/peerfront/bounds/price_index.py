@@ -173,9 +173,9 @@ class PriceIndex:
         if rounds_left is not None and rounds_left <= 1:
             return np.zeros(shape)
         crude = np.broadcast_to(np.maximum(1.0 - later, 0.0) * self.settings.largest_budget, shape)
-        found = self.children.expected(codes, prices, rounds_left)
-        known = np.broadcast_to(np.atleast_2d(prices) >= self.prices[0] * (1.0 - 1e-12), shape)
-        values: Array = self.discount * np.where(known, np.minimum(found, crude), crude)
+        fitted = self.children.expected(codes, prices, rounds_left)
+        in_range = np.broadcast_to(np.atleast_2d(prices) >= self.prices[0] * (1.0 - 1e-12), shape)
+        values: Array = self.discount * np.where(in_range, np.minimum(fitted, crude), crude)
         return values
 
     def values(

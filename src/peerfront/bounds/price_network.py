@@ -201,11 +201,11 @@ class _Trainer:
         """The mean J(child, m / gamma) of some children of each parent, [parents, prices]."""
         parents, each = len(self.parents), min(self.settings.children_per_refresh, self.settings.children)
         offsets = self.rng.integers(self.settings.children, size=(parents, each))
-        chosen = (np.arange(parents)[:, None] * self.settings.children + offsets).ravel()
+        sampled = (np.arange(parents)[:, None] * self.settings.children + offsets).ravel()
         later = prices / self.discount
         crude = self.settings.largest_budget * np.maximum(1.0 - later / self.discount, 0.0)
-        child = np.minimum(self.child_values().of_rows(self.children[chosen], later), crude)
-        values = self.chances.take(chosen).surplus(1.0 + self.discount * child, later)
+        child = np.minimum(self.child_values().of_rows(self.children[sampled], later), crude)
+        values = self.chances.take(sampled).surplus(1.0 + self.discount * child, later)
         values = np.minimum(values, self.settings.largest_budget * np.maximum(1.0 - later, 0.0))
         means: Array = values.reshape(parents, each, len(prices)).mean(axis=1)
         return means

@@ -41,9 +41,9 @@ class PriceTable:
 
 def interpolated(values: Array, grid: Array, prices: Array) -> Array:
     """`values` [people, grid] at other prices ([prices] or [people, prices]), linearly; the ends continue flat."""
-    asked = np.atleast_2d(prices)
-    right = np.clip(np.searchsorted(grid, asked), 1, len(grid) - 1)
-    share = np.clip((asked - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
+    prices = np.atleast_2d(prices)
+    right = np.clip(np.searchsorted(grid, prices), 1, len(grid) - 1)
+    share = np.clip((prices - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
     right = np.broadcast_to(right, (len(values), right.shape[1]))
     below, above = np.take_along_axis(values, right - 1, axis=1), np.take_along_axis(values, right, axis=1)
     mixed: Array = below + share * (above - below)
@@ -131,6 +131,7 @@ def _sampled_transition(
 ) -> NDArray[np.float64]:
     luck = named_luck(("price table", settings.seed), len(space))
     children, _ = sampled_recruits(offspring, space, settings.table_samples, luck)
-    found = _rows(children, schema).reshape(len(space), -1)
-    shares: NDArray[np.float64] = np.stack([np.bincount(row, minlength=len(space)) for row in found]) / found.shape[1]
+    child_rows = _rows(children, schema).reshape(len(space), -1)
+    counts = np.stack([np.bincount(row, minlength=len(space)) for row in child_rows])
+    shares: NDArray[np.float64] = counts / child_rows.shape[1]
     return shares

@@ -32,8 +32,8 @@ class Chances:
             np.ascontiguousarray(survival), np.concatenate([np.zeros((people, 1)), survival.cumsum(axis=1)], axis=1)
         )
 
-    def take(self, chosen: NDArray[np.int64]) -> "Chances":
-        return Chances(self.survival[chosen], self.sums[chosen])
+    def take(self, rows: NDArray[np.int64]) -> "Chances":
+        return Chances(self.survival[rows], self.sums[rows])
 
     def surplus(self, worth: Array, prices: Array) -> Array:
         """sum over l of max(0, p(l) * worth - price), [people, prices]; `prices` is [prices] or [people, prices]."""

@@ -1,8 +1,8 @@
 """The one loop of the whole program: play episodes round by round, many at once.
 
 Training, evaluation, forecasting, the Gymnasium environment and the comparison all come through here. Episodes run in
-lock step: each round the policy is asked once per living episode, and then all people of all episodes refer together,
-in bulk. The contract, terminal cases included, is docs/explanation/simulation.md.
+lock step: each round the policy allocates in every living episode, and then all people of all episodes refer together.
+The contract, terminal cases included, is docs/explanation/simulation.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -152,14 +152,14 @@ class Episodes:
 
 
 def ask(policy: Policy, state: State, luck: Luck) -> Allocation:
-    """The policy's allocation, checked."""
+    """The policy's allocation for this state, checked."""
     allocation = policy.allocate(state, luck)
     check_feasible(allocation, state, policy.name)
     return allocation
 
 
 def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-    """An allocation for each state, checked; asked for all at once if the policy can answer so."""
+    """An allocation for each state, checked; a `BulkPolicy` makes all of them at once."""
     if not isinstance(policy, BulkPolicy):
         return [ask(policy, state, luck) for state, luck in zip(states, lucks, strict=True)]
     allocations = list(policy.allocate_many(states, lucks))
@@ -204,12 +204,12 @@ def rollouts(world: World, policies: Sequence[Policy], rules: Rules, luck: Luck)
     while states := episodes.states():
         lucks = episodes.policy_lucks()
         ends = np.searchsorted(episodes.living, count * np.arange(len(policies) + 1)).tolist()
-        asked = [
+        allocations = [
             ask_many(policy, states[first:end], lucks[first:end])
             for policy, first, end in zip(policies, ends[:-1], ends[1:], strict=True)
             if end > first
         ]
-        episodes.step([allocation for allocations in asked for allocation in allocations])
+        episodes.step([allocation for of_policy in allocations for allocation in of_policy])
     together = episodes.trajectories()
     parts = {field.name: np.split(getattr(together, field.name), len(policies)) for field in fields(together)}
     return [Trajectories(**{name: split[p] for name, split in parts.items()}) for p in range(len(policies))]

@@ -1,4 +1,4 @@
-"""What the past taught: who was given how many coupons, how many came, and who brought whom."""
+"""Past referrals, which models learn from: who got how many coupons, how many came, and who brought whom."""
 
 from dataclasses import dataclass
 

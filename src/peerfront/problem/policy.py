@@ -1,7 +1,4 @@
-"""A policy pi: state -> feasible allocation (Section 2). Anything with a name and this method is one.
-
-Coupons per person: the action k of Section 2, and the one place that says whether it is allowed.
-"""
+"""Allocations and policies (Section 2): the action k, the one check whether it is feasible, and pi: state -> action."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,14 +33,14 @@ class Allocation:
 def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     """Raise `InfeasibleAllocation`, naming the policy and the excess. Nothing is ever clipped."""
     coupons = allocation.coupons
-    people = len(state.frontier)
-    if not isinstance(coupons, np.ndarray) or coupons.shape != (people,):
+    n_people = len(state.frontier)
+    if not isinstance(coupons, np.ndarray) or coupons.shape != (n_people,):
         raise InfeasibleAllocation(
-            policy, f"it has shape {np.shape(coupons)} for {people} people; give one number per person."
+            policy, f"it has shape {np.shape(coupons)} for {n_people} people; give one number per person."
         )
     if coupons.dtype.kind not in "iu":
         raise InfeasibleAllocation(policy, f"coupons are {coupons.dtype}, not whole numbers; return integers.")
-    if not people:
+    if not n_people:
         return
     if coupons.min() < 0:
         person = int(coupons.argmin())
@@ -70,7 +67,10 @@ def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
 
 
 class Policy(Protocol):
-    """`luck` has one row, keyed by the episode and the round; a policy that needs no chance ignores it."""
+    """Anything with a name that allocates coupons in a state.
+
+    `luck` has one row, keyed by the episode and the round; a policy that needs no chance ignores it.
+    """
 
     @property
     def name(self) -> str: ...
@@ -80,6 +80,6 @@ class Policy(Protocol):
 
 @runtime_checkable
 class BulkPolicy(Policy, Protocol):
-    """A policy that can also answer for many states at once; rollouts then ask it once per round."""
+    """A policy that can also allocate in many states at once; rollouts then call it once per round."""
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> Sequence[Allocation]: ...

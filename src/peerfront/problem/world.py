@@ -1,9 +1,8 @@
-"""Worlds: where referrals happen. Many episodes are played at once, so people of all of them stand in one crowd.
+"""Worlds, where referrals happen, and the two models behind them: how many a person can bring, and whom.
 
-How many a person can bring, and whom: the two Protocols on which everything turns (q and G of Section 2).
-
-The learned pair is the planning environment, the true pair the testing environment; policies never know which one
-they face.
+The models are q and G of Section 2. A learned pair makes the planning environment, the true pair the testing
+environment; policies never know which one they face. Many episodes are played at once, so the people of all of them
+stand in one `Crowd`.
 """
 
 from dataclasses import dataclass
@@ -50,10 +49,10 @@ class Crowd:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Crowd":
-        """The chosen people, and the same memory."""
-        members = None if self.members is None else self.members[chosen]
-        return Crowd(self.episode[chosen], self.keys[chosen], self.covariates[chosen], members, self.memory)
+    def where(self, kept: NDArray[np.bool_]) -> "Crowd":
+        """The people who are kept, with the same memory."""
+        members = None if self.members is None else self.members[kept]
+        return Crowd(self.episode[kept], self.keys[kept], self.covariates[kept], members, self.memory)
 
     @property
     def luck(self) -> Luck:

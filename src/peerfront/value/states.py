@@ -56,13 +56,13 @@ class StateBatch:
         """The state each person belongs to, [people]."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def take(self, chosen: NDArray[np.int64]) -> "StateBatch":
-        """The chosen states, in this order."""
-        sizes = self.sizes[chosen]
+    def take(self, numbers: NDArray[np.int64]) -> "StateBatch":
+        """The states of these numbers, in this order."""
+        sizes = self.sizes[numbers]
         first = np.concatenate([[0], np.cumsum(sizes)])
-        people = np.arange(first[-1]) - np.repeat(first[:-1] - self.first[chosen], sizes)
-        rounds_left = None if self.rounds_left is None else self.rounds_left[chosen]
-        return StateBatch(self.budgets[chosen], first, self.covariates[people], rounds_left)
+        people = np.arange(first[-1]) - np.repeat(first[:-1] - self.first[numbers], sizes)
+        rounds_left = None if self.rounds_left is None else self.rounds_left[numbers]
+        return StateBatch(self.budgets[numbers], first, self.covariates[people], rounds_left)
 
     def thinned(self, rng: np.random.Generator) -> "StateBatch":
         """The same states with only a random few of their people.
@@ -144,10 +144,10 @@ class ExplorationMixture:
         explores = chance[:, 0] < (self.share if self.others else 0.0)
         stays = np.flatnonzero(~explores).tolist()
         main = ask_many(self.main, [states[i] for i in stays], [lucks[i] for i in stays]) if stays else []
-        chosen = dict(zip(stays, main, strict=True))
+        allocations = dict(zip(stays, main, strict=True))
         for i in np.flatnonzero(explores).tolist():
-            chosen[i] = ask(self.others[int(chance[i, 1] * len(self.others))], states[i], lucks[i])
-        return [chosen[i] for i in range(len(states))]
+            allocations[i] = ask(self.others[int(chance[i, 1] * len(self.others))], states[i], lucks[i])
+        return [allocations[i] for i in range(len(states))]
 
 
 def explored(
@@ -172,10 +172,10 @@ def explored(
     rng = named_generator("thinned", *names)
     order = rng.permutation(len(met))
     few = round(thinned * len(met))
-    chosen = StateBatch.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
+    mixed = StateBatch.joined([met.take(order[few:]), met.take(order[:few]).thinned(rng)])
     if redated is None:
-        return replace(chosen, rounds_left=None)
-    return chosen.redated(named_generator("redated", *names), redated, rules.rounds)
+        return replace(mixed, rounds_left=None)
+    return mixed.redated(named_generator("redated", *names), redated, rules.rounds)
 
 
 def drawn_states(states: StateBatch, count: int, *names: str | int) -> StateBatch:
@@ -217,7 +217,7 @@ def sampled_recruits(offspring: OffspringModel, parents: Codes, each: int, luck:
 def generations(
     capacity: CapacityModel, offspring: OffspringModel, population: Codes, size: int, seed: int = 0, depth: int = 4
 ) -> Codes:
-    """The population and `depth` generations of recruits, about `size` people: where an index should be right.
+    """The population and `depth` generations of recruits, about `size` people in all.
 
     Parents are drawn in proportion to their mean capacity, as recruits come from people who bring some.
     """
@@ -225,16 +225,16 @@ def generations(
     rng = named_generator("generations", seed)
     each = max(size // (depth + 1), 1)
     kept = population if len(population) <= each else population[rng.choice(len(population), each, replace=False)]
-    found, parents = [kept], kept
+    kept_generations, parents = [kept], kept
     for generation in range(depth):
         weights = mean_capacity(capacity, parents) + 1e-9
-        chosen = rng.choice(len(parents), each, p=weights / weights.sum())
-        parents = offspring.sample(parents[chosen], named_luck(("generations", seed, generation), each))
-        found.append(parents)
-    return np.concatenate(found)
+        recruiters = rng.choice(len(parents), each, p=weights / weights.sum())
+        parents = offspring.sample(parents[recruiters], named_luck(("generations", seed, generation), each))
+        kept_generations.append(parents)
+    return np.concatenate(kept_generations)
 
 
 def mean_capacity(capacity: CapacityModel, codes: Codes) -> Array:
-    """Expected recruits of plenty of coupons (30), [people]."""
+    """Expected recruits of a person with plenty of coupons (30), [people]."""
     means: Array = capacity.survival(codes, _MEAN_LEVELS).sum(axis=1)
     return means

@@ -68,7 +68,7 @@ class PersonInputs:
 
     @classmethod
     def seeing(cls, sees: str, schema: Schema, capacity: CapacityModel) -> "PersonInputs":
-        """One of `SEES`."""
+        """Inputs of networks that see one of `SEES`."""
         one_of("thing that networks see", sees, SEES)
         return cls(schema, capacity if sees == "capacity" else None, blind=sees == "nothing")
 
@@ -111,7 +111,7 @@ class SurrogateSettings:
     """Biases of h before the softplus are spread over this range, so that coverage starts between almost nothing and
     order one; None leaves torch's start, where ten people cover everything."""
     deadline: bool = False
-    """Whether the weights know how many rounds are left; for studies of few rounds. The paper's do not."""
+    """Whether the weights depend on how many rounds are left; for studies of few rounds. The paper's do not."""
 
     @classmethod
     def paper(cls) -> "SurrogateSettings":
@@ -131,7 +131,7 @@ class SurrogateSettings:
 
 @dataclass(frozen=True, eq=False)
 class FrozenSurrogate:
-    """A surrogate to plan with: h as matrices, w as a table."""
+    """The value surrogate as arrays: h as a network's matrices, w as a table."""
 
     inputs: PersonInputs
     coverage_network: FrozenNetwork
@@ -147,7 +147,7 @@ class FrozenSurrogate:
 
     @property
     def rounds(self) -> int | None:
-        """The most rounds left that the value tells apart; None if it knows no deadline."""
+        """The most rounds left that the value tells apart; None if it does not depend on them."""
         return None if self.weights.ndim == 2 else len(self.weights) - 1
 
     def tables(self) -> Array:
@@ -193,8 +193,8 @@ class FrozenSurrogate:
     def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel) -> "FrozenSurrogate":
         inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
         tables = stored.part("weights")
-        found = tables.arrays.get("tables")
-        dimensions = 3 if found is not None and found.ndim == 3 else 2
+        table = tables.arrays.get("tables")
+        dimensions = 3 if table is not None and table.ndim == 3 else 2
         weights = tables.array("tables", (None,) * dimensions)
         _check_weights(weights, tables.place)
         return cls(inputs, FrozenNetwork.restored(stored.part("coverage"), inputs.width, weights.shape[-1]), weights)
@@ -208,7 +208,7 @@ class FrozenSurrogate:
 
 
 def _check_weights(weights: Array, place: str) -> None:
-    """What makes a table of weights a value between 0 and r, 0 after the last round."""
+    """Refuse weights that do not make a value between 0 and r, and 0 after the last round."""
     budgets = np.arange(weights.shape[-2])
     wrong = (weights < 0.0).any() or (weights.sum(axis=-1) > budgets * (1.0 + 1e-5)).any()
     if not weights.size or wrong or (weights.ndim == 3 and weights[0].any()):
@@ -254,7 +254,7 @@ class LaplaceSettings:
 
 @dataclass(frozen=True, eq=False)
 class LaplaceNetwork:
-    """The amortised embeddings, as arrays."""
+    """The network that gives the embeddings (L_eta of the paper), as arrays."""
 
     inputs: PersonInputs
     network: FrozenNetwork
@@ -274,7 +274,7 @@ class LaplaceNetwork:
 
 
 def learned_networks(planner: Planner) -> tuple[FrozenSurrogate, LaplaceNetwork]:
-    """The two networks of a planner whose value was learned; another planner is an error."""
+    """The two networks of a planner; one whose value was not learned is refused."""
     surrogate, laplace = planner.surrogate, planner.laplace
     if not isinstance(surrogate, FrozenSurrogate) or not isinstance(laplace, LaplaceNetwork):
         raise SettingError("This planner's value was not learned here. Learn one by policy iteration.")

@@ -32,7 +32,7 @@ _MIN_PEOPLE_TO_GROUP, _MIN_PEOPLE_PER_KIND = 20_000, 20
 
 
 class Surrogate:
-    """The trainable surrogate for budgets up to `budget` and, if it knows deadlines, up to `rounds` rounds left."""
+    """The trainable surrogate, for budgets up to `budget` and, with a deadline, up to `rounds` rounds left."""
 
     def __init__(
         self, inputs: PersonInputs, budget: int, settings: SurrogateSettings, seed: int, rounds: int | None = None
@@ -62,7 +62,7 @@ class Surrogate:
         return torch.nn.functional.softplus(self.coverage_network(rows))
 
     def weights(self, budgets: torch.Tensor, rounds_left: torch.Tensor | None = None) -> torch.Tensor:
-        """w(r), or w(r, t) of a value that knows the deadline, [states, latent]."""
+        """w(r), or w(r, t) with a deadline, [states, latent]."""
         seen = self._budget_inputs(budgets)
         if self.rounds is None:
             return budgets[:, None] * torch.softmax(self.weight_network(seen), dim=1)
@@ -174,7 +174,7 @@ def fit_values(
 
 
 class LaplaceTrainer:
-    """Recruits sampled once, and a network that follows the surrogate."""
+    """Recruits sampled once, and a network that is fitted to their embeddings whenever the surrogate changes."""
 
     def __init__(
         self,
