@@ -14,7 +14,7 @@ help:
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
 	@echo "make results    every comparison of docs/results.md (hours; resumable)"
-	@echo "make docs       the reference of the library, from its docstrings, into build/api"
+	@echo "make docs       the documents as a site, with the reference of commands and library, into build/site"
 	@echo "make clean      remove the environment, caches and results"
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -68,8 +68,8 @@ results: $(VENV)/installed
 	PEERFRONT=$(BIN)/peerfront bash benchmarks/results.sh
 
 docs: $(VENV)/installed-dev
-	$(BIN)/pdoc peerfront -o build/api
-	@echo "Open build/api/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open build/site/index.html (to search in it: $(BIN)/python -m http.server -d build/site)"
 
 clean:
 	rm -rf $(VENV) results build dist site src/*.egg-info htmlcov .coverage .coverage.*

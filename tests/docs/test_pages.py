@@ -1,0 +1,67 @@
+"""What the pages quote exists: files, commands, options, names of the library. What can run, runs."""
+
+import ast
+import importlib
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from pages import PAGES, ROOT, blocks, generated, quoted_commands
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@every_page
+def test_every_page_begins_with_a_title_and_says_what_it_is_for(page) -> None:
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert lines[0].startswith("# ")
+    assert re.match(r"[A-Z`*\"\[]", lines[1]), "begin with a sentence that says what the page is for"
+
+
+@every_page
+def test_linked_files_exist(page) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        generated_page = target.endswith(".md") and re.search(r"(commands|library|library/\w+)\.md$", target)
+        if not re.match(r"\w+:", target) and not generated_page:
+            assert (page.parent / target).exists(), f"{target} does not exist"
+
+
+@every_page
+def test_quoted_commands_and_their_options_exist(page) -> None:
+    commands = {command.name: command for command in generated.commands()}
+    for quoted in quoted_commands(page):
+        name = re.split(r"[ ,;:]", quoted)[1]
+        if name.startswith("-") or name == "COMMAND":
+            continue
+        assert name in commands, f"there is no command {name!r}: {quoted}"
+        options = {option for one in commands[name].parameters for option in one.shown.split(", ")} | {"--help"}
+        unknown = set(re.findall(r"(?<=\s)--[a-z-]+", quoted)) - options
+        assert not unknown, f"peerfront {name} has no {unknown}: {quoted}"
+
+
+@every_page
+def test_quoted_imports_exist(page) -> None:
+    for block in blocks(page, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("peerfront"):
+                module = importlib.import_module(str(node.module))
+                for name in node.names:
+                    assert hasattr(module, name.name), f"{node.module} has no {name.name}"
+
+
+@pytest.mark.parametrize("page", ["use-the-library", "use-in-gymnasium"])
+def test_the_blocks_of_the_library_run(page) -> None:
+    found = blocks(ROOT / "docs" / "how-to" / f"{page}.md", "python")
+    assert found
+    for block in found:
+        done = subprocess.run(
+            [sys.executable, "-c", block],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        )
+        assert done.returncode == 0, done.stderr
