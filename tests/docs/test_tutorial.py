@@ -1,0 +1,31 @@
+"""The tutorial shows what its commands print; those that take seconds are run again."""
+
+import importlib.util
+import sys
+
+from pages import ROOT
+
+QUICK = ("example", "check")
+
+
+def test_the_tutorial_shows_what_the_commands_print(tmp_path) -> None:
+    spec = importlib.util.spec_from_file_location("run_tutorial", ROOT / "docs" / "run_tutorial.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tutorial = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = tutorial
+    spec.loader.exec_module(tutorial)
+
+    blocks = list(tutorial.BLOCK.finditer(tutorial.PAGE.read_text(encoding="utf-8")))
+    assert [block["command"].split()[1] for block in blocks] == [
+        "example",
+        "check",
+        "fit",
+        "plan",
+        "forecast",
+        "report",
+    ]
+    for block in blocks:
+        assert block["printed"], f"run docs/run_tutorial.py: {block['command']} has no output in the tutorial"
+        if block["command"].split()[1] in QUICK:
+            assert tutorial.printed_by(block["command"], tmp_path) == block["printed"], "run docs/run_tutorial.py"
