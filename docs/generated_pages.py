@@ -191,11 +191,16 @@ def library_page() -> str:
     """The front door: every name that `import peerfront` gives."""
     import peerfront
 
-    lines = [LIBRARY_TEXT, "", " · ".join(f"[{name}](#peerfront.{name})" for name in exported()), ""]
-    for name in exported():
-        thing = getattr(peerfront, name)
-        lines += [f"[](){{ #peerfront.{name} }}", "", f"::: {thing.__module__}.{thing.__qualname__}"]
-        lines += ["    options:", f"      heading: {name}", f"      toc_label: {name}", ""]
+    lines = [LIBRARY_TEXT, ""]
+    functions = [name for name in exported() if not inspect.isclass(getattr(peerfront, name))]
+    classes = [name for name in exported() if name not in functions]
+    for title, names in (("Functions", functions), ("Classes", classes)):
+        lines += [f"## {title}", "", " · ".join(f"[{name}](#peerfront.{name})" for name in names), ""]
+        for name in names:
+            thing = getattr(peerfront, name)
+            lines += [f"[](){{ #peerfront.{name} }}", "", f"::: {thing.__module__}.{thing.__qualname__}"]
+            options = (f"heading: {name}", f"toc_label: {name}", "heading_level: 3", "skip_local_inventory: true")
+            lines += ["    options:", *(f"      {option}" for option in options), ""]
     return "\n".join(lines)
 
 
