@@ -165,20 +165,3 @@ def test_bad_input_is_one_clear_line(monkeypatch, capsys, arguments, message) ->
     assert code == 2
     assert message in err
     assert "Traceback" not in err
-
-
-def test_the_readmes_python_runs() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert len(blocks) == 5
-    for block in blocks:
-        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-
-def test_every_command_is_in_the_readme() -> None:
-    readme = (ROOT / "README.md").read_text()
-    commands = ("worlds", "policies", "simulate", "compare", "check", "convert", "example", "fit", "plan")
-    for command in (f"peerfront {name}" for name in commands):
-        assert command in readme, f"{command} is not described in README.md"
-    assert readme.index("make demo") < readme.index("## ")
-    assert readme.index("make test") < readme.index("## ")

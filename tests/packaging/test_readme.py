@@ -1,0 +1,45 @@
+"""The README keeps what it promises: its Python runs, its commands exist, its first lines say how to begin."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import peerfront as pf
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LESS_EFFORT = """
+import functools
+import peerfront as pf
+pf.fit = functools.partial(pf.fit, effort=0.1)
+"""
+
+
+def test_the_python_runs(tmp_path: Path) -> None:
+    """It runs as it stands, beside a made-up study.csv, with less effort for the fit."""
+    pf.demo_study(people=150).study.to_csv(tmp_path / "study.csv", index=False)
+    (block,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", LESS_EFFORT + block],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_is_named() -> None:
+    study = ("example", "check", "fit", "plan", "forecast", "report", "convert")
+    research = ("worlds", "policies", "simulate", "compare", "reproduce")
+    for command in (f"peerfront {name}" for name in (*study, *research)):
+        assert command in README, f"{command} is not in README.md"
+
+
+def test_it_begins_with_how_to_begin() -> None:
+    first = README[: README.index("\n## ")]
+    for promise in ("pip install", "make demo", "make test", "docs/images/forecast.png"):
+        assert promise in first
