@@ -9,7 +9,7 @@ To get an older version beside this one: `git worktree add OLD COMMIT` (version 
 Rows of the table:
 
 - modules, lines, median lines, and modules longer than 300 lines: every .py file of the package, blank lines included;
-- import edges: pairs of modules of which one imports the other, also inside functions or for type checking only;
+- import edges: pairs of modules of which one imports the other when it runs, be it inside a function;
 - deepest import chain: the most modules in a row of which each imports the next; the modules of a cycle all count;
 - single-importer modules: modules that exactly one other module imports;
 - files passed: distinct files of the package in which a function or a class body runs, counted by a profile hook. Walk
@@ -96,11 +96,11 @@ def import_path(source: Path) -> Iterator[None]:
 def import_graph(source: Path) -> "nx.DiGraph[str]":
     """Read the package's imports: an edge leads from the importer to what it imports."""
     with import_path(source):
-        found = grimp.build_graph(PACKAGE, cache_dir=None)
+        found = grimp.build_graph(PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
     graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(found.modules)
-    for module in found.modules:
-        graph.add_edges_from((module, imported) for imported in found.find_modules_directly_imported_by(module))
+    graph.add_nodes_from(sorted(found.modules))
+    for module in sorted(found.modules):
+        graph.add_edges_from((module, imported) for imported in sorted(found.find_modules_directly_imported_by(module)))
     return graph
 
 
