@@ -13,7 +13,7 @@ from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Rules
 
 
-@pytest.mark.parametrize("name", ["compare", "make_policy", "make_world"])
+@pytest.mark.parametrize("name", ["Results", "compare", "make_policy", "make_world"])
 def test_the_examples_run(name) -> None:
     example = doctest.DocTestFinder(recurse=False).find(getattr(pf, name), name, globs={})[0]
     assert example.examples
@@ -38,7 +38,8 @@ def test_results_show_themselves(results) -> None:
     first = results.table.iloc[0]
     assert first["world"] == "bridge"
     html = results._repr_html_()
-    assert html.count("<table>") == 4  # two worlds, two metrics
+    assert html.count("<table") == 4  # two worlds, two metrics
+    assert "Discounted reward in icpsr22140" in html
     assert f"{first['mean']:.1f}" in html
     axes = results.plot("icpsr22140").axes
     assert len(axes) == 4  # two discounts, rewards and recruits

@@ -6,7 +6,6 @@ The curves have rounds along, cumulative reward above, cumulative recruits below
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult
 from peerfront.experiments.tables import differences, estimate, mean_tables, summary
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
+from peerfront.foundation.words import as_html
 from peerfront.problem import Ending, Trajectories
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ class Results:
     """All runs of a comparison, in the order of its settings.
 
     `table` has the means, `differences` the paired differences, `episodes` what both are made of; `plot()` draws them.
+
+    >>> import peerfront as pf
+    >>> results = pf.compare(["boom_bust"], ["constant"], episodes=20, discounts=[1], budget=10)
+    >>> results.policies, len(results.episodes)
+    (('constant',), 20)
+    >>> figure = results.plot()
     """
 
     comparison: Comparison
@@ -119,7 +125,8 @@ class Results:
         return curves(self, self.worlds[0] if world is None else one_of("world here", world, self.worlds))
 
     def _repr_html_(self) -> str:
-        return "".join(_html_table(*each) for each in mean_tables(self))
+        tables = [(title, pd.DataFrame(rows, columns=header)) for title, header, rows in mean_tables(self)]
+        return "".join(as_html([title]) + as_html([], table) for title, table in tables)
 
     def rounds(self) -> pd.DataFrame:
         """One row per run, episode and round played."""
@@ -177,14 +184,6 @@ def _round_rows(run: Run) -> pd.DataFrame:
             "recruits": played.recruits[episode, number],
         }
     )
-
-
-def _html_table(title: str, header: list[str], rows: list[list[str]]) -> str:
-    def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    return f"<table><caption>{escape(title)}</caption>{line(header, 'th')}{body}</table>"
 
 
 def curves(results: Results, world: str, shown: Collection[str] | None = None) -> "Figure":
