@@ -58,7 +58,7 @@ def test_without_a_folder_nothing_is_kept() -> None:
     assert not NO_STORE.has("part", {})
 
 
-def test_a_shelf_keeps_parts_of_one_thing_apart_from_those_of_another(tmp_path) -> None:
+def test_a_section_keeps_parts_of_one_thing_apart_from_those_of_another(tmp_path) -> None:
     one, other = (StoreSection(Store(tmp_path), name) for name in ("one", "other"))
     assert one.find_or_make("part", lambda: 1) == 1
     assert other.find_or_make("part", lambda: 2) == 2

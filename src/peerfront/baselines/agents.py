@@ -97,7 +97,7 @@ class Action:
     support: int = 0
     """People chosen to share the round budget, if that was decided; rounding may leave some with none."""
     weights: Weights | None = None  # [people]
-    """How much of the round budget each was to get, if that was decided: sums to one, zero for those not chosen."""
+    """The share of the round budget meant for each, if that was decided; they sum to one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,16 +138,17 @@ class TaskResult:
 
 def tasks(comparison: Comparison) -> list[Task]:
     """The pieces of a comparison, in the order of its settings."""
-    found = []
+    pieces = []
     for world in comparison.worlds:
         for draw, policy in product(comparison.draws_of(world), comparison.policies):
             spec = Spec.parse(policy)
             separately = policy_entry(spec).discounts(spec) is Discounts.SEPARATE
             groups = [(d,) for d in comparison.discounts] if separately else [comparison.discounts]
-            found += [Task(world, draw, policy, group) for group in groups]
+            pieces += [Task(world, draw, policy, group) for group in groups]
         if comparison.bound:
-            found += [Task(world, d, BOUND, (g,)) for d, g in product(comparison.draws_of(world), comparison.discounts)]
-    return found
+            pairs = product(comparison.draws_of(world), comparison.discounts)
+            pieces += [Task(world, draw, BOUND, (discount,)) for draw, discount in pairs]
+    return pieces
 
 
 def planned_in(comparison: Comparison, world: str, draw: int, store: Store = NO_STORE) -> World:

@@ -127,7 +127,7 @@ def _training(described: Results) -> Finding:
 
 
 def _room(described: Results) -> Finding:
-    assert described.bounds is not None, "asked only where there are bounds"
+    assert described.bounds is not None, "called only where there are bounds"
     rewards = described.episodes[described.episodes["policy"] == "gfp"].groupby("discount")["discounted_reward"].mean()
     bounds = described.bounds.groupby("discount")["bound"].mean()
     shares = ", ".join(f"{rewards[d] / bounds[d]:.1%}" for d in described.comparison.discounts)

@@ -87,8 +87,8 @@ def _rows(world: str, results: Results) -> list[dict[str, object]]:
                 if policy == BOUND:
                     part = _bound_rows(results, discount) if metric == REWARD else None
                 else:
-                    chosen = (episodes["policy"] == policy) & (episodes["discount"] == discount)
-                    part = episodes[chosen].rename(columns={metric: "value"})
+                    own = (episodes["policy"] == policy) & (episodes["discount"] == discount)
+                    part = episodes[own].rename(columns={metric: "value"})
                 if part is not None and len(part):
                     rows.append(_row(world, method, policy, metric, discount, part))
     return rows

@@ -88,7 +88,7 @@ class UniformCoupons:
 
 
 def followed_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
-    """As much history as the paper's, but of whole recruitments: recruits are asked too, and their recruits.
+    """As much history as the paper's, but of whole recruitments: recruits refer too, and their recruits.
 
     Where recruits are unlike first recruits (the hubs of bridge), or the past matters (networks), asking first recruits
     alone teaches nothing about them.

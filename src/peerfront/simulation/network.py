@@ -113,9 +113,9 @@ class NetworkCapacity:
 
     def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
         table = np.zeros((len(covariates), max_coupons))
-        known = min(max_coupons, self.knows_at_least.shape[1])
-        willing = self.willingness.survival(covariates, known)
-        table[:, :known] = willing * self.knows_at_least[covariates[:, -1], :known]
+        most = min(max_coupons, self.knows_at_least.shape[1])
+        willing = self.willingness.survival(covariates, most)
+        table[:, :most] = willing * self.knows_at_least[covariates[:, -1], :most]
         return table
 
     def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
@@ -159,8 +159,8 @@ class NetworkOffspring:
         children = np.empty(len(parents), dtype=np.int64)
         for child, (which, (u, v)) in enumerate(zip(inverse.reshape(-1), uniforms, strict=True)):
             alike = candidates[which]
-            known = self.society.known_by(int(alike[int(u * len(alike))]))
-            children[child] = known[int(v * len(known))]
+            acquaintances = self.society.known_by(int(alike[int(u * len(alike))]))
+            children[child] = acquaintances[int(v * len(acquaintances))]
         return self.society.covariates[children]
 
 
@@ -229,9 +229,9 @@ class NetworkWorld:
         first = np.concatenate([[0], np.cumsum(degrees)])
         owner = np.repeat(np.arange(len(members)), degrees)
         within = np.arange(len(owner)) - first[owner]
-        known = self.society.acquaintances[self.society.first[members][owner] + within]
-        asked_first = Luck(fold(keys[owner], known)).uniform("invitation")
-        return known[np.lexsort((asked_first, owner))].tolist(), first.tolist()
+        acquaintances = self.society.acquaintances[self.society.first[members][owner] + within]
+        order = Luck(fold(keys[owner], acquaintances)).uniform("invitation")
+        return acquaintances[np.lexsort((order, owner))].tolist(), first.tolist()
 
     def _crowd(self, episode: NDArray[np.int64], members: NDArray[np.int64], memory: _Memory) -> Crowd:
         keys = fold(memory.episode_keys[episode], members)
