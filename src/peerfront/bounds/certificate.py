@@ -208,9 +208,8 @@ def clairvoyant_returns(
     caps: Caps | None = None,
 ) -> Array:
     """What the clairvoyant earns in each of `samples` trees of each state, [states, samples]; a luck per state."""
-    checked_discount(discount)
-    whole_number("rounds", rounds, 0)
-    whole_number("samples", samples, 1)
+    discount = checked_discount(discount)
+    rounds, samples = whole_number("rounds", rounds, 0), whole_number("samples", samples, 1)
     limits = caps or Caps()
     returns = np.zeros(len(states) * samples)
     state = np.repeat(np.arange(len(states)), samples)

@@ -65,8 +65,7 @@ def certify_many(
     `audits` nested samples per person (0.1 to 1 s a state) a price bound that comes from a network is proved but for
     chance; with 0 it is what the network says, scaled by its check, in bulk and at once.
     """
-    whole_number("samples", samples, 0)
-    whole_number("audits", audits, 0)
+    samples, audits = whole_number("samples", samples, 0), whole_number("audits", audits, 0)
     rules = rules or Rules()
     left = rules.rounds if rounds_left is None else rounds_left
     discount, caps = price_index.discount, Caps.of(rules)

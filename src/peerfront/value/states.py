@@ -221,7 +221,7 @@ def generations(
 
     Parents are drawn in proportion to their mean capacity, as recruits come from people who bring some.
     """
-    whole_number("size", size, 1)
+    size = whole_number("size", size, 1)
     rng = named_generator("generations", seed)
     each = max(size // (depth + 1), 1)
     kept = population if len(population) <= each else population[rng.choice(len(population), each, replace=False)]
