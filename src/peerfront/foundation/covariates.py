@@ -15,6 +15,7 @@ from peerfront.foundation.errors import DataFileError, SettingError
 
 Codes = NDArray[np.int16]  # [people, fields]
 UNKNOWN = -1
+_IN_CACHE = 512  # people whose sums stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,12 @@ class Schema:
         """x @ weights for one-hot x, [people, outputs] from [columns, outputs]; nobody's sums depend on the others."""
         padded = np.concatenate([weights, np.zeros((1, weights.shape[1]), dtype=weights.dtype)])  # unknown: zeros
         places = np.where(codes >= 0, self.offsets + codes, len(weights))
-        sums: NDArray[np.float32] = padded[places[:, 0]]
-        for field in range(1, len(self.fields)):
-            sums += padded[places[:, field]]
+        sums = np.empty((len(codes), weights.shape[1]), dtype=weights.dtype)
+        for start in range(0, len(codes), _IN_CACHE):
+            part = slice(start, start + _IN_CACHE)
+            sums[part] = padded.take(places[part, 0], axis=0)
+            for field in range(1, len(self.fields)):
+                sums[part] += padded.take(places[part, field], axis=0)
         return sums
 
     def encode(self, records: Iterable[Mapping[str, str]]) -> Codes:

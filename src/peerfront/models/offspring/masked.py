@@ -149,14 +149,14 @@ class _Revealer:
     def sample(self, parents: Codes, turns: NDArray[np.int64], uniforms: NDArray[np.float64], steps: int) -> Codes:
         """Recruits whose field f is revealed at step turns[:, f] by its uniform; both are [recruits, fields]."""
         children = np.full(parents.shape, -1, dtype=np.int16)
-        sums = np.empty((len(parents), len(self.start)), dtype=np.float32)
+        sums, outputs = (np.empty((len(parents), len(self.start)), dtype=np.float32) for _ in range(2))
         _begin(sums, self.start, self.parent, parents, self.offsets)
         for step in range(steps):
             _reveal(
                 step,
                 turns,
                 uniforms,
-                self._features(sums),
+                self._features(sums, outputs),
                 self.last,
                 self.unknown,
                 self.known,
@@ -169,14 +169,16 @@ class _Revealer:
                 _add(step, turns, sums, self.child, self.hidden, children, self.offsets)
         return children
 
-    def _features(self, sums: Rows) -> Rows:
-        """The last layer's inputs, from the first layer's sums."""
+    def _features(self, sums: Rows, outputs: Rows) -> Rows:
+        """The last layer's inputs, from the first layer's sums; its outputs are written to `outputs`."""
         if self.middle is None:
             return sums
-        features = _gelu(sums)
+        _gelu(sums, outputs)
         for weights, biases in self.middle:
-            features = _gelu(features @ weights + biases)
-        return features
+            sums = outputs @ weights + biases
+            outputs = np.empty_like(sums)
+            _gelu(sums, outputs)
+        return outputs
 
 
 @njit(cache=True, nogil=True)
@@ -211,13 +213,12 @@ def _add(
                     sums[i, h] += child[row, h] - hidden[f, h]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _gelu(sums: Rows) -> Rows:
-    """x (1 + erf(x / sqrt 2)) / 2, with Eigen's rational approximation of erf on [-4, 4] (a few units of rounding).
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")  # a division by zero check is a branch
+def _gelu(sums: Rows, outputs: Rows) -> None:
+    """Write x (1 + erf(x / sqrt 2)) / 2 to `outputs`, with Eigen's rational approximation of erf on [-4, 4].
 
     All in single precision and without branches, so that the compiler makes vector instructions of it.
     """
-    outputs = np.empty_like(sums)
     half, one, end, scale = np.float32(0.5), np.float32(1.0), np.float32(4.0), np.float32(0.70710678)
     for i in range(sums.shape[0]):
         for h in range(sums.shape[1]):
@@ -234,7 +235,6 @@ def _gelu(sums: Rows) -> Rows:
             under = under * square + np.float32(-7.37332916720468e-03)
             under = under * square + np.float32(-1.42647390514189e-02)
             outputs[i, h] = half * sums[i, h] * (one + z * over / under)
-    return outputs
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
