@@ -219,8 +219,8 @@ def _print_counts(console: "Console", summary: "Summary") -> None:
 
 def _print_trees(console: "Console", summary: "Summary") -> None:
     table = _table(console, "Trees, the largest first", "seed", "people", "waves", "", right=("people", "waves"))
-    for seed, people, waves, known in summary.trees.head(_TREES).itertuples(index=False):
-        table.add_row(_text(str(seed)), f"{people:,}", str(waves), "" if known else "recruiter unknown, not a seed")
+    for seed, people, waves, is_seed in summary.trees.head(_TREES).itertuples(index=False):
+        table.add_row(_text(str(seed)), f"{people:,}", str(waves), "" if is_seed else "recruiter unknown, not a seed")
     console.print(table)
     rest = summary.trees.iloc[_TREES:]
     if len(rest):

@@ -46,10 +46,10 @@ def fit_command(
     from peerfront.data.schema_file import read_schema
 
     settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
-    known = read_schema(schema) if schema is not None else None
-    study = read_study(file, read_settings(known, strict=strict))
+    saved = read_schema(schema) if schema is not None else None
+    study = read_study(file, read_settings(saved, strict=strict))
     with shown_progress() as progress:
-        fitted = fit(study, known, settings, progress=progress)
+        fitted = fit(study, saved, settings, progress=progress)
     fitted.save(out, overwrite=overwrite)
     typer.echo(str(fitted.summary))
     typer.echo(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")

@@ -54,8 +54,8 @@ for group, commands in GROUPS.items():
         app.command(name, rich_help_panel=group)(command)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"peerfront {__version__}")
         raise typer.Exit
 

@@ -64,7 +64,7 @@ def rules_of(budget: Any, people: Any, rounds: Any, max_per_person: Any, max_per
 FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, RDSAT text, or a survey app's JSON.")]
 FORMAT = Annotated[
     str | None,
-    typer.Option(help="coupons, recruiter, rdsat or app; otherwise found out.", show_default=False),
+    typer.Option(help="coupons, recruiter, rdsat or app; otherwise detected.", show_default=False),
 ]
 MAP = Annotated[
     list[str] | None,
@@ -88,8 +88,8 @@ STILL_OPEN = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="Whose coupons may still be used: last-wave, or those of the last so many days, such as 30. "
-        "They do not count yet. Otherwise nobody's.",
+        help="Whose coupons may still be used, so that their recruits are not counted yet: last-wave, or a number of "
+        "days before the last date in the file, such as 30; otherwise nobody's.",
         show_default=False,
     ),
 ]

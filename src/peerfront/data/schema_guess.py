@@ -105,22 +105,22 @@ def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:
 
 def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | str:
     """Return how the column becomes a field, or why it does not."""
-    known = values[values != ""]
-    counts = known.value_counts()
+    filled = values[values != ""]
+    counts = filled.value_counts()
     if not len(counts):
         return "empty"
     if len(counts) == 1:
         return "the same for everybody"
-    numbers = read_numbers(known) if looks_numeric(known) else np.full(len(known), np.nan)
+    numbers = read_numbers(filled) if looks_numeric(filled) else np.full(len(filled), np.nan)
     if np.isfinite(numbers).all():
         different = len(np.unique(numbers))
         if different == 1:
             return "the same for everybody"
-        if different == len(known) >= _IDENTIFIER_PEOPLE and (numbers == np.floor(numbers)).all():
+        if different == len(filled) >= _IDENTIFIER_PEOPLE and (numbers == np.floor(numbers)).all():
             return "a number of their own for everybody: an identifier"
         if different > settings.most_numbers:
             return _bands(name, numbers, settings.bands)
-    if len(counts) > max(0.5 * len(known), 5):
+    if len(counts) > max(0.5 * len(filled), 5):
         return "almost every value differs: a name, an identifier or free text"
     rare = counts[(counts < settings.rare_people) & (counts < settings.rare_share * len(values))].index
     common = [str(value) for value in counts.index if value not in rare and value != OTHER]

@@ -1,4 +1,4 @@
-"""One small tree of errors. Each message says what was found, what is allowed, and what to do.
+"""The errors that users see. Each message says what was found, what is allowed, and what to do.
 
 Everything a user can cause is a `PeerfrontError`; the command line prints its message, without a traceback, and exits
 with code 2. Anything else is a defect of the program.
@@ -19,12 +19,12 @@ class SettingError(PeerfrontError):
 class UnknownName(PeerfrontError):
     """A world, policy or option that does not exist; suggests the nearest one that does."""
 
-    def __init__(self, kind: str, found: str, allowed: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
         names = sorted(allowed)
-        near = difflib.get_close_matches(found.lower().replace("-", "_"), names, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1, cutoff=0.4)
         suggestion = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"There is no {kind} called {found!r}.{suggestion} Choose one of: {', '.join(names)}.")
-        self.arguments = (kind, found, names)
+        super().__init__(f"There is no {kind} called {name!r}.{suggestion} Choose one of: {', '.join(names)}.")
+        self.arguments = (kind, name, names)
 
     def __reduce__(self) -> tuple[type["UnknownName"], tuple[str, str, list[str]]]:
         # An error raised in a worker process travels by pickle, which would otherwise lose the other arguments.
@@ -32,7 +32,7 @@ class UnknownName(PeerfrontError):
 
 
 class DataFileError(PeerfrontError):
-    """A file that cannot be read as what it should be, with the place of the first fault."""
+    """A file cannot be read or written; the message names the place of the first fault."""
 
 
 class InfeasibleAllocation(PeerfrontError):
@@ -48,7 +48,7 @@ class InfeasibleAllocation(PeerfrontError):
 
 
 class OutputExists(PeerfrontError):
-    """A result is already there, and nobody asked to replace or complete it."""
+    """An output exists already, and the user did not allow to replace or complete it."""
 
 
 class MissingExtra(PeerfrontError):
