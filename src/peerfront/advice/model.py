@@ -34,15 +34,10 @@ ShowProgress = bool | Progress
 class Model:
     """How the people of a study refer, and a planner that uses it. `fit` makes a model, `load` reads a saved one.
 
-    >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
-    >>> model
+    >>> model  # pf.fit(study, budget=20, rounds=2)
     Model(up to 20 coupons, 2 rounds, at most 3 per person)
     >>> sheet = model.plan(study.waiting)  # sheet.table, sheet.why, sheet.curve, sheet.certificate
     >>> sheet.spend <= 20
-    True
-    >>> forecast = model.forecast(study.waiting, target=15, episodes=50)
-    >>> page = model.report(study, study.waiting, episodes=20)
-    >>> page.startswith("<!doctype html>")
     True
     """
 
@@ -56,8 +51,9 @@ class Model:
         `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve. A whole
         `PlanOrder` may stand in for both.
 
-        >>> model.plan(study.waiting, budget=12, max_per_person=2).table["coupons"].max() <= 2
-        True
+        >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
+        >>> sheet.spend, int(sheet.table["coupons"].max())
+        (12, 2)
         """
         from peerfront.advice.sheet import plan_coupons
 
@@ -79,8 +75,9 @@ class Model:
 
         `target` is the number of people wanted in all, of whom `already` have taken part.
 
-        >>> model.forecast(study.waiting, target=15, episodes=50).summary["recruits"].iloc[0] > 0
-        True
+        >>> forecast = model.forecast(study.waiting, target=15, episodes=50)
+        >>> list(forecast.summary.columns[:4])
+        ['policy', 'described', 'recruits', 'p10']
         """
         from peerfront.advice.forecast import forecast
 
@@ -113,6 +110,10 @@ class Model:
 
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. `budget` and `limits` as in `plan`.
+
+        >>> page = model.report(study, study.waiting, episodes=20)
+        >>> "<h1>Recruitment report</h1>" in page
+        True
         """
         from peerfront.advice.report import ReportSettings, study_report
         from peerfront.foundation.files import write_text

@@ -37,7 +37,12 @@ _NONE = "none"
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """How a study's file is read."""
+    """How a file is read, where guessing is not enough.
+
+    >>> settings = pf.ReadSettings(still_open="last-wave", missing=("99",))
+    >>> bool(pf.read_study(pf.demo_study(people=120).study, settings).still_open.any())
+    True
+    """
 
     format: str = AUTO
     """One of FORMATS, or auto."""

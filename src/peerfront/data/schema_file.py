@@ -93,7 +93,13 @@ def _number(value: float) -> str:
 
 
 def read_schema(path: Path | str) -> StudySchema:
-    """Read a schema file, which a person may have edited; errors name the line of the field."""
+    """Read a schema file, which a person may have edited; errors name the line of the field.
+
+    >>> from peerfront.data.schema_file import schema_text
+    >>> _ = Path("schema.toml").write_text(schema_text(pf.guess_schema(study).schema))  # `peerfront check` writes it
+    >>> pf.read_schema("schema.toml").schema.names
+    ('gender', 'age_group', 'district', 'housing', 'acquaintances')
+    """
     path = Path(path)
     return parse_schema(file_bytes(path), path)
 

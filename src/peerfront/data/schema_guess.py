@@ -55,7 +55,14 @@ class Guess:
 
 
 def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
-    """Guess the fields and the excluded columns of a study, for a person to edit."""
+    """Guess which columns tell people apart, and how; a person can edit the result.
+
+    >>> guess = pf.guess_schema(study)
+    >>> guess.schema.schema.names
+    ('gender', 'age_group', 'district', 'housing', 'acquaintances')
+    >>> sorted(guess.reasons)  # columns left out, and why
+    ['date']
+    """
     settings = settings or GuessSettings()
     fields: list[FieldRule] = []
     reasons: dict[str, str] = {}

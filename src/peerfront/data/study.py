@@ -69,7 +69,14 @@ def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[t
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """People, recruiters and coupons, one entry per person in every array; made and checked by `reading.read_study`."""
+    """A checked study, as `read_study` makes it; one entry per person in every array.
+
+    >>> study = pf.read_study(pf.demo_study(people=120).study)
+    >>> int(study.issued.max()), int(study.recruits.max()) <= 3
+    (3, True)
+    >>> list(study.waiting.columns)[:3]  # the people who may get coupons now
+    ['id', 'date', 'gender']
+    """
 
     source: str
     """Name of the file."""

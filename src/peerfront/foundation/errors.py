@@ -9,7 +9,14 @@ from collections.abc import Iterable
 
 
 class PeerfrontError(Exception):
-    """Something the user, or a component the user wrote, has to repair."""
+    """Something the user, or a component the user wrote, has to repair. All errors of this package are of this kind.
+
+    >>> try:
+    ...     pf.make_world("brigde")
+    ... except pf.PeerfrontError as error:
+    ...     print(error)
+    There is no world called 'brigde'. Did you mean 'bridge'? ...
+    """
 
 
 class SettingError(PeerfrontError):

@@ -94,7 +94,12 @@ class Luck:
 
 
 def named_luck(names: tuple[str | int, ...], size: int) -> Luck:
-    """The luck of members 0 .. size - 1 of what the names stand for, for example the episodes of a comparison."""
+    """The luck of members 0 .. size - 1 of what the names stand for, for example the episodes of a comparison.
+
+    >>> luck = pf.named_luck(("my study", 7), 3)
+    >>> len(luck), bool((luck.uniform("weather") == pf.named_luck(("my study", 7), 3).uniform("weather")).all())
+    (3, True)
+    """
     root = np.full(1, named_key(*names), dtype=np.uint64)
     return Luck(fold(root, np.arange(size)))
 

@@ -188,6 +188,12 @@ def rollout(
     `start` replaces the world's own first frontiers, `budgets` the rules' budget and `rounds_left` the rules' rounds,
     one for each episode. An episode with fewer rounds left than the rules have stands in a late round of the study, and
     its states say so; rewards are discounted, and rounds of the trajectories counted, from where it starts.
+
+    >>> from peerfront.baselines.simple_rules import Constant
+    >>> episodes = pf.named_luck(("my study",), 200)  # 200 episodes; the same names give the same people
+    >>> played = pf.rollout(pf.make_world("bridge"), Constant(2), pf.Rules(budget=20, people=5), episodes)
+    >>> played.recruits.shape  # [episodes, rounds]
+    (200, 50)
     """
     episodes = Episodes(world, rules, luck, start, budgets, rounds_left)
     while states := episodes.states():

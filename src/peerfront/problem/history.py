@@ -11,7 +11,13 @@ from peerfront.foundation.errors import DataFileError, SettingError
 
 @dataclass(frozen=True)
 class History:
-    """Censored triples (x, k, y) and parent-child pairs (Section 3.1), checked on the way in."""
+    """Censored triples (x, k, y) and parent-child pairs (Section 3.1), checked on the way in.
+
+    >>> from peerfront.simulation.history import simulate_history
+    >>> history = simulate_history(pf.make_world("bridge"))
+    >>> bool((history.recruits <= history.coupons).all())
+    True
+    """
 
     schema: Schema
     referrers: Codes  # [triples, fields], x

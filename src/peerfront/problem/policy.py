@@ -14,7 +14,11 @@ from peerfront.problem.state import State
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """How many coupons each person on the frontier gets, in the frontier's order."""
+    """How many coupons each person on the frontier gets, in the frontier's order.
+
+    >>> pf.Allocation.of([2, 0, 1]).spend
+    3
+    """
 
     coupons: NDArray[np.int64]  # [people]
 
@@ -67,9 +71,19 @@ def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
 
 
 class Policy(Protocol):
-    """Anything with a name that allocates coupons in a state.
+    """Anything with a name and a method `allocate`: it sees a state and returns a feasible allocation.
 
     `luck` has one row, keyed by the episode and the round; a policy that needs no chance ignores it.
+
+    >>> class EverybodyOne:
+    ...     name = "one each"
+    ...
+    ...     def allocate(self, state, luck):
+    ...         people = len(state.frontier)
+    ...         return pf.Allocation.of([int(n < state.remaining_budget) for n in range(people)])
+    >>> played = pf.rollout(pf.make_world("bridge"), EverybodyOne(), pf.Rules(20, 5), pf.named_luck(("one",), 10))
+    >>> bool(played.total_recruits.max() <= 20)
+    True
     """
 
     @property

@@ -13,7 +13,11 @@ from peerfront.foundation.settings import at_least, check_fields, one_or_more, o
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one study. The defaults are the paper's (Section 5.3): 100 coupons, 10 people, 50 rounds."""
+    """The rules of one study. The defaults are the paper's (Section 5.3): 100 coupons, 10 people, 50 rounds.
+
+    >>> pf.Rules(budget=60, people=8, rounds=6, max_per_person=3).budget
+    60
+    """
 
     budget: int = 100
     """Coupons for the whole study, B."""
@@ -39,7 +43,12 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The people who may refer this round, F = {x_1, ..., x_n}: a multiset, since two people may share a row."""
+    """The people who may refer this round, F = {x_1, ..., x_n}: a multiset, since two people may share a row.
+
+    >>> codes = pf.make_world("bridge").population(pf.named_luck(("today",), 4))
+    >>> len(pf.Frontier.of(codes))
+    4
+    """
 
     ids: NDArray[Any]  # [people], of any kind
     covariates: Codes  # [people, fields]
@@ -61,7 +70,12 @@ class Frontier:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state (r, F) of the paper, with the round and the rules that limit what may be done."""
+    """The state (r, F) of the paper, with the round and the rules that limit what may be done.
+
+    >>> frontier = pf.Frontier.of(pf.make_world("bridge").population(pf.named_luck(("today",), 4)))
+    >>> pf.State(40, frontier, rules=pf.Rules(max_per_person=3)).spendable
+    12
+    """
 
     remaining_budget: int
     frontier: Frontier

@@ -74,6 +74,11 @@ class World(Protocol):
     `capacity` and `offspring` are what a planner who knows this world may use. In a world of independent referrals
     they are also what happens; in a finite network they are an approximation, because there the past matters. Worlds
     are compared by identity, so they can be keys of a cache.
+
+    >>> world = pf.make_world("bridge")
+    >>> luck = pf.named_luck(("people",), 3)
+    >>> world.population(luck).shape == (3, len(world.schema.fields))
+    True
     """
 
     def __hash__(self) -> int: ...
@@ -108,7 +113,12 @@ class SeedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class BranchingWorld:
-    """A capacity model and an offspring model, and independent referrals: the world of the paper, true or learned."""
+    """A capacity model and an offspring model, and independent referrals: the world of the paper, true or learned.
+
+    >>> world = model.fit.world(model.frontier(study.waiting))  # the models of a fit, and its people
+    >>> type(world).__name__, world.schema.names[:2]
+    ('BranchingWorld', ('gender', 'age_group'))
+    """
 
     name: str
     schema: Schema

@@ -77,7 +77,12 @@ def demo_world() -> BranchingWorld:
 
 
 def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
-    """Draw a study of about so many people. The same seed gives the same study."""
+    """Make up a study of about so many people. The same seed gives the same study.
+
+    >>> made = pf.demo_study(people=120)  # two pandas tables
+    >>> list(made.study.columns)[:3], list(made.frontier.columns)[:3]
+    (['id', 'own.coupon', 'coupon.1'], ['id', 'gender', 'age_group'])
+    """
     n_people, seed = whole_number("people", people, 2 * _SEEDS), whole_number("seed", seed, 0)
     world, rng = demo_world(), named_generator("demo study", seed)
     rows: list[pd.DataFrame] = []
