@@ -52,8 +52,8 @@ class Model:
         `PlanOrder` may stand in for both.
 
         >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
-        >>> sheet.spend, int(sheet.table["coupons"].max())
-        (12, 2)
+        >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
+        (True, True)
         """
         from peerfront.advice.sheet import plan_coupons
 
@@ -181,6 +181,7 @@ def fit(
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does.
 
+    >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
     >>> print(model.summary[0])
     Fitted to the table: ... people, ...
