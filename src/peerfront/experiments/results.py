@@ -16,7 +16,6 @@ from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult
 from peerfront.experiments.tables import differences, estimate, mean_tables, summary
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
-from peerfront.foundation.words import as_html
 from peerfront.problem import Ending, Trajectories
 
 if TYPE_CHECKING:
@@ -125,6 +124,8 @@ class Results:
         return curves(self, self.worlds[0] if world is None else one_of("world here", world, self.worlds))
 
     def _repr_html_(self) -> str:
+        from peerfront.foundation.words import as_html
+
         tables = [(title, pd.DataFrame(rows, columns=header)) for title, header, rows in mean_tables(self)]
         return "".join(as_html([title]) + as_html([], table) for title, table in tables)
 
