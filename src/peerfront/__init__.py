@@ -46,29 +46,37 @@ if TYPE_CHECKING:
     from peerfront.simulation.catalog import make_world
     from peerfront.simulation.demo_study import demo_study
 
-_ROOMS = {
-    "advice.fitting": ("FitSettings",),
-    "advice.forecast": ("Forecast",),
-    "advice.model": ("Model", "fit", "load"),
-    "advice.orders": ("PlanOrder",),
-    "advice.sheet": ("CouponSheet",),
-    "data.read_settings": ("ReadSettings",),
-    "data.reading": ("read_frontier", "read_study"),
-    "data.schema_file": ("read_schema",),
-    "data.schema_guess": ("guess_schema",),
-    "data.study": ("Study",),
-    "experiments.compare": ("compare",),
-    "experiments.policies": ("make_policy",),
-    "experiments.results": ("Results",),
-    "foundation.errors": ("PeerfrontError",),
-    "foundation.randomness": ("named_luck",),
-    "problem": (
-        "Allocation", "BranchingWorld", "Frontier", "History", "Policy", "Rules", "State", "World", "rollout",
-    ),
-    "simulation.catalog": ("make_world",),
-    "simulation.demo_study": ("demo_study",),
-}  # fmt: skip
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_ROOM_OF = {
+    "Allocation": "problem",
+    "BranchingWorld": "problem",
+    "CouponSheet": "advice.sheet",
+    "FitSettings": "advice.fitting",
+    "Forecast": "advice.forecast",
+    "Frontier": "problem",
+    "History": "problem",
+    "Model": "advice.model",
+    "PeerfrontError": "foundation.errors",
+    "PlanOrder": "advice.orders",
+    "Policy": "problem",
+    "ReadSettings": "data.read_settings",
+    "Results": "experiments.results",
+    "Rules": "problem",
+    "State": "problem",
+    "Study": "data.study",
+    "World": "problem",
+    "compare": "experiments.compare",
+    "demo_study": "simulation.demo_study",
+    "fit": "advice.model",
+    "guess_schema": "data.schema_guess",
+    "load": "advice.model",
+    "make_policy": "experiments.policies",
+    "make_world": "simulation.catalog",
+    "named_luck": "foundation.randomness",
+    "read_frontier": "data.reading",
+    "read_schema": "data.schema_file",
+    "read_study": "data.reading",
+    "rollout": "problem",
+}
 
 __all__ = [
     "Allocation",
