@@ -14,7 +14,7 @@ LESS_EFFORT = """
 import peerfront as pf
 
 fit, compare = pf.fit, pf.compare
-pf.fit = lambda study, **given: fit(study, effort=0.1, **given)
+pf.fit = lambda study, **given: fit(study, **given | {"budget": 20, "rounds": 2, "effort": 0.1})
 pf.compare = lambda **given: compare(
     **given | {"policies": ["threshold", "gfp-untrained"], "draws": 1, "discounts": [0.9], "episodes": 10}
 )
