@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
+from peerfront.baselines.simple_rules import Constant
 from peerfront.experiments.compare import run_comparison
 from peerfront.experiments.tables import markdown_report
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.problem import rollout
 
 
 def test_policies_can_plan_with_learned_models() -> None:
@@ -104,3 +106,22 @@ def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
     assert len(followed.parents) == 400
     assert followed.coupons[followed.coupons > 0].min() >= 1
     assert followed.coupons.max() <= 10
+
+
+def test_a_value_is_learned_for_a_network_too() -> None:
+    from peerfront.experiments.planning_world import with_independent_referrals
+    from peerfront.foundation.randomness import named_luck
+    from peerfront.simulation.catalog import make_world
+    from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+
+    network, rules = make_world("network:people=100"), dataclasses.replace(SMALL.rules, budget=8, people=3)
+    world = with_independent_referrals(network)
+    assert with_independent_referrals(world) is world
+    luck = named_luck(("first recruits",), 5)
+    assert np.array_equal(world.population(luck), network.population(luck))
+    settings = PolicyIterationSettings(rounds=1, episodes=10, states=20, steps=10, judged_episodes=10)
+    simple = [Constant(1), Constant(2)]
+    learned = learn_by_policy_iteration(world, rules, 0.9, simple, settings)
+    played = rollout(network, learned.planner, rules, luck)
+    assert (played.spend.sum(axis=1) <= 8).all()
+    assert played.total_recruits.sum() > 0

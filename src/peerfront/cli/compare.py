@@ -73,16 +73,15 @@ def compare_command(
 
     from peerfront.cli.options import shown_progress
     from peerfront.experiments.compare import Workers, run_comparison
-    from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison
+    from peerfront.experiments.comparison import DEFAULT_POLICIES, DEFAULT_WORLDS, PAPER_DISCOUNTS, Comparison
     from peerfront.experiments.tables import terminal_tables
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.foundation.settings import whole_number
     from peerfront.foundation.specs import Spec
 
-    defaults = Comparison()
     comparison = Comparison(
-        worlds=tuple(world or defaults.worlds),
-        policies=tuple(policy or defaults.policies),
+        worlds=tuple(world or DEFAULT_WORLDS),
+        policies=tuple(policy or DEFAULT_POLICIES),
         draws=tuple(range(whole_number("draws", draws, 1))),
         discounts=tuple(discount or PAPER_DISCOUNTS),
         episodes=episodes,

@@ -26,6 +26,8 @@ from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World
 from peerfront.simulation.catalog import make_world, world_entry
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
+DEFAULT_WORLDS = ("icpsr22140",)
+DEFAULT_POLICIES = ("random_split", "constant", "threshold", "population_dp")
 BOUND = "bound"  # the task of an upper bound on every policy
 _BOUND_POPULATION, _BOUND_PEOPLE, _BOUND_CHECKED = 2000, 5000, 128
 """People drawn like first recruits, people of later generations too, and those at whom prices are checked."""
@@ -42,8 +44,8 @@ def _spec_text(name: str, value: Any) -> str:
 class Comparison:
     """The settings of a comparison, checked; saved with every result."""
 
-    worlds: tuple[str, ...] = ("icpsr22140",)
-    policies: tuple[str, ...] = ("random_split", "constant", "threshold", "population_dp")
+    worlds: tuple[str, ...] = DEFAULT_WORLDS
+    policies: tuple[str, ...] = DEFAULT_POLICIES
     draws: tuple[int, ...] = (0,)
     discounts: tuple[float, ...] = PAPER_DISCOUNTS
     episodes: int = 400

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation
+from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation, with_independent_referrals
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import checked_discount, one_of, whole_number
@@ -68,6 +68,7 @@ def prepare_gfp(
 
         by_backups = FittedValueIterationSettings(sees=sees, seed=preparation.seed)
         return _reported(learn_by_fitted_value_iteration(*problem, threshold_rules(preparation), by_backups), "gfp")
+    problem = (with_independent_referrals(preparation.planning_world), preparation.rules, preparation.discount)
     if deadline == "yes":
         settings = replace(PolicyIterationSettings.with_deadline(preparation.seed), sees=sees)
         return _reported(

@@ -135,6 +135,17 @@ def _recruit_names(parents: Codes, keys: Keys) -> Keys:
 NO_SECTION = StoreSection(NO_STORE, "")
 
 
+def with_independent_referrals(world: World) -> World:
+    """The world itself if referrals are independent there, else its models without its memory.
+
+    A finite network remembers who has been recruited, so an episode cannot start from any state; learning a value from
+    simulated returns needs that.
+    """
+    if isinstance(world, BranchingWorld):
+        return world
+    return BranchingWorld(world.name, world.schema, world.capacity, world.offspring, _FirstRecruits(world))
+
+
 @lru_cache(maxsize=2)
 def planning_world(
     world: World, models: str, seed: int, asks_recruits: bool = False, section: StoreSection = NO_SECTION

@@ -2,8 +2,7 @@
 
 from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout, rollouts
 from peerfront.problem.history import History
-from peerfront.problem.policy import Allocation, BulkPolicy, Policy, check_feasible
-from peerfront.problem.state import Frontier, Rules, State
+from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
 from peerfront.problem.world import BranchingWorld, CapacityModel, Crowd, OffspringModel, Referrals, World
 
 __all__ = [
