@@ -32,6 +32,8 @@ def worlds_command(
     console.print(f"[bold]{spec.name}[/]: {entry.summary}\n\n{entry.description}\n")
     fields = ", ".join(f"{field.name} ({len(field)})" for field in world.schema.fields)
     console.print(f"Fields (categories): {fields}. {world.schema.columns} one-hot columns.", highlight=False)
+    for fact in getattr(world, "facts", ()):
+        console.print(fact, highlight=False)
     console.print(
         "Draws: " + ("each is another world." if entry.has_draws else "all are this one world, with other luck.")
     )

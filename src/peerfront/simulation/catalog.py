@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,12 @@ def _network(
     return network_world(society, draw=draw, **settings)
 
 
+def _study(draw: int, **settings: Any) -> World:
+    # Files of studies are read by `data`, which the rooms of this layer do not know. By name, so that none imports it.
+    world: World = import_module("peerfront.experiments.study_world").study_world(draw, **settings)
+    return world
+
+
 _SIGMA = Option(float, "heterogeneity of capacities (default 1; .2 gives a 5-10x spread)")
 
 WORLDS: Mapping[str, WorldEntry] = {
@@ -161,6 +168,26 @@ WORLDS: Mapping[str, WorldEntry] = {
             "people": Option(int, "size of the built-in population (default 1000)"),
             "sigma": _SIGMA,
             "willingness": Option(float, "mean number of people somebody is willing to bring (default 2.5)"),
+        },
+        has_draws=True,
+        asks_recruits=True,
+    ),
+    "study": WorldEntry(
+        summary="a world like a study of your own (a study's file; without one, the made-up study)",
+        description=(
+            "The paper's recipe with a study's data: its fields, its people as first recruits, inheritance "
+            "probabilities from its recruiter-recruit pairs (p = (match - 1/c) / (1 - 1/c), c categories). "
+            "Capacity is Poisson with rate kappa * softplus(w . x), kappa fitted to the study's recruits. Each draw is "
+            "another w."
+        ),
+        make=_study,
+        options={
+            "file": Option(str, "the study's file, as `peerfront check` reads it", is_file=True),
+            "schema": Option(str, "its schema file, as `check --out` writes it (default: guessed)", is_file=True),
+            "sigma": Option(float, "heterogeneity of capacities (default 1; 0 for everybody alike)"),
+            "mean_capacity": Option(float, "mean rate of people with usable counts (default: from their counts)"),
+            "calibrate": Option(str, "what capacities keep of the counts: recruits (default) or the censored mean"),
+            "otherwise": Option(str, "fields that are not inherited are drawn uniform (default) or like recruits"),
         },
         has_draws=True,
         asks_recruits=True,

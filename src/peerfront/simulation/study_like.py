@@ -1,0 +1,202 @@
+"""A world like a study: the paper's recipe for a simulated world (appendix C.1) with a study's own data in it.
+
+- Fields are those of the study's schema. First recruits are its people, drawn with replacement (the paper draws a pool
+  of random people). Answers that are not known are filled with those of other people of the study, so that everybody
+  has one category in each field, as in the paper.
+- A recruit inherits field k with the probability p_k that the study's recruiter-recruit pairs give
+  (`estimate_inheritance`); otherwise the field is drawn evenly, or like the recruits of the study.
+- Capacities are Poisson with rate kappa * softplus(w . x). The weights w are drawn for each draw, because a study says
+  too little about them; kappa makes the capacities fit the study's counts, in one of two ways (`calibrate`):
+  `recruits`: people with usable counts, given the coupons they had, are expected to bring as many as they did;
+  `mean`: their mean rate is the study's censored mean, the one Poisson rate that makes its counts most likely, a person
+  who used all k coupons counting as "k or more". The first is the default. Both are the same if everybody is alike
+  (sigma = 0), up to the spread of counts; if not, the second brings fewer recruits than the study had, because those
+  who could bring many run out of coupons.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from peerfront.foundation.counts import poisson_log_pmf, poisson_log_survival, poisson_survival
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.settings import among, at_least, check_fields, not_negative, optional, positive
+from peerfront.problem import BranchingWorld, History
+from peerfront.simulation.icpsr22140 import Inheritance, Pool, SoftplusPoisson, calibrated
+from peerfront.simulation.inheritance import (
+    OTHERWISE,
+    UNIFORM,
+    InheritanceElseShares,
+    InheritanceEstimate,
+    estimate_inheritance,
+    recruit_shares,
+)
+
+FIT_RECRUITS, FIT_MEAN = "recruits", "mean"
+_LOG_RATES = (-60.0, 60.0)  # where rates and scales are searched
+
+
+@dataclass(frozen=True)
+class StudyWorldSettings:
+    """Which world like a study to draw."""
+
+    draw: int = 0
+    """Which oracle: capacity weights (and answers for those not known) are drawn anew for each number."""
+    sigma: float = 1.0
+    """Heterogeneity of the capacity weights; 0 makes everybody alike."""
+    mean_capacity: float | None = None
+    """Mean rate of the study's people with usable counts; None takes it from their counts."""
+    calibrate: str = FIT_RECRUITS
+    """What the capacities keep of the counts: the number of recruits, or the censored mean."""
+    otherwise: str = UNIFORM
+    """How a field is drawn that is not inherited: evenly (the paper), or like the recruits of the study."""
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            draw=at_least(0),
+            sigma=not_negative,
+            mean_capacity=optional(positive),
+            calibrate=among("way to calibrate capacities", (FIT_RECRUITS, FIT_MEAN)),
+            otherwise=among("way to draw fields that are not inherited", OTHERWISE),
+        )
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
+class StudyWorld(BranchingWorld):
+    """A branching world made from a study."""
+
+    inheritance: InheritanceEstimate
+    """What the study's pairs say, and how sure they are."""
+    mean_rate: float
+    """Mean capacity of the people with usable counts, in this world."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the world took from the study, in words."""
+        found = self.inheritance
+        names, unsaid = np.array(found.schema.names), np.isnan(found.estimates)
+        fields = ", ".join(
+            f"{name} {chance:.2f}" + ("" if np.isnan(error) else f" ± {error:.2f}")
+            for name, chance, error in zip(names, found.probabilities, found.standard_errors, strict=True)
+        )
+        low, none = names[~unsaid & (found.estimates < 0.0)], names[unsaid]
+        return (
+            f"Mean capacity {self.mean_rate:.2f}.",
+            f"Probability that a recruit inherits a field, ± standard error: {fields}.",
+            *([f"Taken as 0, because people agree less than by chance: {', '.join(low)}."] if len(low) else []),
+            *([f"Taken as 0, because the pairs say nothing about it: {', '.join(none)}."] if len(none) else []),
+        )
+
+
+def study_like(
+    history: History,
+    people: Codes,
+    settings: StudyWorldSettings | None = None,
+    *,
+    source: str = "The study",
+    recruiters: NDArray[np.integer] | None = None,
+) -> StudyWorld:
+    """Make a world like a study from its history and its people, [people, fields].
+
+    `recruiters` says which recruiter each pair of the history belongs to, [pairs], for honest standard errors; `source`
+    is what messages call the study.
+    """
+    settings, layout = settings or StudyWorldSettings(), history.schema
+    if not len(history.parents):
+        raise DataFileError(
+            f"{source} has no recruit whose recruiter is known, so nothing says whom people bring. "
+            "A world like it needs at least one; use another world, such as icpsr22140."
+        )
+    answers = named_generator("study world", "answers", settings.draw)
+    pool = _filled(layout, people, people, answers)
+    referrers = _filled(layout, history.referrers, people, answers)
+    weights = named_generator("study world", "weights", settings.draw).standard_normal(layout.columns) * settings.sigma
+    capacity = _capacity(layout, weights, referrers, history, settings, source)
+    inheritance = estimate_inheritance(
+        layout, history.parents, history.children, otherwise=settings.otherwise, groups=recruiters
+    )
+    offspring: Inheritance | InheritanceElseShares = Inheritance(layout, inheritance.probabilities)
+    if settings.otherwise != UNIFORM:
+        shares = recruit_shares(layout, history.children)
+        offspring = InheritanceElseShares(layout, inheritance.probabilities, shares)
+    mean_rate = float(capacity.rates(referrers).mean())
+    return StudyWorld("study", layout, capacity, offspring, Pool(pool), inheritance, mean_rate)
+
+
+def censored_mean(coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> float:
+    """The Poisson rate under which min(C, coupons) = recruits is most likely for everybody together.
+
+    Infinite if everybody used all coupons, 0 if nobody came.
+    """
+    if not recruits.any():
+        return 0.0
+    full = recruits >= coupons
+    if full.all():
+        return np.inf
+    exact, at_most = float(recruits[~full].sum()), int((~full).sum())
+    levels, people = np.unique(coupons[full & (coupons > 0)].astype(np.float64), return_counts=True)
+
+    def slope(log_rate: float) -> float:
+        """Rate times the derivative of the log likelihood; it falls with the rate."""
+        rate = float(np.exp(log_rate))
+        rates = np.full(len(levels), rate)
+        hazard = np.exp(poisson_log_pmf(levels - 1.0, rates) - poisson_log_survival(levels, rates))
+        return exact - at_most * rate + rate * float(people @ hazard)
+
+    return float(np.exp(_root(slope)))
+
+
+def _capacity(
+    layout: Schema,
+    weights: NDArray[np.float64],
+    referrers: Codes,
+    history: History,
+    settings: StudyWorldSettings,
+    source: str,
+) -> SoftplusPoisson:
+    """The softplus Poisson model that fits the study's counts, or has the mean that was asked for."""
+    if not (history.coupons > 0).any():
+        raise DataFileError(
+            f"{source} has nobody with usable recruitment counts (coupons issued that can no longer be used), so "
+            "nothing says how many people bring. A world like it needs some."
+        )
+    if settings.mean_capacity is not None:
+        return calibrated(layout, weights, referrers, settings.mean_capacity)
+    mean = censored_mean(history.coupons, history.recruits)
+    if mean == 0.0 or np.isinf(mean):
+        found = "nobody with usable counts brought anybody" if mean == 0.0 else "everybody used all their coupons"
+        raise DataFileError(
+            f"{source}: {found}, so the counts do not say how many people can bring. Give a mean of your own, such as "
+            f"mean_capacity={'0.2' if mean == 0.0 else f'{2.0 * history.coupons.mean():.3g}'}."
+        )
+    model = calibrated(layout, weights, referrers, mean)
+    if settings.calibrate == FIT_MEAN:
+        return model
+    rates, came = model.rates(referrers), float(history.recruits.sum())
+    given = np.arange(1, int(history.coupons.max()) + 1) <= history.coupons[:, None]
+
+    def more(log_scale: float) -> float:
+        return float(poisson_survival(np.exp(log_scale) * rates, given.shape[1])[given].sum()) - came
+
+    return SoftplusPoisson(layout, weights, model.scale * float(np.exp(_root(more))))
+
+
+def _root(function: Callable[[float], float]) -> float:
+    return float(brentq(function, *_LOG_RATES, xtol=1e-12))
+
+
+def _filled(layout: Schema, codes: Codes, people: Codes, rng: np.random.Generator) -> Codes:
+    """The codes, with unknown ones replaced by those of people drawn at random, field by field."""
+    filled = codes.copy()
+    for field, size in enumerate(layout.sizes):
+        absent = np.flatnonzero(codes[:, field] < 0)
+        known = people[people[:, field] >= 0, field]
+        choices = known if len(known) else np.arange(size, dtype=np.int16)
+        filled[absent, field] = choices[rng.integers(0, len(choices), size=len(absent))]
+    return filled
