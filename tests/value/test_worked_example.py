@@ -66,7 +66,7 @@ def test_the_surrogate_with_one_hot_coverage_counts_groups() -> None:
     everybody = np.concatenate(frontiers).astype(np.int16)[:, None]
     rows = inputs.rows(everybody)
     np.testing.assert_allclose(surrogate.coverage(rows), np.eye(GROUPS)[everybody[:, 0]], atol=1e-6)
-    first = np.cumsum([0, *map(len, frontiers[:-1])])
+    first = np.cumsum([0, *map(len, frontiers)])
     found = surrogate.values(np.ones(3, dtype=np.int64), rows, first)
     np.testing.assert_allclose(found, [value(frontier) for frontier in frontiers], rtol=1e-6)
     assert (surrogate.values(np.zeros(3, dtype=np.int64), rows, first) == 0.0).all()  # w(0) = 0
