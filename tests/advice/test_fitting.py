@@ -1,12 +1,14 @@
 """From a study to a fit: what is learned, what is said, what is refused, what is not kept."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from small_study import QUICK, small_fit, small_study
 
+from peerfront.advice.fit_summary import rule_against_plans
 from peerfront.advice.fitting import FitSettings, fit_study
 from peerfront.advice.model import Model
 from peerfront.artifacts import Fit, load_fit
@@ -16,6 +18,7 @@ from peerfront.data.study_schema import history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.simulation.demo_study import demo_study, demo_world
+from peerfront.value.learning import ValueReport, compared
 from peerfront.value.policy_iteration import PolicyIterationSettings
 
 
@@ -77,6 +80,21 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     assert "+- " in text
     assert "Prepared to plan up to 40 coupons, at most 3 each, over 5 rounds" in text
     assert "the best simple rule" in text
+
+
+def test_the_summary_says_when_a_simple_rule_does_better_than_the_plans() -> None:
+    steady = np.array([20.0, 22.0, 21.0, 23.0])
+    clearly, perhaps = np.array([1.9, 2.1, 2.0, 2.0]), np.array([9.0, -8.0, 7.0, -7.0])
+    blank = ValueReport("by hand", 1, 0.0, (0.0, 0.0, 0.0), 0.5, 0.1, 0.0, 20.0, 20.0, 0.1, ())
+
+    def sentences(rule: np.ndarray) -> list[str]:
+        candidates = compared({"start, rule": rule, "round 1": steady}, "start, rule")
+        return rule_against_plans(replace(blank, candidates=candidates))
+
+    assert sentences(steady - 1.0) == sentences(steady) == rule_against_plans(blank) == []
+    assert sentences(steady + clearly)[0].startswith("Warning: that simple rule does better")
+    assert "by 2.0 +- 0.1 recruits" in sentences(steady + clearly)[0]
+    assert "about equally well" in sentences(steady + perhaps)[0]
 
 
 def test_nobody_is_in_the_saved_fit() -> None:

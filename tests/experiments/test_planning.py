@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
-from peerfront.baselines.simple_rules import Constant
+from peerfront.baselines.simple_rules import Constant, Evenly
 from peerfront.experiments.compare import run_comparison
 from peerfront.experiments.tables import markdown_report
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.problem import rollout
+from peerfront.problem import Rules, rollout
 
 
 def test_policies_can_plan_with_learned_models() -> None:
@@ -85,6 +85,65 @@ def test_deadlines_and_paces_are_checked_before_any_work() -> None:
         dataclasses.replace(SMALL, policies=("gfp:deadline=yes,learn=backups",))
     with pytest.raises(SettingError, match="pace of evenly"):
         dataclasses.replace(SMALL, policies=("evenly:pace=0",))
+
+
+def test_a_value_knows_the_deadline_where_rounds_are_few(monkeypatch) -> None:
+    from peerfront.experiments.learned_policies import FEW_ROUNDS, prepare_gfp
+    from peerfront.experiments.planning_world import Preparation
+    from peerfront.simulation.catalog import make_world
+    from peerfront.value.policy_iteration import PolicyIterationSettings
+
+    asked: list[PolicyIterationSettings] = []
+
+    class Stop(Exception):
+        pass
+
+    def note(world, rules, discount, simple, settings) -> None:
+        asked.append(settings)
+        raise Stop
+
+    monkeypatch.setattr("peerfront.value.policy_iteration.learn_by_policy_iteration", note)
+
+    def knows_deadline(rounds: int, **options: str) -> bool:
+        rules = dataclasses.replace(SMALL.rules, rounds=rounds)
+        with pytest.raises(Stop):
+            prepare_gfp(Preparation(make_world("bridge"), rules, 0.9, (0.9,), 0), **options)
+        return asked[-1].surrogate.deadline
+
+    assert knows_deadline(5)
+    assert knows_deadline(FEW_ROUNDS)
+    assert not knows_deadline(FEW_ROUNDS + 1)
+    assert not knows_deadline(50)
+    assert not knows_deadline(5, deadline="no")
+    assert knows_deadline(50, deadline="yes")
+    assert asked[3] == PolicyIterationSettings(seed=0)  # the paper's rounds are learned as ever
+
+
+def test_gfp_plays_the_rule_that_did_better_and_says_so(monkeypatch) -> None:
+    from peerfront.experiments.learned_policies import prepare_gfp
+    from peerfront.experiments.planning_world import Preparation
+    from peerfront.foundation.randomness import named_luck
+    from peerfront.simulation.catalog import make_world
+    from peerfront.value import policy_iteration
+
+    learn, met = policy_iteration.learn_by_policy_iteration, []
+
+    def hasty(world, rules, discount, simple, settings):
+        poor = dataclasses.replace(settings, rounds=1, episodes=20, states=30, returns=1, steps=1, judged_episodes=40)
+        met.append(learn(world, rules, discount, [Evenly(world.capacity)], poor))
+        return met[-1]
+
+    monkeypatch.setattr(policy_iteration, "learn_by_policy_iteration", hasty)
+    world, rules = make_world("bridge"), Rules(budget=20, people=5, rounds=1)
+    policy = prepare_gfp(Preparation(world, rules, 1.0, (1.0,), 0), deadline="no")
+    (learned,) = met
+    assert learned.rule is not None
+    assert f"plays the rule {learned.rule.name}" in policy.name
+    assert "more than the best planner" in policy.name
+    luck = named_luck(("the rule",), 30)
+    ours, its = (rollout(world, each, rules, luck) for each in (policy, learned.rule))
+    assert np.array_equal(ours.spend, its.spend)
+    assert np.array_equal(ours.recruits, its.recruits)
 
 
 def test_ways_to_learn_are_checked_before_any_work() -> None:

@@ -5,15 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
+from peerfront.baselines.simple_rules import Constant, Evenly, RandomSplit, Threshold
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.problem import Allocation, Rules, State
 from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.value.learning import LearnedPlanner
+from peerfront.value.learning import LearnedPlanner, compared, earned
 from peerfront.value.policy_iteration import PolicyIterationSettings, best_rule, learn_by_policy_iteration
 from peerfront.value.states import ExplorationMixture, StateBatch, drawn_states, explored, simulated_returns, visited
 from peerfront.value.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
@@ -62,6 +64,56 @@ def test_the_papers_training_changes_next_to_nothing_and_ours_a_lot() -> None:
     assert ours.uncovered_spread > 3 * start.uncovered_spread
     assert ours.embedding_error < 0.02
     assert any("simulation gives" in line for line in ours.lines())
+
+
+def test_the_best_of_all_candidates_is_kept_the_rule_included() -> None:
+    """In a single round a value that knows no deadline saves coupons, and spending all is best; in many it wins."""
+    hasty = replace(RETURNS, episodes=30, states=60, returns=1, steps=20, judged_episodes=60)
+    once, often = Rules(budget=20, people=5, rounds=1), Rules(budget=20, people=5)
+    for settings, rules, simple, rule_wins in (
+        (hasty, once, [Evenly(WORLD.capacity)], True),
+        (replace(hasty, steps=200), often, [Constant(1)], False),
+    ):
+        result = learn_by_policy_iteration(WORLD, rules, 1.0, simple, settings)
+        fresh = named_luck(("compare rule and planners", settings.seed), settings.judged_episodes)
+        means = {name: earned(WORLD, policy, rules, 1.0, fresh).mean() for name, policy in result.candidates.items()}
+        kept, best_planner = result.report.kept, result.report.best_planner
+        assert kept is not None
+        assert best_planner is not None
+        assert list(means) == [each.name for each in result.report.candidates]
+        assert [each.earned for each in result.report.candidates] == list(means.values())
+        assert result.candidates[kept.name] is result.policy
+        assert means[kept.name] == max(means.values())
+        assert result.candidates[best_planner.name] is result.planner
+        assert result.planner.plan(State(9, _three_people(), 0, rules)).spend <= 9  # can explain itself, rule or not
+        assert (result.rule is not None) is rule_wins
+        assert (result.policy is simple[0]) is rule_wins
+        assert sum("so this one is kept" in line for line in result.report.lines()) == 1
+
+
+def test_a_rule_that_only_looked_good_where_it_was_chosen_is_not_kept() -> None:
+    """The episodes that choose the rule are not those that compare it with planners."""
+    small = replace(RETURNS, rounds=1, episodes=40, states=60, returns=2, steps=40, judged_episodes=20)
+    result = learn_by_policy_iteration(WORLD, TINY, 0.9, RULES, small)
+    chosen_in = named_luck(("judge", small.seed), small.judged_episodes)
+    rule, flattered = best_rule(WORLD, RULES, TINY, 0.9, chosen_in)
+    start = result.report.candidates[0]
+    assert start.name == f"start, {rule.name}"
+    assert start.earned != flattered
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_candidates_are_compared_in_pairs(table: list[list[int]]) -> None:
+    rewards = {f"candidate {number}": np.array(row, dtype=float) for number, row in enumerate(table)}
+    candidates = compared(rewards, "candidate 0")
+    (kept,) = (each for each in candidates if each.kept)
+    assert kept.earned == max(each.earned for each in candidates)
+    assert (kept.behind, kept.behind_error) == (0.0, 0.0)
+    for each in candidates:
+        assert each.behind == pytest.approx(kept.earned - each.earned)
+        assert each.is_planner is (each.name != "candidate 0")
+        if each.earned == kept.earned and each.is_planner:
+            assert kept.is_planner  # equally good: keep the one that can explain itself
 
 
 def test_the_same_seed_learns_the_same_planner() -> None:

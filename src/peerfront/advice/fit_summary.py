@@ -1,6 +1,6 @@
 """What a fit shows, in words a coordinator can use: how well it predicts, which models, how sure one can be."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
 _CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
+_AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is called none
 _FEW_PAIRS = 50
 _GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_FIELDS = 3
@@ -108,6 +109,7 @@ class Findings:
                 "simulated": self.value.simulated,
                 "simulated_error": self.value.simulated_error,
                 "history": [[what, value] for what, value in self.value.history],
+                "candidates": [asdict(each) for each in self.value.candidates],
             },
             "summary": list(self.summary()),
         }
@@ -208,7 +210,6 @@ def _value(findings: Findings) -> list[str]:
     off = abs(report.promised - report.simulated) / max(report.simulated, 1e-9)
     promise = f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
     care = "" if off < _PROMISE_OFF else promise
-    start, best = report.history[0][1], max(value for _, value in report.history[1:])
     capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} each"
     late = (
         "late recruits count as much as early ones"
@@ -218,8 +219,34 @@ def _value(findings: Findings) -> list[str]:
     return [
         f"Prepared to plan up to {n_coupons(rules.budget)}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
         f"with about {rules.people:,} people waiting at first; {late}.",
-        f"Played in simulations with these models, the plans bring {best:.1f} +- {2 * report.simulated_error:.1f} "
-        f"recruits; the best simple rule, tuned there, brings {start:.1f} in the same ones.{care}",
+        f"Played in simulations with these models, {_plans_and_rule(report)}.{care}",
+        *rule_against_plans(report),
+    ]
+
+
+def _plans_and_rule(report: ValueReport) -> str:
+    plans, rule = report.best_planner, next((each for each in report.candidates if not each.is_planner), None)
+    error = 2 * report.simulated_error
+    if plans is None or rule is None:
+        return f"the plans bring {report.simulated:.1f} +- {error:.1f} recruits"
+    return (
+        f"the plans bring {plans.earned:.1f} +- {error:.1f} recruits; the best simple rule, tuned in others, brings "
+        f"{rule.earned:.1f} in the same ones"
+    )
+
+
+def rule_against_plans(report: ValueReport) -> list[str]:
+    """Say so if the simple rule earned more than every planner; sheets come from the best planner all the same."""
+    plans, kept = report.best_planner, report.kept
+    if plans is None or kept is None or kept.is_planner:
+        return []
+    by, error = plans.behind, plans.behind_error
+    if by < _CLEARLY * error or by < _AS_GOOD * kept.earned:
+        return ["So plans and that rule do about equally well here; a sheet is worth its reasons, not more recruits."]
+    return [
+        f"Warning: that simple rule does better than the plans, by {by:.1f} +- {2 * error:.1f} recruits. Sheets still "
+        "come from the planner, which can give reasons. Fit again with more simulations (`pf.fit` with effort=2), or "
+        "compare the plan with simple rules in a forecast before you follow it."
     ]
 
 
@@ -250,25 +277,6 @@ def _warnings(findings: Findings) -> list[str]:
             "or recruiting looks harder than it is."
         )
     return warnings
-
-
-def why_too_small(study: Study, n_holders: int, fewest: int) -> str:
-    """Why a study is refused, and what it shows all the same."""
-    issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
-    fault = (
-        f"only {n_people(n_holders)} had coupons that are finished; at least {fewest} are needed"
-        if n_holders < fewest
-        else "nobody's recruiter is known, so it does not show whom people bring"
-    )
-    words = f"{study.source} is too small to fit: {fault}. What can be said: {n_people(len(study))}"
-    if issued:
-        words += f"; {used} of {issued:,} coupons were used ({percent(used / issued)})"
-    else:
-        words += ", and no coupons issued"
-    advice = " Until there is more, give everybody the same number of coupons and keep some for later rounds."
-    waiting = int(study.still_open.sum())
-    more = f" {waiting} people's coupons count as still open: see still_open in the schema file." if waiting else ""
-    return f"{words}.{advice}{more}"
 
 
 def field_effects(capacity: LearnedCapacity, people: Codes) -> list[dict[str, Any]]:

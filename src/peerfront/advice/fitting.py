@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from peerfront.advice.fit_summary import Findings, why_too_small
+from peerfront.advice.fit_summary import Findings
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
 from peerfront.data.schema_file import schema_text
@@ -25,6 +25,7 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, optional, up_to
+from peerfront.foundation.words import n_people, percent
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
@@ -123,7 +124,7 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
     history = history_of(study, schema)
     n_holders = int((history.coupons > 0).sum())
     if n_holders < FEWEST or not len(history.parents):
-        raise DataFileError(why_too_small(study, n_holders, FEWEST))
+        raise DataFileError(_why_too_small(study, n_holders, FEWEST))
     small = len(study) < FEW or n_holders < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
     counting = part_of(progress, 0.0, 0.28, "how many people bring")
@@ -170,6 +171,25 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
         settings={"discount": settings.discount, "seed": settings.seed, "learning": _plain(asdict(learning))},
         scores=findings.scores(),
     )
+
+
+def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
+    """Why a study is refused, and what it shows all the same."""
+    issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
+    fault = (
+        f"only {n_people(n_holders)} had coupons that are finished; at least {fewest} are needed"
+        if n_holders < fewest
+        else "nobody's recruiter is known, so it does not show whom people bring"
+    )
+    words = f"{study.source} is too small to fit: {fault}. What can be said: {n_people(len(study))}"
+    if issued:
+        words += f"; {used} of {issued:,} coupons were used ({percent(used / issued)})"
+    else:
+        words += ", and no coupons issued"
+    advice = " Until there is more, give everybody the same number of coupons and keep some for later rounds."
+    waiting = int(study.still_open.sum())
+    more = f" {waiting} people's coupons count as still open: see still_open in the schema file." if waiting else ""
+    return f"{words}.{advice}{more}"
 
 
 def capacity_settings(small: bool, seed: int) -> CapacitySettings:

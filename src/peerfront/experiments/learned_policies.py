@@ -1,21 +1,22 @@
 """How policies that learn are prepared: the planners (gfp and its relatives) and the reinforcement-learning baselines.
 
 All of them learn in the planning world. A planner learns its value from simulated returns or from backups, at the
-discount it is judged at; the baselines learn by playing, at that discount unless another is given. The modules that
-train load torch, so they are imported only where they are used.
+discount it is judged at; where rounds are few its value knows the deadline, and where a simple rule earned more than
+every planner, `gfp` plays that rule and says so. The baselines learn by playing, at that discount unless another is
+given. The modules that train load torch, so they are imported only where they are used.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation, with_independent_referrals
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import checked_discount, one_of, whole_number
 from peerfront.foundation.specs import Option, Spec
-from peerfront.problem import Policy
+from peerfront.problem import Allocation, Policy, State, ask, ask_many
 
 if TYPE_CHECKING:
     from peerfront.baselines.budget_dqn import BudgetDQNSettings
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 LEARNING = ("returns", "backups")
 YES_OR_NO = ("no", "yes")
+FEW_ROUNDS = 12
+"""Up to so many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
 SEES = ("nothing", "covariates", "capacity")  # those of value.surrogate, named here so that nothing is loaded for them
 TRAINING = ("default", "paper")
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
@@ -40,7 +43,7 @@ def threshold_rules(preparation: Preparation) -> list[Policy]:
     return [Threshold(preparation.planning_world.capacity, c, m) for c, m in product(_CUTOFFS, least)]
 
 
-def _deadline_rules(preparation: Preparation) -> list[Policy]:
+def deadline_rules(preparation: Preparation) -> list[Policy]:
     """The same, with everything given out in the last round, and rules that spread the budget over the rounds."""
     from peerfront.baselines.simple_rules import AllAtLast, Evenly
 
@@ -49,17 +52,19 @@ def _deadline_rules(preparation: Preparation) -> list[Policy]:
     return [*(AllAtLast(capacity, rule) for rule in threshold_rules(preparation)), *evenly]
 
 
-def check_gfp(learn: str = LEARNING[0], deadline: str = YES_OR_NO[0], sees: str = SEES[-1]) -> None:
+def check_gfp(learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1]) -> None:
     one_of("way to learn of gfp", learn, LEARNING)
-    one_of("answer for deadline of gfp", deadline, YES_OR_NO)
+    if deadline is not None:
+        one_of("answer for deadline of gfp", deadline, YES_OR_NO)
     one_of("thing that gfp sees", sees, SEES)
     if deadline == "yes" and learn != "returns":
         raise SettingError("gfp: deadline=yes learns from simulated returns; leave out learn=backups.")
 
 
 def prepare_gfp(
-    preparation: Preparation, learn: str = LEARNING[0], deadline: str = YES_OR_NO[0], sees: str = SEES[-1]
+    preparation: Preparation, learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1]
 ) -> Policy:
+    """Generative frontier planning; without an answer for `deadline`, few rounds have one (`FEW_ROUNDS`)."""
     from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
     problem = (preparation.planning_world, preparation.rules, preparation.discount)
@@ -69,10 +74,10 @@ def prepare_gfp(
         by_backups = FittedValueIterationSettings(sees=sees, seed=preparation.seed)
         return _reported(learn_by_fitted_value_iteration(*problem, threshold_rules(preparation), by_backups), "gfp")
     problem = (with_independent_referrals(preparation.planning_world), preparation.rules, preparation.discount)
-    if deadline == "yes":
+    if deadline == "yes" or (deadline is None and preparation.rules.rounds <= FEW_ROUNDS):
         settings = replace(PolicyIterationSettings.with_deadline(preparation.seed), sees=sees)
         return _reported(
-            learn_by_policy_iteration(*problem, _deadline_rules(preparation), settings), "gfp with a deadline"
+            learn_by_policy_iteration(*problem, deadline_rules(preparation), settings), "gfp with a deadline"
         )
     settings = PolicyIterationSettings(sees=sees, seed=preparation.seed)
     return _reported(learn_by_policy_iteration(*problem, threshold_rules(preparation), settings), "gfp")
@@ -92,10 +97,29 @@ def prepare_gfp_paper(preparation: Preparation, iterations: int | None = None) -
 
 
 def _reported(learned: "LearnedPlanner", name: str) -> Policy:
-    """The planner, under a name that tells how its value was learned."""
-    report = learned.report
+    """The best policy that learning met, under a name that tells how it came about."""
+    report, planner = learned.report, learned.report.best_planner
+    if learned.rule is not None and planner is not None:
+        more = f"{planner.behind:.1f} +- {planner.behind_error:.1f} more than the best planner"
+        how = f"{report.method}; plays the rule {learned.rule.name}, which earns {more} in the planning world"
+        return Renamed(learned.rule, f"{name} ({how})")
     earns = f"{report.simulated:.1f} +- {report.simulated_error:.1f}"
     return replace(learned.planner, name=f"{name} ({report.method}; earns {earns} in the planning world)")
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    """A policy under another name."""
+
+    policy: Policy
+    name: str
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return ask(self.policy, state, luck)
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        """One allocation for each state, all at once where the policy can."""
+        return ask_many(self.policy, states, lucks)
 
 
 def prepare_price_index(preparation: Preparation) -> Policy:

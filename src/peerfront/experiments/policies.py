@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from peerfront.experiments.learned_policies import (
+    FEW_ROUNDS,
     REINFORCEMENT_OPTIONS,
     SEES,
     check_gfp,
@@ -214,7 +215,9 @@ POLICIES: Mapping[str, PolicyEntry] = {
         prepare=prepare_gfp,
         options={
             "learn": Option(str, "value from simulated returns (default) or from its own backups"),
-            "deadline": Option(str, "yes: the value knows how many rounds are left (default no)"),
+            "deadline": Option(
+                str, f"yes or no: the value knows how many rounds are left (default: up to {FEW_ROUNDS} rounds)"
+            ),
             "sees": Option(str, f"what the value sees of people: {', '.join(SEES)} (default capacity)"),
         },
         discounts=lambda _: Discounts.SEPARATE,

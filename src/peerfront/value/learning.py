@@ -1,7 +1,7 @@
 """A learned planner and a report on it: what both ways of learning a value return."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,28 @@ from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import OffspringModel, Policy, Rules, World, rollout
 from peerfront.value.states import StateBatch, sampled_recruits
 from peerfront.value.surrogate import Array, FrozenSurrogate, LaplaceNetwork, learned_networks
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy that learning could keep, and what it earned in the episodes in which all candidates were compared."""
+
+    name: str
+    earned: float
+    """Mean discounted reward."""
+    behind: float
+    """Mean paired difference to the policy that was kept: how much less this one earned; 0 for the kept one."""
+    behind_error: float
+    """Standard error of that difference."""
+    is_planner: bool
+    """Whether this is a planner with a learned value, or the simple rule that learning started from."""
+    kept: bool
+
+    def line(self) -> str:
+        """The candidate in words."""
+        if self.kept:
+            return f"{self.name}: {self.earned:.2f}, the best, so this one is kept"
+        return f"{self.name}: {self.earned:.2f} ({self.behind:.2f} +- {self.behind_error:.2f} less)"
 
 
 @dataclass(frozen=True)
@@ -38,6 +60,21 @@ class ValueReport:
     simulated_error: float
     history: tuple[tuple[str, float], ...]
     """What was measured on the way: (what, how much)."""
+    candidates: tuple[Candidate, ...] = ()
+    """All policies that could have been kept, the simple rule first; empty where there was no choice."""
+    compared_episodes: int = 0
+    """Fresh paired episodes in which the candidates were compared."""
+
+    @property
+    def kept(self) -> Candidate | None:
+        """The candidate that earned most; None where there was no choice."""
+        return next((each for each in self.candidates if each.kept), None)
+
+    @property
+    def best_planner(self) -> Candidate | None:
+        """The planner that earned most: the one this report measures; None where there was no choice."""
+        planners = [each for each in self.candidates if each.is_planner]
+        return min(planners, key=lambda each: each.behind, default=None)
 
     def lines(self) -> list[str]:
         """The report in words."""
@@ -50,21 +87,52 @@ class ValueReport:
             f"the network is off by {self.embedding_error:.3f}",
             f"first frontiers: V promises {self.promised:.1f}, simulation gives {self.simulated:.1f} "
             f"+- {self.simulated_error:.1f}",
-            *(f"{what}: {value:.2f}" for what, value in self.history),
+            *self._measured_lines(),
         ]
+
+    def _measured_lines(self) -> list[str]:
+        if not self.candidates:
+            return [f"{what}: {value:.2f}" for what, value in self.history]
+        compared = f"candidates, in {self.compared_episodes} episodes that served neither learning nor tuning:"
+        return [compared, *(f"  {each.line()}" for each in self.candidates)]
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedPlanner:
-    """A planner and how it was learned."""
+    """The best planner, how it was learned, and the simple rule that did better, if one did."""
 
     planner: Planner
+    """The best of the learned planners: plans with reasons, can be saved."""
     report: ValueReport
+    rule: Policy | None = None
+    """The simple rule that learning started from, if it earned more than every planner."""
+    candidates: Mapping[str, Policy] = field(default_factory=dict)
+    """Every policy that could have been kept, by its name in the report."""
+
+    @property
+    def policy(self) -> Policy:
+        """The best of all candidates: what to play."""
+        return self.planner if self.rule is None else self.rule
 
 
 def earned(world: World, policy: Policy, rules: Rules, discount: float, episodes: Luck) -> Array:
     """Discounted rewards of one policy in these episodes; the same luck for every policy makes differences paired."""
     return rollout(world, policy, rules, episodes).discounted_rewards(discount)
+
+
+def compared(rewards: Mapping[str, Array], rule: str) -> tuple[Candidate, ...]:
+    """The candidates of these names, of which `rule` is no planner; the largest mean is kept, a planner if equal.
+
+    `rewards` are discounted rewards in the same episodes for everybody, [episodes] each.
+    """
+    best = max(rewards, key=lambda name: (float(rewards[name].mean()), name != rule))
+    candidates = []
+    for name, earned_by_it in rewards.items():
+        gaps = rewards[best] - earned_by_it
+        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else 0.0
+        means = float(earned_by_it.mean()), float(gaps.mean())
+        candidates.append(Candidate(name, *means, error, is_planner=name != rule, kept=name == best))
+    return tuple(candidates)
 
 
 def report_on(
@@ -79,6 +147,8 @@ def report_on(
     history: Sequence[tuple[str, float]],
     seed: int,
     episodes: int = 200,
+    candidates: tuple[Candidate, ...] = (),
+    compared_episodes: int = 0,
 ) -> ValueReport:
     """Measure what was learned; `episodes` are those of the promise's check."""
     surrogate, laplace = learned_networks(planner)
@@ -108,6 +178,8 @@ def report_on(
         float(rewards.mean()),
         float(rewards.std(ddof=1) / np.sqrt(episodes)),
         tuple(history),
+        candidates,
+        compared_episodes,
     )
 
 

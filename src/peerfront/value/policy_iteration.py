@@ -6,7 +6,8 @@ out. Here V is fitted to what a policy really earns in the planning world, from 
 1. the base policy is the best of some simple rules, by simulation;
 2. explore with it and, now and then, with another rule; thin half of the states; simulate returns from each; fit V;
    refit the Laplace network on people met; the planner that uses both is the next policy;
-3. again from that planner, with all the data so far; the best planner, by paired episodes, is kept.
+3. again from that planner, with all the data so far;
+4. the rule and all planners play fresh paired episodes, in which nothing was learned or tuned; the best of all is kept.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import among, check_fields, one_or_more, proportion, seed_number, step_size
 from peerfront.problem import Policy, Rules, World, rollouts
-from peerfront.value.learning import LearnedPlanner, earned, laplace_parents, report_on
+from peerfront.value.learning import LearnedPlanner, compared, earned, laplace_parents, report_on
 from peerfront.value.states import ExplorationMixture, StateBatch, explored, simulated_returns
 from peerfront.value.surrogate import SEES, Array, LaplaceSettings, PersonInputs, SurrogateSettings
 
@@ -49,7 +50,8 @@ class PolicyIterationSettings:
     """States of a gradient step."""
     learning_rate: float = 3e-3
     judged_episodes: int = 400
-    """Paired episodes by which rules and planners are compared."""
+    """Paired episodes by which the rule to start from is chosen, and fresh ones by which it and the planners are
+    compared at the end."""
     sees: str = "capacity"
     """What the networks see of a person: nothing, covariates, or those and what the capacity model says."""
     surrogate: SurrogateSettings = field(default_factory=SurrogateSettings)
@@ -88,17 +90,21 @@ def learn_by_policy_iteration(
     settings: PolicyIterationSettings | None = None,
     progress: Progress = silent,
 ) -> LearnedPlanner:
-    """Learn a planner for this (planning) world, starting from and exploring with the simple rules."""
+    """Learn a planner for this (planning) world, starting from and exploring with the simple rules.
+
+    The result holds the best planner and, if the rule that learning started from did better than all planners, that
+    rule; its `policy` is the best of all.
+    """
     settings = settings or PolicyIterationSettings()
     if not simple_rules:
         raise SettingError("Policy iteration needs at least one simple rule to start from.")
-    judged = named_luck(("judge", settings.seed), settings.judged_episodes)
     progress(0.0, "choosing the rule to start from")
-    policy, base_value = best_rule(world, simple_rules, rules, discount, judged)
-    history = [(f"start, {policy.name}", base_value)]
+    choosing = named_luck(("judge", settings.seed), settings.judged_episodes)
+    rule, _ = best_rule(world, simple_rules, rules, discount, choosing)
+    policy = rule
     parts: list[StateBatch] = []
     returns: list[Array] = []
-    planners: list[tuple[float, Planner]] = []
+    planners: dict[str, Planner] = {}
     for number in range(settings.rounds):
         names = (settings.seed, number)
         progress((number + 0.1) / settings.rounds, f"round {number + 1}: simulating returns")
@@ -117,25 +123,30 @@ def learn_by_policy_iteration(
         returns.append(simulated_returns(world, policy, rules, discount, states, settings.returns, luck).mean(1))
         progress((number + 0.5) / settings.rounds, f"round {number + 1}: fitting the value")
         planner = _fitted_planner(world, rules, discount, parts, returns, settings)
-        value = float(earned(world, planner, rules, discount, judged).mean())
-        history.append((f"round {number + 1}", value))
-        planners.append((value, planner))
+        planners[f"round {number + 1}"] = planner
         policy = planner
-    best = max(planners, key=lambda judged_planner: judged_planner[0])[1]
+    start = f"start, {rule.name}"
+    # The rule was chosen because it did well in its episodes, so those flatter it: compare everybody in fresh ones.
+    fresh = named_luck(("compare rule and planners", settings.seed), settings.judged_episodes)
+    played: dict[str, Policy] = {start: rule, **planners}
+    candidates = compared({name: earned(world, each, rules, discount, fresh) for name, each in played.items()}, start)
     progress(1.0, "done")
+    best_name = min((each for each in candidates if each.is_planner), key=lambda each: each.behind).name
     report = report_on(
-        best,
+        planners[best_name],
         world,
         rules,
         StateBatch.joined(parts),
         np.concatenate(returns),
         method="policy iteration on simulated returns",
         iterations=settings.rounds,
-        history=history,
+        history=[(each.name, each.earned) for each in candidates],
         seed=settings.seed,
         episodes=min(200, settings.judged_episodes),
+        candidates=candidates,
+        compared_episodes=settings.judged_episodes,
     )
-    return LearnedPlanner(best, report)
+    return LearnedPlanner(planners[best_name], report, rule if candidates[0].kept else None, played)
 
 
 def _fitted_planner(
