@@ -37,7 +37,7 @@ run gfp-b30 --draws 2 --budget 30 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-b300 --draws 2 --budget 300 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-f3 --draws 2 --people 3 --models learned "${ends[@]}" "${gfp[@]}"
 run gfp-f30 --draws 2 --people 30 --models learned "${ends[@]}" "${gfp[@]}"
-run five-rounds --rounds 5 --max-per-person 3 --budget 60 --draws 2 --discount 0.95 --discount 1 --policy gfp --policy gfp:deadline=yes \
+run five-rounds --rounds 5 --max-per-person 3 --budget 60 --draws 2 --discount 0.95 --discount 1 --policy gfp --policy gfp:deadline=no \
     --policy threshold --policy constant:coupons=3 --policy evenly --policy evenly:pace=0.5
 
 
