@@ -7,7 +7,7 @@ OMP_NUM_THREADS=1 python benchmarks/silent_choices.py [bias] [loss] [rounding] [
 - loss: the Laplace network learns by cross-entropy, or by squared error, behind the same sigmoid; the paper's sizes and
   ours, mean error against embeddings of 500 sampled recruits each on 100 people
 - rounding: how often the generated numbers of a field, each rounded to 0 or 1, name exactly one category, so that
-  there is nothing to choose and argmax is plain rounding
+  there is nothing to choose and argmax is plain rounding; diffusions of at most 20 epochs
 - targets: target parameters follow every 10, 25, 50 or 200 iterations in the paper's value training; reward at .9 and 1
   in 400 paired episodes
 
@@ -74,7 +74,12 @@ def loss() -> None:
         luck = named_luck(("recruits",), len(parents))
 
         def error(
-            settings: LaplaceSettings = settings, value=value, parents=parents, judged=judged, sampled=sampled, luck=luck
+            settings: LaplaceSettings = settings,
+            value=value,
+            parents=parents,
+            judged=judged,
+            sampled=sampled,
+            luck=luck,
         ) -> str:
             trainer = LaplaceTrainer(inputs, world.offspring, parents, value.latent, settings, luck, 0)
             found = embedding_error(trainer.follow(value), sampled, judged)
@@ -88,7 +93,10 @@ def loss() -> None:
 def rounding() -> None:
     world = make_world(WORLD, 0)
     pairs = Pairs.of(simulate_history(world))
-    for name, settings in (("repaired", diffusion.DiffusionSettings()), ("the paper's", diffusion.DiffusionSettings.paper())):
+    for name, settings in (
+        ("repaired", diffusion.DiffusionSettings()),
+        ("the paper's", diffusion.DiffusionSettings.paper()),
+    ):
         settings = replace(settings, epochs=min(settings.epochs, 20))
         model = diffusion.fit_diffusion(pairs, settings)
         seen: list[np.ndarray] = []
@@ -106,8 +114,9 @@ def rounding() -> None:
         fields = zip(world.schema.offsets, world.schema.sizes, strict=True)
         active = np.stack([(seen[0][:, a : a + n] > middle).sum(axis=1) for a, n in fields], axis=1)
         print(
-            f"rounding, {name} diffusion ({settings.epochs} epochs): exactly one category in {(active == 1).mean():.3%} "
-            f"of fields, none in {(active == 0).mean():.3%}, several in {(active > 1).mean():.3%}",
+            f"rounding, {name} diffusion ({settings.epochs} epochs): exactly one category in "
+            f"{(active == 1).mean():.3%} of fields, none in {(active == 0).mean():.3%}, "
+            f"several in {(active > 1).mean():.3%}",
             flush=True,
         )
 
