@@ -130,6 +130,28 @@ def test_everybody_gets_the_least_while_it_lasts() -> None:
         assert np.array_equal(together.coupons, planner.plan(state).allocation.coupons)
 
 
+@pytest.mark.parametrize("rules", [Rules(), Rules(max_per_person=2), Rules(max_per_round=9)])
+def test_large_frontiers_are_planned_by_price(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, small = a_planner().plan(a_state(30, 40, rules)), a_planner().plan(a_state(9, 2, rules))
+    monkeypatch.setattr("peerfront.allocation.planner.MOST_WORK_EXACT", 20)
+    for planner in (a_planner(), a_planner(least_per_person=1)):
+        states = [a_state(30, 40, rules), a_state(9, 2, rules), a_state(25, 12, rules)]
+        together = planner.allocate_many(states, [LUCK] * 3)
+        for state, allocation in zip(states, together, strict=True):
+            plan = planner.plan(state)
+            check_feasible(allocation, state, "gfp")
+            np.testing.assert_array_equal(allocation.coupons, plan.allocation.coupons)
+            np.testing.assert_array_equal(np.bincount(plan.person, minlength=len(state.frontier)), allocation.coupons)
+            assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
+            assert plan.values[plan.spend] == plan.value
+    plan = a_planner().plan(a_state(30, 40, rules))
+    assert plan.gap is not None
+    assert 0.0 <= plan.gap < 0.02
+    assert 0.995 * exact.value <= plan.value <= plan.bound
+    assert exact.value <= plan.bound
+    assert small.gap is exact.gap is None
+
+
 def test_a_frontier_of_another_study_is_refused() -> None:
     other = make_world("icpsr22140")
     state = State(10, Frontier.of(other.population(named_luck(("other",), 3))))

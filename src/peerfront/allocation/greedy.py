@@ -59,6 +59,15 @@ class Limits:
     most_per_person: NDArray[np.int64]  # [frontiers]
     least_per_person: NDArray[np.int64]  # [frontiers]
 
+    def take(self, frontiers: NDArray[np.int64]) -> "Limits":
+        """The limits of some of the frontiers."""
+        return Limits(
+            self.budgets[frontiers],
+            self.spendable[frontiers],
+            self.most_per_person[frontiers],
+            self.least_per_person[frontiers],
+        )
+
 
 def greedy(
     survival: Array,

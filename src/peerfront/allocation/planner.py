@@ -1,5 +1,8 @@
 """Generative Frontier Planning: the policy, and plans with their reasons (Section 3.3, Algorithm 1).
 
+Exact greedy plans every frontier up to `MOST_PEOPLE_EXACT` people and `MOST_WORK_EXACT` kinds of people x coupons; a
+larger one is planned by a common price (`price_plan.py`), and the plan says how far from the best it can be.
+
 What a planner needs of a learned value are three Protocols; `value.surrogate` implements them.
 """
 
@@ -13,11 +16,17 @@ from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array, check_tables, coverage_gains
 from peerfront.allocation.greedy import Limits, greedy, greedy_many
-from peerfront.foundation.covariates import Codes, Schema
+from peerfront.allocation.price_plan import PricePlan, people_of_kinds, plan_by_price
+from peerfront.foundation.covariates import Codes, Kinds, Schema, kinds_of
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
 from peerfront.problem import Allocation, CapacityModel, State
 
+MOST_PEOPLE_EXACT = 200_000
+"""People above whom a frontier is planned by price: the tables of greedy would need gigabytes."""
+MOST_WORK_EXACT = 20_000_000
+"""Kinds of people x coupons that may be given out above which a frontier is planned by price: greedy would need
+minutes."""
 _NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps survival tables short
 _FIRST_LEVELS = 24  # coupons per person in the first survival table; doubled while some may still be used
 
@@ -92,7 +101,17 @@ class Plan:
     now: Array  # [spend]
     """Of each coupon: the chance that it is used, the immediate part of its gain (Equation 10)."""
     later: Array  # [spend]
-    """Of each coupon: what its recruit is expected to add to the value of the next frontier, discounted."""
+    """Of each coupon: what its recruit is expected to add to the value of the next frontier, discounted. In a plan by
+    price, what all recruits add together is shared by how much each covers."""
+    bound: float | None = None
+    """What Q of no spend and no allocation exceeds, if this was planned by a common price; None for exact greedy."""
+
+    @property
+    def gap(self) -> float | None:
+        """Share of the best plan's Q that this one can be below it, at most; None for exact greedy."""
+        if self.bound is None:
+            return None
+        return max(1.0 - self.value / self.bound, 0.0) if self.bound > 0.0 else 0.0
 
     @property
     def spend(self) -> int:
@@ -136,14 +155,57 @@ class Planner:
         Frontier f is rows first[f] .. first[f + 1] - 1 of `covariates`.
         """
         self.surrogate.check_budget(int(limits.budgets.max(initial=0)))
+        large = np.array([f for f in range(len(first) - 1) if _too_large(_part(covariates, first, f), limits, f)], int)
+        if len(large):
+            return self._plan_some_by_price(large, covariates, first, limits, rounds_left)
         survival, uncovered = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
         weights, which = self.surrogate.tables(), self.surrogate.table_with(rounds_left - 1)
         return greedy_many(survival, uncovered, weights, which, self.discount, first, limits)
 
+    def _plan_some_by_price(
+        self,
+        large: NDArray[np.int64],
+        covariates: Codes,
+        first: NDArray[np.int64],
+        limits: Limits,
+        rounds_left: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], Array]:
+        """`plan_many` where the frontiers `large` are too large for exact greedy."""
+        coupons, values = np.zeros(len(covariates), np.int64), np.zeros(len(first) - 1)
+        for f in large.tolist():
+            kinds = kinds_of(_part(covariates, first, f))
+            _, plan = self._by_price(kinds, limits, f, int(rounds_left[f]))
+            coupons[first[f] : first[f + 1]] = people_of_kinds(plan.totals, kinds.kind)
+            values[f] = plan.value
+        rest = np.setdiff1d(np.arange(len(values)), large)
+        if len(rest):
+            own = np.repeat(np.isin(np.arange(len(values)), rest), np.diff(first))
+            ends = np.concatenate([[0], np.cumsum(np.diff(first)[rest])])
+            coupons[own], values[rest] = self.plan_many(covariates[own], ends, limits.take(rest), rounds_left[rest])
+        return coupons, values
+
+    def _by_price(self, kinds: Kinds, limits: Limits, f: int, rounds_left: int) -> tuple[Array, PricePlan]:
+        """Survival by kind, and the plan of frontier `f` of `limits`."""
+        most, budget = int(limits.most_per_person[f]), int(limits.budgets[f])
+        survival, uncovered = self.tables(kinds.rows, most)
+        plan = plan_by_price(
+            survival,
+            uncovered,
+            kinds.number,
+            self.surrogate.weights_with(rounds_left - 1)[: budget + 1],
+            self.discount,
+            spendable=int(limits.spendable[f]),
+            most_per_person=most,
+            least_per_person=int(limits.least_per_person[f]),
+        )
+        return survival, plan
+
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
-        """The plan for one state, with its reasons."""
+        """The plan for one state, with its reasons; a state too large for exact greedy is planned by price."""
         self.surrogate.check_budget(state.remaining_budget)
         self.surrogate.inputs.schema.check(state.frontier.covariates)
+        if _too_large(state.frontier.covariates, self._limits([state]), 0):
+            return self._plan_by_price(state)
         survival, uncovered = self.tables(state.frontier.covariates, state.most_per_person)
         weights = self.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
         check_tables(survival, uncovered, weights)
@@ -163,6 +225,29 @@ class Planner:
         person, now, later = _worth_of_each(survival, coverage_gains(survival, uncovered), worth, best.coupons)
         return Plan(Allocation(best.coupons), best.value, best.values, person, now, later)
 
+    def _plan_by_price(self, state: State) -> Plan:
+        kinds = kinds_of(state.frontier.covariates)
+        survival, plan = self._by_price(kinds, self._limits([state]), 0, state.rounds_left)
+        coupons = people_of_kinds(plan.totals, kinds.kind)
+        values = np.full(state.spendable + 1, np.nan)
+        values[plan.spends] = plan.values
+        person = np.repeat(np.arange(len(coupons)), coupons)
+        kind, level = kinds.kind[person], np.arange(len(person)) - np.repeat(np.cumsum(coupons) - coupons, coupons)
+        now, later = (
+            np.concatenate([table, np.zeros((len(table), 1))], axis=1)[kind, np.minimum(level, table.shape[1])]
+            for table in (survival, plan.later)
+        )
+        best_first = np.argsort(-(now + later), kind="stable")
+        return Plan(
+            Allocation(coupons),
+            plan.value,
+            values,
+            person[best_first],
+            now[best_first],
+            later[best_first],
+            plan.bound,
+        )
+
     def _limits(self, states: Sequence[State]) -> Limits:
         """The states' limits; where there is not enough for everybody's least, nobody gets more than that."""
         people = np.array([len(state.frontier) for state in states])
@@ -181,6 +266,19 @@ class Planner:
             levels = min(2 * levels, most_per_person)
             survival = self.capacity.survival(covariates, levels)
         return survival, self.laplace.uncovered(self.laplace.inputs.rows(covariates))
+
+
+def _part(covariates: Codes, first: NDArray[np.int64], f: int) -> Codes:
+    """The rows of one of many frontiers."""
+    return covariates[first[f] : first[f + 1]]
+
+
+def _too_large(covariates: Codes, limits: Limits, f: int) -> bool:
+    """Whether frontier `f` of `limits` is too large for exact greedy."""
+    people, spendable = len(covariates), int(limits.spendable[f])
+    if people > MOST_PEOPLE_EXACT:
+        return spendable > 0
+    return people * spendable > MOST_WORK_EXACT and len(kinds_of(covariates).number) * spendable > MOST_WORK_EXACT
 
 
 def _worth_of_each(

@@ -162,6 +162,30 @@ class Schema:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """People counted by kind: those with the same codes in every field."""
+
+    rows: Codes  # [kinds, fields]
+    kind: NDArray[np.int64]  # [people], the row of each person
+    number: NDArray[np.int64]  # [kinds], people of each
+
+
+def kinds_of(codes: Codes) -> Kinds:
+    """Count people by kind; kinds are in the order of their codes, the first field first."""
+    lowest = codes.min(axis=0, initial=0).astype(np.int64)
+    spans = codes.max(axis=0, initial=0).astype(np.int64) - lowest + 1
+    if float(np.prod(spans.astype(np.float64))) < 2.0**62:  # one number says a whole row: ten times faster
+        places = np.append(np.cumprod(spans[:0:-1])[::-1], 1)
+        key = np.zeros(len(codes), dtype=np.int64)
+        for field in range(codes.shape[1]):
+            key += (codes[:, field] - lowest[field]) * places[field]
+        _, first, kind, number = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    else:
+        _, first, kind, number = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return Kinds(codes[first], kind.reshape(-1), number)
+
+
 def uniform_codes(schema: Schema, uniforms: NDArray[np.float64]) -> Codes:
     """A category drawn evenly in each field, from one uniform per person and field."""
     codes: Codes = (uniforms * schema.sizes).astype(np.int16)
