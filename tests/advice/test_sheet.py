@@ -235,8 +235,8 @@ def test_ids_and_codes_must_fit() -> None:
 
 def test_a_large_round_has_a_coarser_curve(monkeypatch) -> None:
     whole = sheet_of(20, rounds_left=3, min_per_person=1)
-    monkeypatch.setattr("peerfront.advice.sheet._WHOLE_CURVE", 10)
-    monkeypatch.setattr("peerfront.advice.sheet._CURVE_POINTS", 7)
+    monkeypatch.setattr("peerfront.advice.spend_curve._WHOLE_CURVE", 10)
+    monkeypatch.setattr("peerfront.advice.spend_curve._POINTS", 7)
     monkeypatch.setattr("peerfront.advice.sheet._SIMULATED_BUDGET", 10)
     coarse = sheet_of(20, rounds_left=3, min_per_person=1)
     assert coarse.table.equals(whole.table)
@@ -285,3 +285,31 @@ def test_reasons_of_a_plan_add_up() -> None:
     gains = plan.now + plan.later
     assert (np.diff(gains) <= 1e-12).all()
     assert np.array_equal(np.bincount(plan.person, minlength=15), plan.allocation.coupons)
+
+
+def test_a_large_file_is_planned_by_price_and_by_kinds(monkeypatch) -> None:
+    exact = sheet_of(20, rounds_left=3)
+    monkeypatch.setattr("peerfront.allocation.planner.MOST_WORK_EXACT", 10)
+    monkeypatch.setattr("peerfront.advice.reasons._MOST_ONE_BY_ONE", 2)
+    sheet = sheet_of(20, rounds_left=3)
+    assert exact.gap is None
+    assert "common price" not in str(exact)
+    assert sheet.gap is not None
+    assert sheet.promised >= 0.995 * exact.promised
+    assert any("common price of a coupon" in line and "at most" in line for line in sheet.lines())
+    assert int(sheet.table["coupons"].sum()) == sheet.spend in sheet.curve["spend"].to_numpy()
+    assert sheet.table["expected_now"].sum() + sheet.table["expected_later"].sum() == pytest.approx(
+        sheet.promised, abs=0.01
+    )
+
+
+def test_sentences_by_kinds_are_those_of_everybody(monkeypatch) -> None:
+    """Counting people by kind changes no word; three times the same people make kinds of at least three."""
+    frontier, _ = some_people(12)
+    codes = np.repeat(frontier.covariates, 3, axis=0)
+    waiting = Frontier(np.arange(len(codes)), codes)
+    one_by_one = plan_coupons(small_fit().fit, waiting, PlanOrder(25, rounds_left=3))
+    monkeypatch.setattr("peerfront.advice.reasons._MOST_ONE_BY_ONE", 2)
+    by_kinds = plan_coupons(small_fit().fit, waiting, PlanOrder(25, rounds_left=3))
+    assert by_kinds.csv() == one_by_one.csv()
+    assert by_kinds.lines() == one_by_one.lines()

@@ -1,4 +1,8 @@
-"""Why each person gets that many coupons: one or two sentences, made of facts of the plan."""
+"""Why each person gets that many coupons: one or two sentences, made of facts of the plan.
+
+People with the same answers and the same number of coupons share their sentences. In a large file they are counted by
+kind, so that a million people need no more work than the kinds among them.
+"""
 
 from dataclasses import dataclass
 
@@ -9,27 +13,40 @@ from peerfront.advice.orders import Task
 from peerfront.allocation.backup import Array, coverage_gains
 from peerfront.allocation.planner import Plan
 from peerfront.artifacts import Fit
-from peerfront.foundation.covariates import Codes
+from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.words import n_coupons, ordinal, percent
 from peerfront.problem import CapacityModel
 
 MIN_EFFECT_TO_MENTION = 0.03
 """Texts name a field only if it moves the chance that a coupon is used by at least this much."""
 _ABOUT_AS_LIKELY = 0.05  # chances within this share of the median are "about as likely"
+_MOST_ONE_BY_ONE = 20_000  # people up to whom everybody is looked at, alike or not
 _BELOW_ONE, _ABOVE_ZERO = 1.0 - 1e-12, 1e-300  # keep logarithms and quotients finite
+
+
+def alike(covariates: Codes, coupons: NDArray[np.int64]) -> Kinds:
+    """People by what their sentences depend on: answers and, in the last column of `rows`, coupons.
+
+    In a small file everybody is a kind of their own.
+    """
+    together = np.column_stack([covariates.astype(np.int64), coupons])
+    if len(coupons) > _MOST_ONE_BY_ONE:
+        return kinds_of(together)
+    return Kinds(together, np.arange(len(coupons)), np.ones(len(coupons), dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the sentences say."""
+    """What the sentences say of people who are alike."""
 
-    coupons: NDArray[np.int64]  # [people]
-    chance: Array  # [people], that a first coupon is used
-    later: Array  # [people], expected recruits of later rounds from these coupons
-    next_chance: Array  # [people], that one more coupon would be used
-    next_gain: Array  # [people], recruits in all that one more coupon would bring
-    twin_has_more: NDArray[np.bool_]  # [people], somebody with the same answers got more
-    answers: list[str]  # [people], the answer that moves the chance most; "" if none does by much
+    number: NDArray[np.int64]  # [kinds], people of each kind
+    coupons: NDArray[np.int64]  # [kinds], of each of them
+    chance: Array  # [kinds], that a first coupon is used
+    later: Array  # [kinds], expected recruits of later rounds from these coupons
+    next_chance: Array  # [kinds], that one more coupon would be used
+    next_gain: Array  # [kinds], recruits in all that one more coupon would bring
+    twin_has_more: NDArray[np.bool_]  # [kinds], somebody with the same answers got more
+    answers: list[str]  # [kinds], the answer that moves the chance most; "" if none does by much
     weakest: float
     """What the weakest coupon on the sheet brings in all."""
     most: int
@@ -40,8 +57,10 @@ class Facts:
     last_round: bool
 
     @classmethod
-    def of(cls, fit: Fit, task: Task, plan: Plan, survival: Array, uncovered: Array) -> "Facts":
-        state, coupons = task.state, plan.allocation.coupons
+    def of(cls, fit: Fit, task: Task, plan: Plan, kinds: Kinds, survival: Array, uncovered: Array) -> "Facts":
+        """The facts of a plan, with survival [kinds, coupons] and Laplace embeddings [kinds, latent] by kind."""
+        state, coupons, number = task.state, kinds.rows[:, -1].astype(np.int64), kinds.number
+        covariates: Codes = kinds.rows[:, :-1].astype(np.int16)
         people, levels = survival.shape
         everybody = np.arange(people)
         weights = fit.planner.surrogate.weights_with(state.rounds_left - 1)
@@ -49,22 +68,24 @@ class Facts:
         covers = coverage_gains(survival, uncovered)
         given = np.arange(levels) < coupons[:, None]
         shares = -np.where(given[:, :, None], np.log1p(-np.minimum(covers, _BELOW_ONE)), 0.0).sum(axis=1)
-        left = np.exp(-shares.sum(axis=0))  # [latent]
+        covered = (shares * number[:, None]).sum(axis=0)
+        left = np.exp(-covered)  # [latent]
         # What is covered together is shared by how much each covers alone: people alike are worth alike.
-        later = (shares / np.maximum(shares.sum(axis=0), _ABOVE_ZERO)) @ (worth * (1.0 - left))
+        later = (shares / np.maximum(covered, _ABOVE_ZERO)) @ (worth * (1.0 - left))
         level = np.minimum(coupons, levels - 1)
         more = coupons < levels
         next_chance = np.where(more, survival[everybody, level], 0.0)
         next_later = np.where(more, covers[everybody, level] @ (worth * left), 0.0)
         return cls(
+            number=number,
             coupons=coupons,
             chance=survival[:, 0],
             later=later,
             next_chance=next_chance,
             next_gain=next_chance + next_later,
-            twin_has_more=_twins(state.frontier.covariates, coupons),
-            answers=_strongest_answers(fit, state.frontier.covariates, survival[:, 0]),
-            weakest=float((plan.now + plan.later).min(initial=np.inf)),
+            twin_has_more=_twins(covariates, coupons),
+            answers=_strongest_answers(fit, covariates, number, survival[:, 0]),
+            weakest=_weakest(plan, coupons, survival, covers, worth * left),
             most=state.most_per_person,
             least=task.order.min_per_person,
             kept=state.remaining_budget - plan.spend,
@@ -73,9 +94,22 @@ class Facts:
         )
 
 
+def _weakest(plan: Plan, coupons: NDArray[np.int64], survival: Array, covers: Array, slope: Array) -> float:
+    """What the weakest coupon brings in all. By price there is no last coupon: the one that would be missed least."""
+    if plan.bound is None:
+        return float((plan.now + plan.later).min(initial=np.inf))
+    getting = np.flatnonzero(coupons)
+    last = np.minimum(coupons[getting], survival.shape[1]) - 1
+    missed = covers[getting, last] / np.maximum(
+        1.0 - covers[getting, last], 1.0 - _BELOW_ONE
+    )  # tau(k - 1) / tau(k) - 1
+    brought = np.where(coupons[getting] <= survival.shape[1], survival[getting, last] + missed @ slope, 0.0)
+    return float(brought.min(initial=np.inf))
+
+
 def reasons_of(facts: Facts) -> list[str]:
-    """A reason for each person, also for those who get nothing."""
-    middle = float(np.median(facts.chance))
+    """A reason for each kind of people, also for those who get nothing."""
+    middle = float(np.median(np.repeat(facts.chance, facts.number)))
     return [_reason(facts, person, middle) for person in range(len(facts.coupons))]
 
 
@@ -120,21 +154,22 @@ _TWIN = " Somebody with the same answers gets more: there, whoever stands higher
 
 
 def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether somebody with the same answers got more, [people]."""
-    kinds, kind = np.unique(covariates, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    most = np.zeros(len(kinds), dtype=np.int64)
-    np.maximum.at(most, kind, coupons)
-    more: NDArray[np.bool_] = coupons < most[kind]
+    """Whether somebody with the same answers got more, for each row."""
+    kinds = kinds_of(covariates)
+    most = np.zeros(len(kinds.number), dtype=np.int64)
+    np.maximum.at(most, kinds.kind, coupons)
+    more: NDArray[np.bool_] = coupons < most[kinds.kind]
     return more
 
 
-def _strongest_answers(fit: Fit, covariates: NDArray[np.int16], chance: Array) -> list[str]:
-    """For each person the answer that most explains why their chance differs from the others' here."""
+def _strongest_answers(fit: Fit, covariates: Codes, number_alike: NDArray[np.int64], chance: Array) -> list[str]:
+    """For each kind the answer that most explains why their chance differs from the others' here."""
     people, fields = covariates.shape
     moved = np.zeros((people, fields))
     for number in range(fields):
-        codes, counts = np.unique(covariates[covariates[:, number] >= 0, number], return_counts=True)
+        answered = covariates[:, number] >= 0
+        codes, code_of = np.unique(covariates[answered, number], return_inverse=True)
+        counts = np.bincount(code_of.reshape(-1), weights=number_alike[answered])
         if len(codes) < 2:
             continue
         average = sum(
@@ -142,7 +177,8 @@ def _strongest_answers(fit: Fit, covariates: NDArray[np.int16], chance: Array) -
             for code, share in zip(codes, counts / counts.sum(), strict=True)
         )
         moved[:, number] = np.where(covariates[:, number] >= 0, chance - average, 0.0)
-    apart = moved * np.where(chance > np.median(chance), 1.0, -1.0)[:, None]
+    middle = np.median(np.repeat(chance, number_alike))
+    apart = moved * np.where(chance > middle, 1.0, -1.0)[:, None]
     strongest = apart.argmax(axis=1)
     answers = []
     for person, number in enumerate(strongest.tolist()):

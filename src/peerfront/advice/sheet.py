@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from peerfront.advice.certificate import certify_sheet
 from peerfront.advice.orders import PlanOrder, Task, task_of
-from peerfront.advice.reasons import Facts, reasons_of
+from peerfront.advice.reasons import Facts, alike, reasons_of
+from peerfront.advice.spend_curve import is_whole, spend_curve
 from peerfront.allocation.backup import Array
-from peerfront.allocation.greedy import greedy_at
-from peerfront.allocation.planner import Plan, Planner
+from peerfront.allocation.planner import Planner
 from peerfront.artifacts import Fit
 from peerfront.bounds.certificate import Certificate
+from peerfront.foundation.covariates import Kinds
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Allocation, Frontier, State, rollout
@@ -28,8 +28,6 @@ from peerfront.problem import Allocation, Frontier, State, rollout
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WHOLE_CURVE = 400  # coupons up to which every spend of the round is evaluated
-_CURVE_POINTS = 60  # spends evaluated in a larger round
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 _AS_GOOD = 0.005  # recruits, or a share of the best possible: a smaller loss is called none
@@ -67,6 +65,9 @@ class CouponSheet:
     discount: float
     rounds_left: int
     notes: tuple[str, ...]
+    gap: float | None = None
+    """Planned by a common price of a coupon: the share by which `promised` can be below the best plan's own value, at
+    most. None where coupons were given out one by one (exact greedy)."""
 
     @property
     def why(self) -> "pd.Series[str]":
@@ -102,14 +103,15 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     if task.nothing_because:
         return _nothing(fit, task, people)
     planner = replace(fit.planner, least_per_person=order.min_per_person)
-    whole = task.spendable <= _WHOLE_CURVE
-    plan = planner.plan(task.state, every_spend=whole)
-    survival, uncovered = planner.tables(frontier.covariates, task.state.most_per_person)
-    facts = Facts.of(fit, task, plan, survival, uncovered)
-    curve = _curve(plan.values) if whole else _some_of_the_curve(planner, task, plan, survival, uncovered)
+    plan = planner.plan(task.state, every_spend=is_whole(task))
+    kinds = alike(frontier.covariates, plan.allocation.coupons)
+    survival, uncovered = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
+    facts = Facts.of(fit, task, plan, kinds, survival, uncovered)
+    table = _table(people, kinds, survival, facts.later, reasons_of(facts))
+    curve = spend_curve(planner, task, plan)
     simulated = (plan.value, 0.0) if task.state.rounds_left == 1 else _simulated(fit, planner, task, plan.allocation)
     return CouponSheet(
-        table=_table(people, plan.allocation.coupons, survival, facts.later, reasons_of(facts)),
+        table=table,
         spend=plan.spend,
         order=order,
         curve=curve,
@@ -120,25 +122,25 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
         notes=task.notes,
+        gap=plan.gap,
     )
 
 
 def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
     """A sheet on which nobody gets anything, and which says why."""
-    order, why, none = task.order, task.nothing_because, np.zeros(len(people), dtype=np.int64)
-    chances, later = np.zeros((len(people), 1)), np.zeros(len(people))
-    table = _table(people, none, chances, later, [f"No coupon: {why}."] * len(people))
+    order, why = task.order, task.nothing_because
+    alike_all = Kinds(np.zeros((1, 1), np.int64), np.zeros(len(people), np.int64), np.array([len(people)]))
+    table = _table(people, alike_all, np.zeros((1, 1)), np.zeros(1), [f"No coupon: {why}."])
     left = fit.rules.rounds if order.rounds_left is None else order.rounds_left
     curve = pd.DataFrame({"spend": [0], "value": [0.0]})
     notes = (f"Nothing to give out: {why}.", *task.notes)
     return CouponSheet(table, 0, order, curve, None, 0.0, None, 0.0, fit.discount, left, notes)
 
 
-def _table(
-    people: Sequence[str], coupons: NDArray[np.int64], survival: Array, later: Array, reasons: Sequence[str]
-) -> pd.DataFrame:
-    levels = np.arange(survival.shape[1])
-    used = np.where(levels < coupons[:, None], survival, 0.0)
+def _table(people: Sequence[str], kinds: Kinds, survival: Array, later: Array, reasons: Sequence[str]) -> pd.DataFrame:
+    """One row per person; survival, `later` and `reasons` are by kind (of answers and coupons)."""
+    coupons, kind = kinds.rows[:, -1], kinds.kind
+    used = np.where(np.arange(survival.shape[1]) < coupons[:, None], survival, 0.0)
     chances = [
         " ".join(f"{chance:.0%}" for chance in _padded(row, count))
         for row, count in zip(survival, coupons.tolist(), strict=True)
@@ -146,11 +148,11 @@ def _table(
     return pd.DataFrame(
         {
             "person": pd.Series(list(people), dtype=object),
-            "coupons": coupons,
-            "chance_used": pd.Series(chances, dtype=object),
-            "expected_now": used.sum(axis=1).round(3),
-            "expected_later": later.round(3),
-            "reason": pd.Series(list(reasons), dtype=object),
+            "coupons": coupons[kind],
+            "chance_used": pd.Series(np.array(chances, dtype=object)[kind], dtype=object),
+            "expected_now": used.sum(axis=1).round(3)[kind],
+            "expected_later": later.round(3)[kind],
+            "reason": pd.Series(np.array(reasons, dtype=object)[kind], dtype=object),
         }
     )
 
@@ -158,25 +160,6 @@ def _table(
 def _padded(row: Array, count: int) -> list[float]:
     """Chances of `count` coupons; those beyond the table are never used."""
     return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
-
-
-def _curve(values: Array) -> pd.DataFrame:
-    evaluated = np.flatnonzero(~np.isnan(values))
-    return pd.DataFrame({"spend": evaluated, "value": values[evaluated]})
-
-
-def _some_of_the_curve(planner: Planner, task: Task, plan: Plan, survival: Array, uncovered: Array) -> pd.DataFrame:
-    """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
-    least = task.order.min_per_person * len(survival)
-    usual = [plan.spend // 2, round(0.75 * plan.spend), round(1.25 * plan.spend), plan.spend]
-    spread = np.linspace(least, task.spendable, _CURVE_POINTS).astype(np.int64)
-    spends = np.unique(np.clip([*usual, *spread.tolist()], least, task.spendable))
-    budget, most = task.state.remaining_budget, task.state.most_per_person
-    weights = planner.surrogate.weights_with(task.state.rounds_left - 1)[: budget + 1]
-    _, values = greedy_at(
-        survival, uncovered, weights, planner.discount, spends.tolist(), most, task.order.min_per_person
-    )
-    return pd.DataFrame({"spend": spends, "value": values})
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +267,21 @@ def _how_good(sheet: CouponSheet, certificate: Certificate) -> list[str]:
         if short < _AS_GOOD
         else f"So this plan is within {math.ceil(100 * short)}% of the best possible, perhaps much closer"
     )
+    by_price = (
+        []
+        if sheet.gap is None
+        else [
+            f"Planned by a common price of a coupon, because the file is large: at most {_share_of_percent(sheet.gap)} "
+            "below the best plan by the same value."
+        ]
+    )
     return [
+        *by_price,
         f"By the model, no plan whatever can expect more than {certificate.high:.1f} recruits "
-        f"({certificate.explanation}; {surety}). {close}. This says nothing about errors of the model itself."
+        f"({certificate.explanation}; {surety}). {close}. This says nothing about errors of the model itself.",
     ]
+
+
+def _share_of_percent(share: float) -> str:
+    """A small share, rounded up: .000312 is .04%."""
+    return f"{math.ceil(1e4 * share) / 100:.2f}%"

@@ -6,7 +6,6 @@ larger one is planned by a common price (`price_plan.py`), and the plan says how
 What a planner needs of a learned value are three Protocols; `value.surrogate` implements them.
 """
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array, check_tables, coverage_gains
+from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
 from peerfront.allocation.greedy import Limits, greedy, greedy_many
 from peerfront.allocation.price_plan import PricePlan, people_of_kinds, plan_by_price
 from peerfront.foundation.covariates import Codes, Kinds, Schema, kinds_of
@@ -222,7 +222,7 @@ class Planner:
             check=False,
         )
         worth = self.discount * weights[state.remaining_budget - best.spend]
-        person, now, later = _worth_of_each(survival, coverage_gains(survival, uncovered), worth, best.coupons)
+        person, now, later = worth_of_each(survival, coverage_gains(survival, uncovered), worth, best.coupons)
         return Plan(Allocation(best.coupons), best.value, best.values, person, now, later)
 
     def _plan_by_price(self, state: State) -> Plan:
@@ -231,22 +231,8 @@ class Planner:
         coupons = people_of_kinds(plan.totals, kinds.kind)
         values = np.full(state.spendable + 1, np.nan)
         values[plan.spends] = plan.values
-        person = np.repeat(np.arange(len(coupons)), coupons)
-        kind, level = kinds.kind[person], np.arange(len(person)) - np.repeat(np.cumsum(coupons) - coupons, coupons)
-        now, later = (
-            np.concatenate([table, np.zeros((len(table), 1))], axis=1)[kind, np.minimum(level, table.shape[1])]
-            for table in (survival, plan.later)
-        )
-        best_first = np.argsort(-(now + later), kind="stable")
-        return Plan(
-            Allocation(coupons),
-            plan.value,
-            values,
-            person[best_first],
-            now[best_first],
-            later[best_first],
-            plan.bound,
-        )
+        person, now, later = worth_by_kind(survival, plan.later, kinds.kind, coupons)
+        return Plan(Allocation(coupons), plan.value, values, person, now, later, plan.bound)
 
     def _limits(self, states: Sequence[State]) -> Limits:
         """The states' limits; where there is not enough for everybody's least, nobody gets more than that."""
@@ -279,34 +265,3 @@ def _too_large(covariates: Codes, limits: Limits, f: int) -> bool:
     if people > MOST_PEOPLE_EXACT:
         return spendable > 0
     return people * spendable > MOST_WORK_EXACT and len(kinds_of(covariates).number) * spendable > MOST_WORK_EXACT
-
-
-def _worth_of_each(
-    survival: Array, covers: Array, worth: Array, coupons: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Array, Array]:
-    """Give out the same coupons again, best first: who gets each, and what it is worth now and later, [spend] each."""
-    n_people, columns = survival.shape
-    given = np.zeros(n_people, dtype=np.int64)
-    left = np.ones(len(worth))  # u_j, what nobody covers
-    total = int(coupons.sum())
-    person, now, later = np.zeros(total, dtype=np.int64), np.zeros(total), np.zeros(total)
-    chance = np.concatenate([survival, np.zeros((n_people, 1))], axis=1)
-    gains = np.concatenate([covers, np.zeros((n_people, 1, len(worth)))], axis=1)
-    first = chance[:, 0] + gains[:, 0] @ worth
-    # Gains only fall as coupons are given, so whoever is still on top with an updated gain is the best of all.
-    heap = [(-float(first[i]), i) for i in np.flatnonzero(coupons).tolist()]
-    heapq.heapify(heap)
-    for number in range(total):
-        while True:
-            best = heap[0][1]
-            level = min(int(given[best]), columns)
-            immediate, future = float(chance[best, level]), float(gains[best, level] @ (worth * left))
-            heapq.heapreplace(heap, (-(immediate + future), best))
-            if heap[0][1] == best:
-                break
-        person[number], now[number], later[number] = best, immediate, future
-        left = left * (1.0 - gains[best, level])
-        given[best] += 1
-        if given[best] == coupons[best]:
-            heapq.heappop(heap)
-    return person, now, later

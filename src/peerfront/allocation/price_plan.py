@@ -8,7 +8,8 @@ Here people are counted by kind, and a kind shares its coupons evenly, which is 
     A(k) + sum_j W_j (1 - exp(-x_j(k))),    W = discount * w(r - s),    x_j(k) = sum of log(tau(k) / tau(k + 1)).
 
 With the tangent at uncovered shares u = exp(-x), coupon l of somebody adds p(l) + sum_j W_j u_j log-ratio_j(l),
-whatever the others get. People separate: there is a price above which every coupon is given, and for *any* u and any price m
+whatever the others get. People separate: there is a price above which every coupon is given, and for *any* u and any
+price m
 
     Q(s) <= sum_j W_j (1 - u_j + u_j log u_j) + m s + sum over people and coupons of max(0, gain - m).          (1)
 
