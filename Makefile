@@ -60,6 +60,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/episodes.py
 	$(BIN)/python benchmarks/population_dp.py
 	$(BIN)/python benchmarks/planner.py
+	$(BIN)/python benchmarks/national.py --quick
 
 reproduce: $(VENV)/installed
 	$(BIN)/peerfront reproduce $(SCALE)
