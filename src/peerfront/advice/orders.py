@@ -11,6 +11,8 @@ from peerfront.foundation.settings import at_least, check_fields, one_or_more, o
 from peerfront.foundation.words import n_coupons, n_people
 from peerfront.problem import Frontier, Rules, State
 
+_MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
+
 
 @dataclass(frozen=True)
 class PlanOrder:
@@ -147,7 +149,8 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
     if n_waiting > 3 * fitted.people:
         notes.append(
             f"The model was fitted for about {fitted.people} people at a time, here are {n_waiting:,}: what is "
-            f"expected later is less sure. Fitting again with --people {n_waiting} repairs that."
+            "expected later is less sure."
+            + (f" Fitting again with --people {n_waiting} repairs that." if n_waiting <= _MOST_SIMULATED else "")
         )
     gain = fit.scores.get("gain_of_knowing_people", {})
     if gain and gain["log_likelihood"] <= gain["standard_error"]:
