@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
 from peerfront.baselines.agents import Frontiers, RandomActions
 from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
-from peerfront.baselines.q_learning import Exploration, QLearningSettings
+from peerfront.baselines.q_settings import Exploration, QLearningSettings
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck

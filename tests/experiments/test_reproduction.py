@@ -18,6 +18,7 @@ from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison, tasks
 from peerfront.experiments.reproduction import (
     DESCRIBED,
     PAPER_METHODS,
+    TRAININGS,
     Part,
     Reproduction,
     ReproductionPlan,
@@ -62,11 +63,22 @@ def test_the_table_sets_the_papers_numbers_beside_ours(found) -> None:
     row = table.loc["published", "population_dp", "discounted_reward", 0.9]
     assert (row["paper"], row["paper_error"]) == (79.4, 1.3)
     episodes = found.results["published"].episodes
-    own = episodes[(episodes["policy"] == "population_dp") & (episodes["discount"] == 0.9)]["discounted_reward"]
-    assert row["mean"] == pytest.approx(own.mean())
+    own, again = (
+        part[(part["policy"] == "population_dp") & (part["discount"] == 0.9)]["discounted_reward"]
+        for part in (episodes, found.results["published, training 2"].episodes)
+    )
+    assert row["mean"] == pytest.approx((own.mean() + again.mean()) / 2)
     assert row["mean_20"] == pytest.approx(own.iloc[:20].mean())
-    noise = (1.3**2 + own.var() / len(own)) ** 0.5
-    assert row["difference_in_errors"] == pytest.approx((own.mean() - 79.4) / noise)
+    assert row["trainings"] == 2
+    assert row["spread"] == pytest.approx(abs(own.mean() - again.mean()) / 2**0.5)
+    noise = (1.3**2 + row["spread"] ** 2) ** 0.5
+    assert row["difference_in_errors"] == pytest.approx((row["mean"] - 79.4) / noise)
+    once = table.loc["described", "population_dp", "discounted_reward", 0.9]
+    assert once["trainings"] == 1
+    assert pd.isna(once["spread"])
+    assert (
+        table.loc["described", "gfp-paper", "recruits", 0.9]["method"] == "GFP, trained to the letter, with our models"
+    )
     assert table.loc["described", "upper bound", "discounted_reward", 1.0]["mean"] <= 10
     assert set(table.reset_index()["policy"]) == set(METHODS)
 
@@ -90,6 +102,7 @@ def test_the_report_stands_alone_and_tells_the_numbers(found, folder) -> None:
     assert "Is GFP best at every discount?" in text
     markdown = (folder / "table.md").read_text()
     assert "| IID-Population DP: the paper | 79.4 ± 1.3 | 91.3 ± 1.0 |" in markdown
+    assert "| standard deviation between 2 trainings |" in markdown
     assert r"\bottomrule" in (folder / "table.tex").read_text()
 
 
@@ -117,7 +130,8 @@ def test_another_discount_trains_for_that_discount_only(found, folder, monkeypat
 def test_a_killed_reproduction_goes_on_to_the_identical_result(found, folder, tmp_path) -> None:
     script = Path(__file__).parent / "tiny_reproduction.py"
     target = tmp_path / "killed"
-    environment = {**os.environ, "PYTHONPATH": str(script.parent.parent)}
+    paths = [str(script.parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     process = subprocess.Popen([sys.executable, str(script), str(target)], env=environment)
     deadline = time.monotonic() + 120
     while len(list((target / "store").glob("piece-*"))) < 4:
@@ -156,7 +170,10 @@ def test_folders_of_others_are_left_alone(tmp_path) -> None:
 def test_scales() -> None:
     quick, default, full = (reproduction_plan(scale) for scale in ("quick", "default", "full"))
     assert [part.name for part in quick.parts] == [DESCRIBED]
-    assert len(default.parts) == 3
+    assert len(default.parts) == 2 + TRAININGS
+    trainings = [part.comparison for part in default.parts if part.name.startswith("published, training")]
+    assert [comparison.seed for comparison in trainings] == [1, 2, 3, 4]
+    assert all("training=published" in " ".join(comparison.policies) for comparison in trainings)
     episodes = {part.name: (len(part.comparison.draws), part.comparison.episodes) for part in default.parts}
     assert episodes["described"] == (5, 400)
     assert len(full.parts[-1].comparison.draws) == 20

@@ -8,7 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from peerfront.experiments.comparison import Comparison
-from peerfront.experiments.reproduction import DESCRIBED, PUBLISHED, REPAIRED, Part, ReproductionPlan, reproduce
+from peerfront.experiments.reproduction import (
+    DESCRIBED,
+    PUBLISHED,
+    REPAIRED,
+    Part,
+    ReproductionPlan,
+    reproduce,
+    training_name,
+)
 from peerfront.experiments.reproduction_report import write_reproduction
 from peerfront.problem import Rules
 
@@ -31,9 +39,16 @@ def tiny(discounts: tuple[float, ...] = (0.9, 1.0)) -> ReproductionPlan:
         rules=Rules(budget=10, people=3, rounds=6),
         bound=True,
     )
-    published = replace(described, policies=(*_PAPER, "gfp-untrained"), bound=False)
+    trained = tuple(policy.replace("episodes=20", "training=published,episodes=20") for policy in _PAPER[:-1])
+    trained = (*trained, "gfp:training=published,name=gfp-published")
+    published = replace(described, policies=(*trained, "gfp-paper"), bound=False)
+    again = replace(published, policies=trained, seed=1)
     ours = replace(described, policies=_OURS)
-    parts = (Part(PUBLISHED, "as published", published), Part(REPAIRED, "ours there", ours))
+    parts = (
+        Part(PUBLISHED, "as published", published),
+        Part(training_name(2), "once more", again),
+        Part(REPAIRED, "ours there", ours),
+    )
     return ReproductionPlan("tiny", discounts, 0, (*parts, Part(DESCRIBED, "as described", described)))
 
 

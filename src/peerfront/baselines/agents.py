@@ -89,6 +89,26 @@ class FrontierEncoder(nn.Module):
         return people, torch.cat([summed, torch.from_numpy(shares.astype(np.float32))], dim=1)
 
 
+class RawFrontierEncoder(nn.Module):
+    """Encodes people and states as the programme behind the published table did: the mean of the people's embeddings,
+    and the budget left, the frontier's size and the round as plain numbers.
+    """
+
+    def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
+        super().__init__()
+        self.rules = rules
+        self.person_network = perceptron((schema.columns, hidden, hidden), seed=None)
+        self.width = hidden + 3
+
+    def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor]:
+        people = torch.relu(self.person_network(frontiers.one_hot))
+        summed = people.new_zeros(len(frontiers), people.shape[1])
+        summed = summed.index_add(0, torch.from_numpy(frontiers.owner), people)
+        numbers = [frontiers.budgets, frontiers.sizes, self.rules.rounds - frontiers.rounds_left]
+        plain = torch.from_numpy(np.stack(numbers, axis=1).astype(np.float32))
+        return people, torch.cat([summed / plain[:, 1:2].clamp(min=1.0), plain], dim=1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
     """What was done in one state."""
@@ -98,6 +118,8 @@ class Action:
     """People chosen to share the round budget, if that was decided; rounding may leave some with none."""
     weights: Weights | None = None  # [people]
     """The share of the round budget meant for each, if that was decided; they sum to one."""
+    round_budget: int | None = None
+    """What was meant to be spent, where a split may leave some of it; None: all coupons given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +127,8 @@ class RandomActions:
     """Exploration in some states: whether a decision is random, and which one, by the luck of episode and round."""
 
     luck: Luck
-    shares: Array  # [states], how often a decision is random
+    shares: Array  # [states], how often a decision is random; 0 for an agent that only draws
+    score_noise: Array | None = None  # [states], standard deviation of the noise on scores of people
 
     def now(self, what: str) -> NDArray[np.bool_]:
         """Where this decision is random, [states]."""
@@ -126,7 +149,10 @@ class Agent(Protocol):
     def act(
         self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
     ) -> list[Action]:
-        """A feasible action for each state: the best one, except where it explores."""
+        """A feasible action for each state: the best one, except where it explores.
+
+        An agent that draws something when it acts takes it from the luck of `random_actions`.
+        """
         ...
 
     def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:

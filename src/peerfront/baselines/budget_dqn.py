@@ -4,6 +4,10 @@ A DeepSets encoder of the frontier feeds a Q-network with one value for each rou
 be spent (what is left, caps) are never taken and never enter a target. The round budget is split by a fixed rule that
 "prioritizes individuals with higher predicted recruitment counts": coupon by coupon to the person who is most likely
 to use one more, the largest P(C >= k + 1), which brings the most recruits this round.
+
+`BudgetDQNSettings.published()` is how the method was trained for the published table, which the text does not say: the
+"predicted count" of a person is one random draw of the count model, and what the predictions leave of the round budget
+is not spent, except one coupon each (`split_by_predictions`).
 """
 
 from collections.abc import Sequence
@@ -14,13 +18,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from peerfront.baselines.agents import Action, FrontierEncoder, Frontiers, RandomActions
-from peerfront.baselines.q_learning import Exploration, QLearningSettings, TrainedPolicy, train
+from peerfront.baselines.agents import (
+    Action,
+    Counts,
+    FrontierEncoder,
+    Frontiers,
+    RandomActions,
+    RawFrontierEncoder,
+)
+from peerfront.baselines.q_learning import TrainedPolicy, train
+from peerfront.baselines.q_settings import Exploration, QLearningSettings
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import perceptron
 from peerfront.foundation.progress import Progress
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import among, check_fields, truth
 from peerfront.problem import CapacityModel, Rules, World
+
+SPLITS = ("likeliest", "drawn")
 
 
 @dataclass(frozen=True)
@@ -30,19 +47,39 @@ class BudgetDQNSettings:
     learning: QLearningSettings = field(
         default_factory=lambda: QLearningSettings(exploration=Exploration(1.0, 0.05, decay=0.995))
     )
+    split: str = SPLITS[0]
+    """likeliest: coupon by coupon where one is most likely used; drawn: by one random draw of everybody's capacity."""
+    raw_state: bool = False
+    """Give the network plain numbers and the mean of the people's embeddings, instead of shares and their sum."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, split=among("split of the round budget", SPLITS), raw_state=truth)
 
     @classmethod
     def paper(cls) -> "BudgetDQNSettings":
         """The hyperparameter table: exploration from .20 to .05; one network chooses and values the next action."""
         return cls(QLearningSettings(double=False, share_of_budget=False, exploration=Exploration(0.2, 0.05)))
 
+    @classmethod
+    def published(cls) -> "BudgetDQNSettings":
+        """As the published table was made: one episode at a time, targets that move once an episode, a random split."""
+        learning = QLearningSettings(
+            at_once=1,
+            double=False,
+            share_of_budget=False,
+            follow_each="episode",
+            longest_gradient=10.0,
+            exploration=Exploration(1.0, 0.05, decay=0.995),
+        )
+        return cls(learning, split="drawn", raw_state=True)
+
 
 class BudgetNetwork(nn.Module):
     """Q(s, b) for every round budget b."""
 
-    def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
+    def __init__(self, schema: Schema, rules: Rules, hidden: int, raw_state: bool = False) -> None:
         super().__init__()
-        self.encoder = FrontierEncoder(schema, rules, hidden)
+        self.encoder = (RawFrontierEncoder if raw_state else FrontierEncoder)(schema, rules, hidden)
         self.budget_head = perceptron((self.encoder.width, hidden, hidden, rules.budget + 1), seed=None)
 
     def forward(self, frontiers: Frontiers) -> Tensor:
@@ -57,6 +94,21 @@ def allowed_up_to(values: Tensor, most: NDArray[np.int64]) -> Tensor:
     return values.masked_fill(beyond, -torch.inf)
 
 
+def split_by_predictions(predicted: Counts, budget: int, most: int) -> Counts:
+    """Coupons by predicted counts [people]: the largest first, up to its number; then one more each in the same order.
+
+    What is left after that is not given to anybody. Nobody gets more than `most`; ties to the first.
+    """
+    order = np.argsort(-predicted, kind="stable")
+    wanted = np.minimum(predicted[order], most)
+    given = np.clip(budget - (np.cumsum(wanted) - wanted), 0, wanted)
+    below_cap = given < most
+    given = given + (below_cap & (np.cumsum(below_cap) <= budget - given.sum()))
+    coupons = np.empty_like(given)
+    coupons[order] = given
+    return coupons
+
+
 @dataclass(frozen=True, eq=False)
 class BudgetAgent:
     """Turns round budgets into actions."""
@@ -65,9 +117,11 @@ class BudgetAgent:
     capacity: CapacityModel
     rules: Rules
     hidden: int
+    split: str = SPLITS[0]
+    raw_state: bool = False
 
     def network(self) -> nn.Module:
-        return BudgetNetwork(self.schema, self.rules, self.hidden)
+        return BudgetNetwork(self.schema, self.rules, self.hidden, self.raw_state)
 
     def act(
         self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
@@ -77,6 +131,25 @@ class BudgetAgent:
         if random_actions is not None:
             drawn = (random_actions.luck.uniform("round budget") * (frontiers.spendable + 1)).astype(np.int64)
             budgets = np.where(random_actions.now("round budget"), drawn, budgets)
+        if self.split == "drawn":
+            if random_actions is None:
+                raise SettingError(
+                    "This Budget-DQN draws how many everybody will bring; give it the luck to draw with."
+                )
+            return self._split_by_draws(frontiers, budgets, random_actions.luck)
+        return self._split_by_chances(frontiers, budgets)
+
+    def _split_by_draws(self, frontiers: Frontiers, budgets: Counts, luck: Luck) -> list[Action]:
+        """One draw of everybody's capacity is their predicted count."""
+        own_luck = Luck(luck.keys[frontiers.owner]).members(frontiers.place)
+        predicted = frontiers.split(self.capacity.sample(frontiers.covariates, own_luck))
+        most = frontiers.most_per_person.tolist()
+        return [
+            Action(split_by_predictions(counts, budget, cap), round_budget=budget)
+            for counts, budget, cap in zip(predicted, budgets.tolist(), most, strict=True)
+        ]
+
+    def _split_by_chances(self, frontiers: Frontiers, budgets: Counts) -> list[Action]:
         levels = np.minimum(budgets, frontiers.most_per_person)
         survival = self.capacity.survival(frontiers.covariates, int(levels.max()))
         actions = []
@@ -88,7 +161,8 @@ class BudgetAgent:
         return actions
 
     def values(self, network: nn.Module, frontiers: Frontiers, actions: Sequence[Action]) -> Tensor:
-        budgets = torch.tensor([int(action.coupons.sum()) for action in actions])
+        # What was chosen, which is not always what was spent.
+        budgets = torch.tensor([int(a.coupons.sum()) if a.round_budget is None else a.round_budget for a in actions])
         return network(frontiers).gather(1, budgets[:, None])[:, 0]
 
     def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
@@ -105,6 +179,7 @@ def fit_budget_dqn(
     progress: Progress | None = None,
 ) -> TrainedPolicy:
     """Train Budget-DQN in this (planning) world, at this discount."""
-    learning = (settings or BudgetDQNSettings()).learning
-    agent = BudgetAgent(world.schema, world.capacity, rules, learning.hidden)
+    settings = settings or BudgetDQNSettings()
+    learning = settings.learning
+    agent = BudgetAgent(world.schema, world.capacity, rules, learning.hidden, settings.split, settings.raw_state)
     return train(agent, world, rules, discount, learning, "budget_dqn", progress)

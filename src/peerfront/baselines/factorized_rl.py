@@ -11,6 +11,8 @@ decomposition networks (Sunehag et al. 2018):
 
 with w_i the share of the budget that person i was meant to get. One temporal-difference error trains all three: a
 person's score rises when rounds that lean on such people turn out better than budget and support explain.
+
+`FactorizedRLSettings.published()` is how the method was trained for the published table (`separate_heads`).
 """
 
 from collections.abc import Sequence
@@ -22,11 +24,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.baselines.agents import Action, Array, Counts, FrontierEncoder, Frontiers, RandomActions, Weights
-from peerfront.baselines.q_learning import QLearningSettings, TrainedPolicy, train
+from peerfront.baselines.q_learning import TrainedPolicy, train
+from peerfront.baselines.q_settings import Exploration, QLearningSettings
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.networks import perceptron
 from peerfront.foundation.progress import Progress
-from peerfront.foundation.settings import between, check_fields, one_or_more
+from peerfront.foundation.settings import between, check_fields, one_or_more, truth
 from peerfront.problem import Rules, World
 
 
@@ -39,15 +42,32 @@ class FactorizedRLSettings:
     """People who may share a round budget."""
     temperature: float = 0.3
     """Of the softmax over scores, in the unit of the rewards: the smaller, the more goes to the best."""
+    separate_heads: bool = False
+    """Train each head with an error of its own (`separate_heads`) instead of their sum."""
 
     def __post_init__(self) -> None:
         above_0 = between(1e-6, 1e6, "a number above 0, such as 0.3")
-        check_fields(self, most_activated=one_or_more, temperature=above_0)
+        check_fields(self, most_activated=one_or_more, temperature=above_0, separate_heads=truth)
 
     @classmethod
     def paper(cls) -> "FactorizedRLSettings":
         """The appendix: recruits as they are, one network that chooses and values, a plain softmax."""
         return cls(QLearningSettings(double=False, share_of_budget=False), temperature=1.0)
+
+    @classmethod
+    def published(cls) -> "FactorizedRLSettings":
+        """As the published table was made: one episode at a time, three errors, targets copied every 200 steps."""
+        learning = QLearningSettings(
+            at_once=1,
+            warm_up=128,
+            double=False,
+            share_of_budget=False,
+            copy_every=200,
+            longest_gradient=10.0,
+            exploration=Exploration(0.2, 0.05),
+            score_noise=Exploration(0.2, 0.02),
+        )
+        return cls(learning, temperature=1.0, separate_heads=True)
 
 
 class FactorizedNetwork(nn.Module):
@@ -122,18 +142,18 @@ class FactorizedAgent:
         budget_values, support_values, person_scores = (head.numpy() for head in heads)
         largest_support = np.minimum(frontiers.sizes, self.most_activated)
         largest_budget = np.minimum(frontiers.spendable, largest_support * frontiers.most_per_person)
-        budgets = _best(budget_values, np.zeros_like(largest_budget), largest_budget)
+        budgets = best_choice(budget_values, np.zeros_like(largest_budget), largest_budget)
         if random_actions is not None:
-            anything = _any(random_actions, "round budget", np.zeros_like(largest_budget), largest_budget)
+            anything = any_choice(random_actions, "round budget", np.zeros_like(largest_budget), largest_budget)
             budgets = np.where(random_actions.now("round budget"), anything, budgets)
         # With a cap per person, a large budget needs enough people to take it.
         least_support = np.maximum(-(-budgets // np.maximum(frontiers.most_per_person, 1)), 1)
-        support = _best(support_values, least_support - 1, largest_support - 1) + 1
+        support = best_choice(support_values, least_support - 1, largest_support - 1) + 1
         scores = np.full((len(frontiers), int(frontiers.sizes.max())), -np.inf)
         scores[frontiers.owner, frontiers.place] = person_scores
         ranked = scores
         if random_actions is not None:
-            anything = _any(random_actions, "support", least_support, largest_support)
+            anything = any_choice(random_actions, "support", least_support, largest_support)
             support = np.where(random_actions.now("support"), anything, support)
             random = random_actions.luck.uniforms("people", scores.shape[1])
             ranked = np.where(random_actions.now("people")[:, None] & np.isfinite(scores), random, scores)
@@ -197,7 +217,7 @@ def _capped_quotas(weights: Array, totals: Counts, most: Counts) -> Array:
 # The pieces of a decision ----------------------------------------------------------------------------------------
 
 
-def _best(values: Array, least: Counts, most: Counts) -> Counts:
+def best_choice(values: Array, least: Counts, most: Counts) -> Counts:
     """The choice of largest value [states, choices] from `least` to `most` [states]."""
     choices = np.arange(values.shape[1])
     allowed = (choices >= least[:, None]) & (choices <= most[:, None])
@@ -205,7 +225,7 @@ def _best(values: Array, least: Counts, most: Counts) -> Counts:
     return best
 
 
-def _any(random_actions: RandomActions, what: str, least: Counts, most: Counts) -> Counts:
+def any_choice(random_actions: RandomActions, what: str, least: Counts, most: Counts) -> Counts:
     """A choice drawn evenly from `least` to `most` [states]."""
     drawn: Counts = least + (random_actions.luck.uniform(what) * (most - least + 1)).astype(np.int64)
     return drawn
@@ -230,6 +250,14 @@ def fit_factorized_rl(
 ) -> TrainedPolicy:
     """Train Factorized RL in this (planning) world, at this discount."""
     settings = settings or FactorizedRLSettings()
+    if settings.separate_heads:
+        from peerfront.baselines.separate_heads import SeparateHeadsAgent, separate_losses
+
+        heads = SeparateHeadsAgent(
+            world.schema, rules, settings.learning.hidden, settings.most_activated, settings.temperature
+        )
+        loss = separate_losses(heads, world, discount)
+        return train(heads, world, rules, discount, settings.learning, "factorized_rl", progress, loss)
     agent = FactorizedAgent(
         world.schema, rules, settings.learning.hidden, settings.most_activated, settings.temperature
     )

@@ -14,8 +14,8 @@ played one by one. How often actions are random depends on the number of the epi
 """
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,84 +24,19 @@ from torch import Tensor, nn
 from torch.nn.functional import huber_loss
 
 from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
+from peerfront.baselines.q_settings import QLearningSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import gradient_steps
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
-from peerfront.foundation.settings import (
-    at_least,
-    between,
-    check_fields,
-    checked_discount,
-    one_or_more,
-    optional,
-    proportion,
-    seed_number,
-    step_size,
-    truth,
-)
+from peerfront.foundation.settings import checked_discount
 from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Exploration:
-    """How often an action is random, by the number of the episode."""
-
-    start: float
-    end: float
-    decay: float | None = None
-    """Factor from one episode to the next, down to `end`; None for a straight line from `start` to `end`."""
-
-    def __post_init__(self) -> None:
-        factor = between(0.0, 1.0, "a factor between 0 and 1, such as 0.995")
-        check_fields(self, "exploration", start=proportion, end=proportion, decay=optional(factor))
-
-    def shares(self, episodes: int) -> Array:
-        """The share of random actions in each episode, [episodes]."""
-        if self.decay is None:
-            return np.linspace(self.start, self.end, episodes)
-        return np.maximum(self.start * self.decay ** np.arange(episodes), self.end)
-
-
-@dataclass(frozen=True)
-class QLearningSettings:
-    """How a Q-network is learned. The defaults are the paper's where it gives them."""
-
-    episodes: int = 500
-    at_once: int = 20
-    """Episodes played in lock step."""
-    replay: int = 10_000
-    """Transitions remembered."""
-    warm_up: int = 200
-    """Transitions before the first gradient step."""
-    batch: int = 32
-    steps_per_transition: int = 1
-    """Gradient steps for each round of each episode."""
-    hidden: int = 64
-    learning_rate: float = 1e-3
-    follow: float = 0.01
-    """How far the target network moves towards the online one after each gradient step."""
-    double: bool = True
-    """Choose the next action with the online network and value it with the target network."""
-    share_of_budget: bool = True
-    """Count recruits as shares of the budget: returns of at most one, the scale a network starts at."""
-    exploration: Exploration = field(default_factory=lambda: Exploration(0.2, 0.05))
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        counts = ("episodes", "at_once", "replay", "batch", "steps_per_transition", "hidden")
-        check_fields(
-            self,
-            **dict.fromkeys(counts, one_or_more),
-            warm_up=at_least(0),
-            learning_rate=step_size,
-            follow=between(1e-12, 1.0, "a share above 0 and at most 1"),
-            double=truth,
-            share_of_budget=truth,
-            seed=seed_number,
-        )
+Loss = Callable[[nn.Module, nn.Module, Sequence["Transition"], np.random.Generator], Tensor]
+"""A loss of one's own: online network, target network, batch, and a generator for fresh draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +117,9 @@ class QPolicy:
                 f"{self.name} was trained for budgets of at most {self.rules.budget}; found {largest}. "
                 "Train it for the larger one."
             )
-        return [Allocation(action.coupons) for action in self.agent.act(self.network, frontiers)]
+        luck = Luck(np.concatenate([luck.keys for luck in lucks])) if lucks else None
+        without_exploring = None if luck is None else RandomActions(luck, np.zeros(len(states)))
+        return [Allocation(action.coupons) for action in self.agent.act(self.network, frontiers, without_exploring)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,21 +138,28 @@ def train(
     settings: QLearningSettings,
     name: str,
     progress: Progress | None = None,
+    loss: Loss | None = None,
 ) -> TrainedPolicy:
-    """Play and learn in this (planning) world; the policy is the network as it is at the end."""
+    """Play and learn in this (planning) world; the policy is the network as it is at the end.
+
+    `loss` replaces the Huber loss of Q(s, a), for agents that learn several things at once.
+    """
     checked_discount(discount)
     if not rules.budget or not rules.people:
         raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
     tell = progress or silent
-    learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1)
+    learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1, loss)
     luck = named_luck((f"{name} episodes", settings.seed), settings.episodes)
     exploration = settings.exploration.shares(settings.episodes)
+    noise = None if settings.score_noise is None else settings.score_noise.shares(settings.episodes)
     returns, losses = np.zeros(settings.episodes), np.full(settings.episodes, np.nan)
     for start in range(0, settings.episodes, settings.at_once):
         tell(start / settings.episodes, f"{name}: episode {start + 1} of {settings.episodes}")
         group = slice(start, start + settings.at_once)
         episodes = Episodes(world, rules, Luck(luck.keys[group]))
-        group_losses = _play_and_learn(learner, episodes, exploration[group])
+        group_losses = _play_and_learn(learner, episodes, exploration[group], None if noise is None else noise[group])
+        if settings.follow_each == "episode":
+            learner.follow(times=len(episodes.luck))
         returns[group] = episodes.trajectories().discounted_rewards(discount)
         losses[group] = np.mean(group_losses) if group_losses else np.nan
     tell(1.0, "done")
@@ -223,14 +167,16 @@ def train(
     return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name, returns), curve)
 
 
-def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array) -> list[float]:
+def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array, noise: Array | None) -> list[float]:
     """Play these episodes to their end, learning after each round; the losses of the gradient steps."""
     losses: list[float] = []
     living = np.arange(len(exploration))
     states = episodes.states()
     while states:
         random_actions = RandomActions(
-            Luck(np.concatenate([luck.keys for luck in episodes.policy_lucks()])), exploration[living]
+            Luck(np.concatenate([luck.keys for luck in episodes.policy_lucks()])),
+            exploration[living],
+            None if noise is None else noise[living],
         )
         actions = learner.agent.act(learner.online, Frontiers.of(learner.agent.schema, states), random_actions)
         allocations = [Allocation(action.coupons) for action in actions]
@@ -253,8 +199,11 @@ def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array)
 class _Learner:
     """The two networks, the optimiser and the replay."""
 
-    def __init__(self, agent: Agent, discount: float, settings: QLearningSettings, name: str, unit: float) -> None:
+    def __init__(
+        self, agent: Agent, discount: float, settings: QLearningSettings, name: str, unit: float, loss: Loss | None
+    ) -> None:
         self.agent, self.discount, self.settings, self.name, self.unit = agent, discount, settings, name, unit
+        self.loss = self._huber_loss if loss is None else loss
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(named_key(name, settings.seed) % 2**63)
             self.online, self.target = agent.network(), agent.network()
@@ -275,27 +224,39 @@ class _Learner:
         losses: list[Tensor] = []
 
         def batch_loss() -> Tensor:
-            losses.append(self._loss(self.replay.sample(self.settings.batch, self.rng)))
+            batch = self.replay.sample(self.settings.batch, self.rng)
+            losses.append(self.loss(self.online, self.target, batch, self.rng))
             return losses[0]
 
-        gradient_steps(self.optimiser, batch_loss, 1)
-        with torch.no_grad():
-            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
-                slow.lerp_(fast, self.settings.follow)
+        gradient_steps(self.optimiser, batch_loss, 1, longest_gradient=self.settings.longest_gradient)
         self.gradient_steps += 1
+        if self.settings.copy_every is not None:
+            if self.gradient_steps % self.settings.copy_every == 0:
+                self.target.load_state_dict(self.online.state_dict())
+        elif self.settings.follow_each == "step":
+            self.follow()
         return float(losses[0].detach())
 
-    def _loss(self, batch: list[Transition]) -> Tensor:
+    @torch.no_grad()
+    def follow(self, times: int = 1) -> None:
+        """Move the target network towards the online one."""
+        for _ in range(times):
+            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
+                slow.lerp_(fast, self.settings.follow)
+
+    def _huber_loss(
+        self, online: nn.Module, target: nn.Module, batch: Sequence[Transition], rng: np.random.Generator
+    ) -> Tensor:
         """The Huber loss of Q(s, a) against r + discount * Q'(s', a')."""
         targets = torch.tensor([transition.reward / self.unit for transition in batch])
         next_states = [transition.next_state for transition in batch if transition.next_state is not None]
         if next_states:
             continues = torch.tensor([transition.next_state is not None for transition in batch])
-            chooser = self.online if self.settings.double else self.target
+            chooser = online if self.settings.double else target
             with torch.no_grad():
                 targets[continues] += self.discount * self.agent.best_values(
-                    chooser, self.target, Frontiers.of(self.agent.schema, next_states)
+                    chooser, target, Frontiers.of(self.agent.schema, next_states)
                 )
         frontiers = Frontiers.of(self.agent.schema, [transition.state for transition in batch])
-        values = self.agent.values(self.online, frontiers, [transition.action for transition in batch])
+        values = self.agent.values(online, frontiers, [transition.action for transition in batch])
         return huber_loss(values, targets)

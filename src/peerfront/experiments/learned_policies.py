@@ -29,7 +29,8 @@ YES_OR_NO = ("no", "yes")
 FEW_ROUNDS = 12
 """Up to so many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
 SEES = ("nothing", "covariates", "capacity")  # those of value.surrogate, named here so that nothing is loaded for them
-TRAINING = ("default", "paper")
+TRAINING = ("default", "paper", "published")
+TRAINING_HELP = "default, paper (its text to the letter) or published (as the published table was made)"
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
 _SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)  # of the budget, which they spend at least in a round
 _PACES = (0.5, 0.75, 1.0, 1.5, 2.0)  # of the rules that spread the budget over the rounds
@@ -52,7 +53,12 @@ def deadline_rules(preparation: Preparation) -> list[Policy]:
     return [*(AllAtLast(capacity, rule) for rule in threshold_rules(preparation)), *evenly]
 
 
-def check_gfp(learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1]) -> None:
+def check_gfp(
+    learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1], training: str = TRAINING[0]
+) -> None:
+    one_of("training", training, TRAINING)
+    if training != TRAINING[0] and (learn, deadline, sees) != (LEARNING[0], None, SEES[-1]):
+        raise SettingError(f"gfp: training={training} settles how the value is learned; leave out the other settings.")
     one_of("way to learn of gfp", learn, LEARNING)
     if deadline is not None:
         one_of("answer for deadline of gfp", deadline, YES_OR_NO)
@@ -62,9 +68,15 @@ def check_gfp(learn: str = LEARNING[0], deadline: str | None = None, sees: str =
 
 
 def prepare_gfp(
-    preparation: Preparation, learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1]
+    preparation: Preparation,
+    learn: str = LEARNING[0],
+    deadline: str | None = None,
+    sees: str = SEES[-1],
+    training: str = TRAINING[0],
 ) -> Policy:
     """Generative frontier planning; without an answer for `deadline`, few rounds have one (`FEW_ROUNDS`)."""
+    if training != TRAINING[0]:
+        return prepare_gfp_paper(preparation, published=training == "published")
     from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
     problem = (preparation.planning_world, preparation.rules, preparation.discount)
@@ -83,16 +95,17 @@ def prepare_gfp(
     return _reported(learn_by_policy_iteration(*problem, threshold_rules(preparation), settings), "gfp")
 
 
-def prepare_gfp_paper(preparation: Preparation, iterations: int | None = None) -> Policy:
-    """The paper's value training to the letter; with 0 iterations its untrained start."""
+def prepare_gfp_paper(preparation: Preparation, iterations: int | None = None, published: bool = False) -> Policy:
+    """The paper's value training, to the letter or as the published table was made; 0 iterations: its start."""
     from peerfront.baselines.simple_rules import RandomSplit
     from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 
-    settings = replace(FittedValueIterationSettings.paper(), seed=preparation.seed)
+    kind = FittedValueIterationSettings.published if published else FittedValueIterationSettings.paper
+    settings = replace(kind(), seed=preparation.seed)
     if iterations is not None:
         settings = replace(settings, iterations=iterations)
     problem = (preparation.planning_world, preparation.rules, preparation.discount)
-    name = "gfp-untrained" if iterations == 0 else "gfp-paper"
+    name = "gfp-untrained" if iterations == 0 else "gfp-published" if published else "gfp-paper"
     return _reported(learn_by_fitted_value_iteration(*problem, [RandomSplit()], settings), name)
 
 
@@ -149,14 +162,16 @@ def check_reinforcement(
 def prepare_budget_dqn(preparation: Preparation, training: str = TRAINING[0], **options: Any) -> Policy:
     from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
 
-    settings = BudgetDQNSettings.paper() if training == "paper" else BudgetDQNSettings()
+    kinds = {"paper": BudgetDQNSettings.paper, "published": BudgetDQNSettings.published}
+    settings = kinds.get(training, BudgetDQNSettings)()
     return _trained(preparation, fit_budget_dqn, settings, **options)
 
 
 def prepare_factorized_rl(preparation: Preparation, training: str = TRAINING[0], **options: Any) -> Policy:
     from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factorized_rl
 
-    settings = FactorizedRLSettings.paper() if training == "paper" else FactorizedRLSettings()
+    kinds = {"paper": FactorizedRLSettings.paper, "published": FactorizedRLSettings.published}
+    settings = kinds.get(training, FactorizedRLSettings)()
     return _trained(preparation, fit_factorized_rl, settings, **options)
 
 
@@ -187,5 +202,5 @@ REINFORCEMENT_OPTIONS: Mapping[str, Option] = {
         float, "discount of the training (default: the one it is judged at; the paper's table says .99)"
     ),
     "episodes": Option(int, "episodes of training (default 500)"),
-    "training": Option(str, "default, or paper: its text to the letter"),
+    "training": Option(str, TRAINING_HELP),
 }

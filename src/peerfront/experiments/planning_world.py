@@ -2,7 +2,8 @@
 
 `oracle` lends them the true models. `learned` and `learned-paper` show them a simulated history of the world, with the
 paper's sizes, and fit models to it: the best we know, or the paper's own settings. `learned:offspring=softmax` names
-the generator of recruits, `learned:capacity=paper` the fit of capacities. First recruits always come from the true
+the generator of recruits, `learned:capacity=paper` the fit of capacities; `diffusion-paper-tables` are inheritance
+tables of what the paper's diffusion draws, hundreds of times faster. First recruits always come from the true
 world, and recruits of a slow generator are drawn only once.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from peerfront.experiments.store import NO_STORE, StoreSection
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.randomness import Keys, Luck, fold
+from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import BranchingWorld, CapacityModel, History, OffspringModel, Rules, World
@@ -48,7 +49,9 @@ _OPTIONS = {
     "offspring": Option(str, "the generator of recruits: auto (default) or one by name"),
 }
 _CAPACITY = ("default", "paper")
-_OFFSPRING = ("auto", "inheritance", "softmax", "masked", "diffusion", "diffusion-paper")
+TABLES_OF_DIFFUSION = "diffusion-paper-tables"
+_OFFSPRING = ("auto", "inheritance", "softmax", "masked", "diffusion", "diffusion-paper", TABLES_OF_DIFFUSION)
+_TABULATED = 8192  # recruits of the paper's diffusion from which its tables are made
 
 
 def check_models(models: str) -> tuple[str, str] | None:
@@ -85,15 +88,28 @@ class _FittedWhenNeeded:
     @cached_property
     def model(self) -> OffspringModel:
         model = self.section.find_or_make("offspring", self._fitted)
-        return RememberedOffspring(model) if self.kind.startswith("diffusion") else model
+        slow = self.kind.startswith("diffusion") and self.kind != TABLES_OF_DIFFUSION
+        return RememberedOffspring(model) if slow else model
 
     def _fitted(self) -> OffspringModel:
         from peerfront.models.offspring.choice import fit_offspring
 
+        if self.kind == TABLES_OF_DIFFUSION:
+            return _tabulated(fit_offspring(self.history(), "diffusion-paper", seed=self.seed).model, self.history())
         return fit_offspring(self.history(), self.kind, seed=self.seed).model
 
     def sample(self, parents: Codes, luck: Luck) -> Codes:
         return self.model.sample(parents, luck)
+
+
+def _tabulated(model: OffspringModel, history: History) -> OffspringModel:
+    """Inheritance tables, field by field, of what a slow generator draws: its errors stay, its seconds do not."""
+    from peerfront.models.offspring.inheritance import fit_inheritance
+    from peerfront.models.offspring.pairs import Pairs
+
+    parents = np.resize(history.parents, (_TABULATED, history.parents.shape[1]))
+    children = model.sample(parents, named_luck(("tables of a generator",), _TABULATED))
+    return fit_inheritance(Pairs(history.schema, parents, children))
 
 
 _MAX_REMEMBERED = 1_000_000  # people; some 250 bytes each

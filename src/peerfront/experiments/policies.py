@@ -14,6 +14,7 @@ from peerfront.experiments.learned_policies import (
     FEW_ROUNDS,
     REINFORCEMENT_OPTIONS,
     SEES,
+    TRAINING_HELP,
     check_gfp,
     check_reinforcement,
     prepare_budget_dqn,
@@ -102,11 +103,12 @@ def _check_evenly(pace: float = 1.0) -> None:
     positive("pace of evenly", pace)
 
 
-def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> None:
+def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture", recruits: int = 0) -> None:
     from peerfront.baselines.population_dp import MARGINALS
 
     whole_number("population of population_dp", population, 1)
     one_of("marginal of population_dp", marginal, MARGINALS)
+    whole_number("recruits of population_dp", recruits, 0)
 
 
 # Preparations; each imports what it needs, so that nothing is loaded for policies that do not play ---------------
@@ -147,11 +149,17 @@ def _tuned_thresholds(world: World, rules: Rules, discounts: tuple[float, ...], 
     return tune_threshold(world, rules, discounts, seed=seed)
 
 
-def _population_dp(preparation: Preparation, population: int = POPULATION_SAMPLE, marginal: str = "mixture") -> Policy:
+def _population_dp(
+    preparation: Preparation, population: int = POPULATION_SAMPLE, marginal: str = "mixture", recruits: int = 0
+) -> Policy:
     from peerfront.baselines.population_dp import fit_population_dp
 
     world, rules, discount = preparation.planning_world, preparation.rules, preparation.discount
     people = world.population(named_luck(("population", preparation.seed), population))
+    if recruits:
+        from peerfront.value.states import planning_population
+
+        people = planning_population(world, population, recruits, preparation.seed)
     return fit_population_dp(world.capacity, people, rules, discount, marginal=marginal)
 
 
@@ -192,6 +200,7 @@ POLICIES: Mapping[str, PolicyEntry] = {
         options={
             "population": Option(int, "people sampled to learn the marginal capacities (default 1024)"),
             "marginal": Option(str, "mixture (default: their average distribution) or poisson (one with their mean)"),
+            "recruits": Option(int, "recruits of such people, drawn from the models, who are sampled too (default 0)"),
         },
         discounts=lambda _: Discounts.SEPARATE,
         check=_check_population_dp,
@@ -219,6 +228,7 @@ POLICIES: Mapping[str, PolicyEntry] = {
                 str, f"yes or no: the value knows how many rounds are left (default: up to {FEW_ROUNDS} rounds)"
             ),
             "sees": Option(str, f"what the value sees of people: {', '.join(SEES)} (default capacity)"),
+            "training": Option(str, TRAINING_HELP),
         },
         discounts=lambda _: Discounts.SEPARATE,
         check=check_gfp,

@@ -1,7 +1,9 @@
 """Reproduce the paper: which comparisons that takes, at one of three scales, and how they are run.
 
-`published` is Table 1's own world with the paper's models and training; `published, repaired` adds our methods there;
-`described` is the world of the paper's text over several draws, which is what conclusions should rest on.
+`published` is Table 1's own world with the paper's models, each method trained as it was for the table; because one
+training is luck, everything learned there is learned several times, models included (`published, training 2` to 5).
+`published, repaired` adds our methods there; `described` is the world of the paper's text over several draws, which is
+what conclusions should rest on.
 
 A run fits the models of every draw, then trains and tests every method, and keeps each piece as it is done. Pieces are
 found again by what they depend on (`store.py`), so an interrupted run goes on where it was, a second run reads
@@ -31,6 +33,7 @@ from peerfront.experiments.comparison import (
     tasks,
     world_identity,
 )
+from peerfront.experiments.planning_world import TABLES_OF_DIFFUSION
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
 from peerfront.foundation.errors import DataFileError, OutputExists
@@ -48,12 +51,27 @@ PAPER_METHODS = {
     "GFP": "gfp-paper",
 }
 """The paper's methods and the policies that follow its text."""
-_PAPER_TRAINING = {name: f"{name}:training=paper,name={name}" for name in ("budget_dqn", "factorized_rl")}
+PUBLISHED_GFP = "gfp-published"
+PUBLISHED_METHODS = (
+    "random_split",
+    "budget_dqn:training=published,name=budget_dqn",
+    "factorized_rl:training=published,name=factorized_rl",
+    "population_dp:population=300,recruits=4096,name=population_dp",
+    f"gfp:training=published,name={PUBLISHED_GFP}",
+)
+"""The same methods as the published table was made with them."""
+TRAININGS = 5
+_PUBLISHED_MODELS = f"learned:capacity=paper,offspring={TABLES_OF_DIFFUSION}"
 OUR_METHODS = ("gfp", "threshold", "constant")
 SCALES = ("quick", "default", "full")
 SETTINGS, STORE = "settings.json", "store"  # in the folder of a reproduction
 
 PUBLISHED, REPAIRED, DESCRIBED = "published", "published, repaired", "described"
+
+
+def training_name(number: int) -> str:
+    """The part of a training, from 1."""
+    return PUBLISHED if number == 1 else f"{PUBLISHED}, training {number}"
 
 
 @dataclass(frozen=True)
@@ -97,14 +115,17 @@ def reproduction_plan(
         published = replace(
             described,
             worlds=("published",),
-            policies=(*(_PAPER_TRAINING.get(policy, policy) for policy in PAPER_METHODS.values()), "gfp-untrained"),
+            policies=(*PUBLISHED_METHODS, "gfp-paper"),
             draws=(0,),
-            models="learned-paper",
+            models=_PUBLISHED_MODELS,
             bound=False,
         )
         ours = replace(published, policies=OUR_METHODS, models="learned", bound=True)
+        again = [replace(published, policies=PUBLISHED_METHODS, seed=seed + number) for number in range(1, TRAININGS)]
+        purpose = "the same with another seed, for models, training and episodes"
         parts = [
             Part(PUBLISHED, "the world behind Table 1, with the paper's models and training", published),
+            *(Part(training_name(number), purpose, other) for number, other in enumerate(again, start=2)),
             Part(REPAIRED, "the same world, with our models and methods", ours),
             *parts,
         ]

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from peerfront.experiments.comparison import PAPER_DISCOUNTS
-from peerfront.experiments.reproduction import DESCRIBED, PAPER_METHODS, PUBLISHED, REPAIRED, Reproduction
+from peerfront.experiments.reproduction import (
+    DESCRIBED,
+    PAPER_METHODS,
+    PUBLISHED,
+    PUBLISHED_GFP,
+    REPAIRED,
+    Reproduction,
+)
 from peerfront.experiments.results import Results
 from peerfront.experiments.tables import Estimate, estimate, markdown_table
 
@@ -49,7 +56,8 @@ METRIC_TITLES = {REWARD: "Discounted reward", RECRUITS: "Recruits"}
 BOUND = "upper bound"
 METHODS = {
     **{policy: method for method, policy in PAPER_METHODS.items()},
-    "gfp-paper": "GFP, to the letter",
+    PUBLISHED_GFP: "GFP, as published",
+    "gfp-paper": "GFP, trained to the letter",
     "gfp": "GFP, repaired",
     "gfp-untrained": "GFP, untrained",
     "threshold": "Threshold, tuned",
@@ -57,6 +65,8 @@ METHODS = {
     BOUND: "Upper bound",
 }
 """How policies are called in a reproduction, in the order of its tables."""
+_OTHERWISE_DESCRIBED = {"gfp-paper": "GFP, trained to the letter, with our models"}
+"""What they are called where the planning world is the one of our own fits."""
 
 
 def published_results(reproduction: Reproduction) -> Results | None:
@@ -73,13 +83,21 @@ def reproduction_table(reproduction: Reproduction) -> pd.DataFrame:
     rows = []
     published = published_results(reproduction)
     if published is not None:
-        rows += _rows(PUBLISHED, published)
-    rows += _rows(DESCRIBED, reproduction.results[DESCRIBED])
+        trainings = [published, *later_trainings(reproduction)]
+        episodes = [results.episodes.assign(training=number) for number, results in enumerate(trainings, start=1)]
+        rows += _rows(PUBLISHED, published, pd.concat(episodes, ignore_index=True))
+    described = reproduction.results[DESCRIBED]
+    rows += _rows(DESCRIBED, described, described.episodes.assign(training=1))
     return pd.DataFrame(rows)
 
 
-def _rows(world: str, results: Results) -> list[dict[str, object]]:
-    episodes = results.episodes
+def later_trainings(reproduction: Reproduction) -> list[Results]:
+    """What was played after the second and later trainings in the published world."""
+    parts = reproduction.plan.parts
+    return [reproduction.results[part.name] for part in parts if part.name.startswith(f"{PUBLISHED}, training ")]
+
+
+def _rows(world: str, results: Results, episodes: pd.DataFrame) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for metric in METRIC_TITLES:
         for policy, method in METHODS.items():
@@ -97,16 +115,19 @@ def _rows(world: str, results: Results) -> list[dict[str, object]]:
 def _bound_rows(results: Results, discount: float) -> pd.DataFrame | None:
     if results.bounds is None:
         return None
-    return results.bounds[results.bounds["discount"] == discount].rename(columns={"bound": "value"})
+    return results.bounds[results.bounds["discount"] == discount].rename(columns={"bound": "value"}).assign(training=1)
 
 
 def _row(world: str, method: str, policy: str, metric: str, discount: float, part: pd.DataFrame) -> dict[str, object]:
-    paper = TABLE_1[metric].get("GFP" if policy in ("gfp", "gfp-paper") else method, {}).get(discount)
+    published_as = "GFP" if policy in ("gfp", "gfp-paper", PUBLISHED_GFP) else method
+    paper = TABLE_1[metric].get(published_as, {}).get(discount)
     everything = _estimate(part)
-    short = _estimate(part[(part["draw"] == part["draw"].min()) & (part["episode"] < EPISODES)])
+    first = (part["draw"] == part["draw"].min()) & (part["training"] == 1)
+    short = _estimate(part[first & (part["episode"] < EPISODES)])
+    trainings = part.groupby("training")["value"].mean()
     row: dict[str, object] = {
         "world": world,
-        "method": method,
+        "method": _OTHERWISE_DESCRIBED.get(policy, method) if world == DESCRIBED else method,
         "policy": policy,
         "metric": metric,
         "discount": discount,
@@ -118,16 +139,21 @@ def _row(world: str, method: str, policy: str, metric: str, discount: float, par
         "error": everything.standard_error,
         "episodes": len(part),
         "draws": part["draw"].nunique(),
+        "trainings": len(trainings),
+        "spread": trainings.std(ddof=1) if len(trainings) > 1 else None,
     }
     if paper is not None:
-        # How far the paper's figure is from ours, given the noise of both.
-        noise = (paper.standard_error**2 + everything.standard_error**2) ** 0.5
+        # How far the paper's figure is from ours, given the noise of both; the paper's rests on one training.
+        ours = everything.standard_error if len(trainings) == 1 else float(trainings.std(ddof=1))
+        noise = (paper.standard_error**2 + ours**2) ** 0.5
         row["difference_in_errors"] = (everything.mean - paper.mean) / noise
     return row
 
 
 def _estimate(part: pd.DataFrame) -> Estimate:
-    return estimate(part["value"].to_numpy(dtype=float), part["draw"].to_numpy())
+    """Clustered by trainings, if there are several, else by draws."""
+    cluster = part["training"] if part["training"].nunique() > 1 else part["draw"]
+    return estimate(part["value"].to_numpy(dtype=float), cluster.to_numpy())
 
 
 def _cell(mean: float, error: float) -> str:
@@ -137,7 +163,7 @@ def _cell(mean: float, error: float) -> str:
 
 
 Line = tuple[str, list[str]]
-"""What a line of a table is (paper, short, own, far), and its cells."""
+"""What a line of a table is (paper, short, own, spread, far), and its cells."""
 
 
 def blocks(table: pd.DataFrame, discounts: Sequence[float]) -> list[tuple[str, list[Line]]]:
@@ -159,6 +185,10 @@ def _lines(table: pd.DataFrame, discounts: Sequence[float]) -> list[Line]:
                 short = [_cell(c[f"mean_{EPISODES}"], c[f"error_{EPISODES}"]) for c in cells]
                 lines.append(("short", [f"{method}: ours, {EPISODES} episodes", *short]))
         lines.append(("own", [str(method), *(_cell(c["mean"], c["error"]) for c in cells)]))
+        if part["spread"].notna().any():
+            count = int(part["trainings"].max())
+            spread = ["" if pd.isna(c["spread"]) else f"{c['spread']:.1f}" for c in cells]
+            lines.append(("spread", [f"standard deviation between {count} trainings", *spread]))
         if in_paper:
             far = [c["difference_in_errors"] for c in cells]
             shown = ["" if pd.isna(f) else f"{f:+.1f}" for f in far]

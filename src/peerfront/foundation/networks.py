@@ -119,11 +119,16 @@ def gradient_steps(
     loss: "Callable[[], torch.Tensor]",
     steps: int,
     schedule: "torch.optim.lr_scheduler.LRScheduler | None" = None,
+    longest_gradient: float | None = None,
 ) -> None:
-    """Take so many gradient steps; `loss` draws its own batch each time."""
+    """Take so many gradient steps; `loss` draws its own batch each time. Longer gradients are shortened."""
     for _ in range(steps):
         optimiser.zero_grad()
         loss().backward()
+        if longest_gradient is not None:
+            from torch.nn.utils import clip_grad_norm_
+
+            clip_grad_norm_([p for group in optimiser.param_groups for p in group["params"]], longest_gradient)
         optimiser.step()
         if schedule is not None:
             schedule.step()

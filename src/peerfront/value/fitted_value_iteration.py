@@ -7,17 +7,17 @@ target parameters alone, so they are computed at once whenever those change, by 
 
 `FittedValueIterationSettings.paper()` is the text to the letter: it changes nothing (deviations.md). The default
 refreshes the Laplace network with the targets, starts from little coverage, learns from states that the planner meets
-and from thinned ones, and goes on until the Bellman residual settles.
+and from thinned ones, and goes on until the Bellman residual settles. `published()` is what the published table was
+made with, which is more than the text says.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from peerfront.allocation.greedy import Limits
 from peerfront.allocation.planner import Planner
-from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_generator, named_luck
@@ -26,14 +26,17 @@ from peerfront.foundation.settings import (
     at_least,
     check_fields,
     one_or_more,
+    optional,
+    positive,
     proportion,
     seed_number,
     step_size,
     truth,
 )
 from peerfront.problem import Policy, Rules, World
-from peerfront.value.learning import LearnedPlanner, laplace_parents, report_on
-from peerfront.value.states import ExplorationMixture, StateBatch, explored
+from peerfront.value.embeddings import Embeddings
+from peerfront.value.learning import LearnedPlanner, report_on
+from peerfront.value.states import ExplorationMixture, StateBatch, explored, visited
 from peerfront.value.surrogate import (
     SEES,
     Array,
@@ -68,6 +71,10 @@ class FittedValueIterationSettings:
     """Learning stops when the mean Bellman residual of a pool is less than this share below that of the pool before."""
     relative: bool = True
     """Divide squared errors by r + 10, so that small budgets count."""
+    terminal: bool = False
+    """Whether the pool holds the ends of episodes too; worth 0 by construction, they only thin out batches."""
+    longest_gradient: float | None = None
+    """Gradients with a larger norm are shortened to this one; None leaves them as they are."""
     sees: str = "capacity"
     """What the networks see of a person: nothing, covariates, or those and what the capacity model says."""
     surrogate: SurrogateSettings = field(default_factory=SurrogateSettings)
@@ -92,6 +99,11 @@ class FittedValueIterationSettings:
             laplace=LaplaceSettings.paper(),
         )
 
+    @classmethod
+    def published(cls) -> "FittedValueIterationSettings":
+        """As `paper`, with embeddings trained on at synchronisations, ends of episodes in the pool, short gradients."""
+        return replace(cls.paper(), terminal=True, longest_gradient=10.0, laplace=LaplaceSettings.published())
+
     def __post_init__(self) -> None:
         check_fields(
             self,
@@ -106,6 +118,8 @@ class FittedValueIterationSettings:
             exploration=proportion,
             settled=proportion,
             relative=truth,
+            terminal=truth,
+            longest_gradient=optional(positive),
             sees=among("thing that networks see", SEES),
             seed=seed_number,
         )
@@ -127,7 +141,7 @@ def learn_by_fitted_value_iteration(
     """Learn a planner for this (planning) world; the explorers meet the first states (the paper: random rollouts)."""
     import torch
 
-    from peerfront.value.training import LaplaceTrainer, Surrogate, fit_values
+    from peerfront.value.training import Surrogate, fit_values
 
     settings = settings or FittedValueIterationSettings()
     if not explorers:
@@ -136,21 +150,12 @@ def learn_by_fitted_value_iteration(
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
     progress(0.0, "collecting states")
-    pool = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, settings, 0)
-    parents = _parents(world, pool, settings)
-    trainer = LaplaceTrainer(
-        inputs,
-        world.offspring,
-        parents,
-        settings.surrogate.latent,
-        settings.laplace,
-        named_luck(("laplace recruits", settings.seed), len(parents)),
-        settings.seed,
-    )
+    pool, ends = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, settings, 0)
+    embeddings = Embeddings(world, inputs, pool, settings.surrogate.latent, settings.laplace, settings.seed)
 
     def planner_now() -> tuple[FrozenSurrogate, Planner]:
         value = surrogate.freeze()
-        return value, Planner(world.capacity, value, trainer.follow(value), discount)
+        return value, Planner(world.capacity, value, embeddings.follow(value), discount)
 
     rng = named_generator("fitted value iteration", settings.seed)
     residuals: list[float] = []
@@ -164,14 +169,23 @@ def learn_by_fitted_value_iteration(
         progress(steps_taken / settings.iterations, f"Bellman residual {residuals[-1]:.2%} of the budget")
         steps = min(settings.synchronise, settings.iterations - steps_taken)
         fit_values(
-            surrogate, pool, targets, optimiser, steps=steps, batch=settings.batch, rng=rng, relative=settings.relative
+            surrogate,
+            StateBatch.joined([pool, ends]),
+            np.concatenate([targets, np.zeros(len(ends))]),
+            optimiser,
+            steps=steps,
+            batch=settings.batch,
+            rng=rng,
+            relative=settings.relative,
+            longest_gradient=settings.longest_gradient,
         )
         steps_taken += steps
         synchronisations += 1
         value, planner = planner_now()
         if settings.revisit and synchronisations % settings.revisit == 0:
             mixture = ExplorationMixture(planner, explorers, settings.exploration)
-            pool = _pool(world, mixture, rules, settings, synchronisations)
+            pool, ends = _pool(world, mixture, rules, settings, synchronisations)
+    planner = replace(planner, laplace=embeddings.to_act_with(value))
     progress(1.0, "done")
     report = report_on(
         planner,
@@ -198,25 +212,26 @@ def _settled(residuals: list[float], settings: FittedValueIterationSettings) -> 
 
 def _pool(
     world: World, policy: Policy, rules: Rules, settings: FittedValueIterationSettings, number: int
-) -> StateBatch:
-    return explored(
+) -> tuple[StateBatch, StateBatch]:
+    """States to learn from, and the ends of episodes among them, if they are asked for."""
+    names = (settings.seed, "pool", number)
+    ends = 0
+    if settings.terminal:
+        # One end for each episode: a state drawn for the pool is one of those with their share of all states.
+        met = len(visited(world, policy, rules, named_luck(("explore", *names), settings.episodes)))
+        drawn = min(settings.states, met + settings.episodes)
+        ends = int(named_generator("ends", *names).hypergeometric(settings.episodes, met, drawn))
+    pool = explored(
         world,
         policy,
         rules,
         episodes=settings.episodes,
-        states=settings.states,
+        states=max(settings.states - ends, 1),
         thinned=settings.thinned,
-        names=(settings.seed, "pool", number),
+        names=names,
     )
-
-
-def _parents(world: World, pool: StateBatch, settings: FittedValueIterationSettings) -> Codes:
-    """Half from the population, half from people met; the paper takes all from the population."""
-    population = world.population(named_luck(("laplace population", settings.seed), settings.laplace.parents))
-    if not settings.laplace.refresh_steps:
-        return population
-    half = settings.laplace.parents // 2
-    return np.concatenate([population[:half], laplace_parents(pool, settings.laplace.parents - half, settings.seed)])
+    nothing = np.zeros(ends, dtype=np.int64)
+    return pool, StateBatch(nothing, np.zeros(ends + 1, dtype=np.int64), pool.covariates[:0])
 
 
 def _targets(planner: Planner, rules: Rules, pool: StateBatch) -> Array:

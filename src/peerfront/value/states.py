@@ -123,6 +123,15 @@ def visited(world: World, policy: Policy, rules: Rules, episodes: Luck) -> State
     return StateBatch(np.concatenate(budgets), first, np.concatenate(covariates), np.concatenate(rounds_left))
 
 
+def planning_population(world: World, first: int, recruits: int, seed: int) -> Codes:
+    """First recruits of a (planning) world, and people drawn from its offspring model as recruits of such people."""
+    people = world.population(named_luck(("planning population", seed), first))
+    if not recruits:
+        return people
+    luck = named_luck(("planning population", seed, "recruits"), recruits)
+    return np.concatenate([people, world.offspring.sample(world.population(luck), luck)])
+
+
 @dataclass(frozen=True, eq=False)
 class ExplorationMixture:
     """Mixture policy for exploration: mostly the main policy, now and then one of some others."""

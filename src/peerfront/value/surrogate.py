@@ -40,6 +40,7 @@ from peerfront.foundation.settings import (
     one_of,
     one_or_more,
     optional,
+    proportion,
     step_size,
     truth,
 )
@@ -231,6 +232,12 @@ class LaplaceSettings:
     """Gradient steps of the first fit."""
     refresh_steps: int = 200
     """Gradient steps after each change of h; 0 never refreshes (the paper)."""
+    new_parents: bool = False
+    """Draw new parents and recruits for each refresh, instead of keeping the first ones."""
+    target_share: float | None = None
+    """Keep a second network for the targets, with this share of the steps; None: one network serves both."""
+    recruits: int = 0
+    """Recruits drawn from the offspring model who are added to the population from which parents are drawn."""
     batch: int = 128
     learning_rate: float = 2e-3
 
@@ -238,6 +245,19 @@ class LaplaceSettings:
     def paper(cls) -> "LaplaceSettings":
         """256 parents, 64 recruits each, 200 steps, fitted once before value training begins."""
         return cls(parents=256, steps=200, refresh_steps=0, learning_rate=1e-3)
+
+    @classmethod
+    def published(cls) -> "LaplaceSettings":
+        """As the published table was made: two networks, trained on with new parents at each synchronisation."""
+        return cls(
+            parents=256,
+            steps=200,
+            refresh_steps=200,
+            learning_rate=1e-3,
+            new_parents=True,
+            target_share=0.5,
+            recruits=4096,
+        )
 
     def __post_init__(self) -> None:
         check_fields(
@@ -247,6 +267,9 @@ class LaplaceSettings:
             hidden=one_or_more,
             steps=one_or_more,
             refresh_steps=at_least(0),
+            new_parents=truth,
+            target_share=optional(proportion),
+            recruits=at_least(0),
             batch=one_or_more,
             learning_rate=step_size,
         )

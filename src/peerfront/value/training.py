@@ -143,10 +143,11 @@ def fit_values(
     rng: np.random.Generator,
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
     relative: bool = True,
+    longest_gradient: float | None = None,
 ) -> None:
     """Take gradient steps on the squared error of V (Equation 12).
 
-    `relative` divides the error by r + 10, so that small budgets count too.
+    `relative` divides the error by r + 10, so that small budgets count too. Longer gradients are shortened.
     """
     kinds = Kinds.of(states)
     people_or_kinds = states if kinds is None else kinds
@@ -170,7 +171,7 @@ def fit_values(
             values = surrogate.values(budgets[drawn], rows, owner, left, alike)
         return ((values - wanted[drawn]) ** 2 / scale[drawn]).mean()
 
-    gradient_steps(optimiser, loss, steps, schedule)
+    gradient_steps(optimiser, loss, steps, schedule, longest_gradient)
 
 
 class LaplaceTrainer:
@@ -186,12 +187,16 @@ class LaplaceTrainer:
         luck: Luck,
         seed: int,
     ) -> None:
-        self.inputs, self.settings, self.fitted = inputs, settings, False
-        self.parents = torch.as_tensor(inputs.rows(parents))
-        self.children = inputs.rows(sampled_recruits(offspring, parents, settings.children, luck)[0])
+        self.inputs, self.offspring, self.settings, self.fitted = inputs, offspring, settings, False
+        self.take_parents(parents, luck)
         self.network = perceptron([inputs.width, settings.hidden, settings.hidden, latent], seed)
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, fused=True)
         self.rng = named_generator("laplace", seed)
+
+    def take_parents(self, parents: Codes, luck: Luck) -> None:
+        """Fit to these people from now on; their recruits are drawn once, with one luck for each parent."""
+        self.parents = torch.as_tensor(self.inputs.rows(parents))
+        self.children = self.inputs.rows(sampled_recruits(self.offspring, parents, self.settings.children, luck)[0])
 
     def follow(self, surrogate: FrozenSurrogate) -> LaplaceNetwork:
         """Fit the network to the surrogate's h: `steps` at first, `refresh_steps` later."""
@@ -209,6 +214,10 @@ class LaplaceTrainer:
 
             gradient_steps(self.optimiser, loss, steps)
         self.fitted = True
+        return self.frozen()
+
+    def frozen(self) -> LaplaceNetwork:
+        """The network as it is now."""
         return LaplaceNetwork(self.inputs, frozen(self.network))
 
     def targets(self, surrogate: FrozenSurrogate) -> Array:
