@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.baselines.agents import Action, Array, Counts, FrontierEncoder, Frontiers, RandomActions, Weights
 from peerfront.baselines.q_learning import TrainedPolicy, train
 from peerfront.baselines.q_settings import Exploration, QLearningSettings
+from peerfront.baselines.separate_heads import SeparateHeadsAgent, separate_losses
+from peerfront.baselines.softmax_split import any_choice, best_choice, best_few, largest_remainders, softmax_weights
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.networks import perceptron
 from peerfront.foundation.progress import Progress
@@ -161,76 +162,6 @@ class FactorizedAgent:
         return Decisions(budgets, support, weights)
 
 
-# The split of a round budget: shares of the best few, and whole coupons from shares -------------------------------
-
-
-def best_few(scores: Array, support: Counts) -> NDArray[np.bool_]:
-    """The `support` [states] people with the largest scores [states, people]; ties to the first."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)
-    among_best: NDArray[np.bool_] = rank < support[:, None]
-    return among_best
-
-
-def softmax_weights(scores: Array, sharing: NDArray[np.bool_], temperature: float) -> Array:
-    """Shares of those who are `sharing`, proportional to exp(score / temperature), and zero for the others.
-
-    All arrays are [states, people].
-    """
-    tempered = np.where(sharing, scores, -np.inf) / temperature
-    weights = np.exp(tempered - tempered.max(axis=1, keepdims=True))
-    shares: Array = weights / weights.sum(axis=1, keepdims=True)
-    return shares
-
-
-def largest_remainders(weights: Array, totals: Counts, most: Counts) -> Counts:
-    """Whole numbers [states, people] that sum to `totals` [states], as near to the weights as whole numbers can be.
-
-    Nobody gets more than `most` [states]; what a cap keeps from somebody goes to the others, in proportion to their
-    weights. Everybody gets the whole part of their quota, and the largest remainders get one more; ties to the first.
-    `totals` must not exceed `most` times the number of positive weights.
-    """
-    quotas = _capped_quotas(weights, totals, most)
-    # A quota of 3 that came out as 2.9999999 is 3.
-    whole = np.floor(quotas + 1e-9).astype(np.int64)
-    left = totals - whole.sum(axis=1)
-    open_to_more = (weights > 0) & (whole < most[:, None])
-    more = best_few(np.where(open_to_more, quotas - whole, -np.inf), left)
-    return whole + more
-
-
-def _capped_quotas(weights: Array, totals: Counts, most: Counts) -> Array:
-    """Proportional quotas, with those above the cap held there and the rest shared again until nobody is above it."""
-    held = np.zeros(weights.shape, dtype=bool)
-    while True:
-        free = np.where(held, 0.0, weights)
-        rest = totals - held.sum(axis=1) * most
-        sums = free.sum(axis=1)
-        quotas = np.where(held, most[:, None], free * (rest / np.where(sums > 0, sums, 1.0))[:, None])
-        above = ~held & (quotas > most[:, None])
-        if not above.any():
-            return quotas
-        held |= above
-
-
-# The pieces of a decision ----------------------------------------------------------------------------------------
-
-
-def best_choice(values: Array, least: Counts, most: Counts) -> Counts:
-    """The choice of largest value [states, choices] from `least` to `most` [states]."""
-    choices = np.arange(values.shape[1])
-    allowed = (choices >= least[:, None]) & (choices <= most[:, None])
-    best: Counts = np.where(allowed, values, -np.inf).argmax(axis=1)
-    return best
-
-
-def any_choice(random_actions: RandomActions, what: str, least: Counts, most: Counts) -> Counts:
-    """A choice drawn evenly from `least` to `most` [states]."""
-    drawn: Counts = least + (random_actions.luck.uniform(what) * (most - least + 1)).astype(np.int64)
-    return drawn
-
-
 def _total(
     heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, budgets: Counts, support: Counts, weights: Weights
 ) -> Tensor:
@@ -251,8 +182,6 @@ def fit_factorized_rl(
     """Train Factorized RL in this (planning) world, at this discount."""
     settings = settings or FactorizedRLSettings()
     if settings.separate_heads:
-        from peerfront.baselines.separate_heads import SeparateHeadsAgent, separate_losses
-
         heads = SeparateHeadsAgent(
             world.schema, rules, settings.learning.hidden, settings.most_activated, settings.temperature
         )

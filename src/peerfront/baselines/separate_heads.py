@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from peerfront.baselines.agents import Action, Counts, Frontiers, RandomActions, RawFrontierEncoder
 from peerfront.baselines.budget_dqn import allowed_up_to
-from peerfront.baselines.factorized_rl import any_choice, best_choice, best_few, largest_remainders, softmax_weights
 from peerfront.baselines.q_learning import Loss, Transition
+from peerfront.baselines.softmax_split import any_choice, best_choice, best_few, largest_remainders, softmax_weights
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import perceptron

@@ -35,8 +35,7 @@ _IN_TABLE_1 = ("random_split", "budget_dqn", "factorized_rl", "population_dp", P
 
 WHY_DIFFERENT = {
     "Random": "Its total depends on the draw of the oracle: a standard deviation of 3.8 recruits between draws.",
-    "Budget-DQN": "The result of one training run depends on its luck, and the published one is a single run.",
-    "Factorized RL": "The result of one training run depends on its luck, and the published one is a single run.",
+    **dict.fromkeys(("Budget-DQN", "Factorized RL"), "One training depends on its luck; the published one is one."),
     "IID-Population DP": "“A marginal Poisson PMF” has two readings that differ by 3 to 7 points; the table follows "
     "the one that is nearer to the paper's row.",
     "GFP, as published": "The published figures depend on one fit of the models, which we cannot see.",
@@ -66,10 +65,8 @@ def findings(reproduction: Reproduction, table: pd.DataFrame) -> list[Finding]:
 def _reproduced(table: pd.DataFrame) -> Finding:
     part = table[(table["world"] == PUBLISHED) & table["policy"].isin(_IN_TABLE_1)]
     near = part["difference_in_errors"].abs() <= _REPRODUCED_WITHIN
-    text = (
-        f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_REPRODUCED_WITHIN:g} standard errors of ours"
-        + (" (theirs and the spread between trainings together)." if part["spread"].notna().any() else ".")
-    )
+    noise = "standard errors of ours (the spread between trainings included)"
+    text = f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_REPRODUCED_WITHIN:g} {noise}."
     for method, rows in part[~near].groupby("method", sort=False):
         worst = rows["difference_in_errors"].abs().max()
         text += f" {method}: {len(rows)} cells are not, by up to {worst:.1f}. {WHY_DIFFERENT[str(method)]}"

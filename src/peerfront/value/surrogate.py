@@ -24,7 +24,7 @@ nothing.
 Everything here is NumPy; `training` fits both networks with torch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,15 +249,7 @@ class LaplaceSettings:
     @classmethod
     def published(cls) -> "LaplaceSettings":
         """As the published table was made: two networks, trained on with new parents at each synchronisation."""
-        return cls(
-            parents=256,
-            steps=200,
-            refresh_steps=200,
-            learning_rate=1e-3,
-            new_parents=True,
-            target_share=0.5,
-            recruits=4096,
-        )
+        return replace(cls.paper(), refresh_steps=200, new_parents=True, target_share=0.5, recruits=4096)
 
     def __post_init__(self) -> None:
         check_fields(
