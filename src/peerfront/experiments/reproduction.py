@@ -61,7 +61,7 @@ PUBLISHED_METHODS = (
 )
 """The same methods as the published table was made with them."""
 TRAININGS = 5
-_PUBLISHED_MODELS = f"learned:capacity=paper,offspring={TABLES_OF_DIFFUSION}"
+PUBLISHED_MODELS = f"learned:capacity=paper,offspring={TABLES_OF_DIFFUSION}"
 OUR_METHODS = ("gfp", "threshold", "constant")
 SCALES = ("quick", "default", "full")
 SETTINGS, STORE = "settings.json", "store"  # in the folder of a reproduction
@@ -117,7 +117,7 @@ def reproduction_plan(
             worlds=("published",),
             policies=(*PUBLISHED_METHODS, "gfp-paper"),
             draws=(0,),
-            models=_PUBLISHED_MODELS,
+            models=PUBLISHED_MODELS,
             bound=False,
         )
         ours = replace(published, policies=OUR_METHODS, models="learned", bound=True)
