@@ -28,15 +28,19 @@ DQN, FACTORIZED = BudgetDQNSettings.published(), FactorizedRLSettings.published(
 
 
 def _budget_dqn(settings: BudgetDQNSettings) -> Callable[[World, float, int], Policy]:
-    return lambda world, discount, seed: fit_budget_dqn(
-        world, Rules(), discount, replace(settings, learning=replace(settings.learning, seed=seed))
-    ).policy
+    return lambda world, discount, seed: (
+        fit_budget_dqn(
+            world, Rules(), discount, replace(settings, learning=replace(settings.learning, seed=seed))
+        ).policy
+    )
 
 
 def _factorized_rl(settings: FactorizedRLSettings) -> Callable[[World, float, int], Policy]:
-    return lambda world, discount, seed: fit_factorized_rl(
-        world, Rules(), discount, replace(settings, learning=replace(settings.learning, seed=seed))
-    ).policy
+    return lambda world, discount, seed: (
+        fit_factorized_rl(
+            world, Rules(), discount, replace(settings, learning=replace(settings.learning, seed=seed))
+        ).policy
+    )
 
 
 VARIANTS = {
