@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_study import small_fit, some_people
 
-from peerfront.advice.certificate import price_bound
+from peerfront.advice.certificate import PricedState
 from peerfront.advice.orders import PlanOrder, task_of
 from peerfront.advice.sheet import plan_coupons
 from peerfront.allocation.planner import Planner
@@ -247,6 +247,10 @@ def test_a_large_round_has_a_coarser_curve(monkeypatch) -> None:
         assert value == pytest.approx(exact[spend], rel=1e-9)
 
 
+def priced(fit, state) -> PricedState:
+    return PricedState(state, fit.capacity, fit.offspring, fit.planner.surrogate.inputs, fit.discount)
+
+
 @pytest.mark.parametrize("left", [1, 2, 4])
 def test_the_bound_agrees_with_the_table_of_the_price_index(left) -> None:
     """The covariate space here is small enough for the table of J: the regressions must find the same."""
@@ -259,16 +263,19 @@ def test_the_bound_agrees_with_the_table_of_the_price_index(left) -> None:
     index = fit_price_index(fit.capacity, fit.offspring, space, fit.schema, fit.discount, chosen)
     alone = StateBatch(np.array([25]), np.array([0, len(ids)]), everything_known.covariates)
     table = smallest_duals(index, alone, left, 3, 0.0)
-    found, price = price_bound(fit, state)
-    assert found.mean == pytest.approx(float(table.bounds[0]), rel=0.015)
-    assert price == pytest.approx(float(table.prices[0]), abs=0.04)
+    found = priced(fit, state)
+    assert found.fitted == pytest.approx(float(table.bounds[0]), rel=0.015)
+    assert found.price == pytest.approx(float(table.prices[0]), abs=0.04)
+    audited = found.audited()
+    assert audited.mean == pytest.approx(float(table.bounds[0]), rel=0.015)
+    assert audited.mean > float(table.bounds[0]) * 0.998 - 4 * audited.standard_error  # the table is sampled too
 
 
 def test_a_limit_of_the_round_tightens_the_bound() -> None:
     fit = small_fit().fit
     frontier, _ = some_people(20)
     free, capped = (
-        price_bound(fit, task_of(fit, frontier, PlanOrder(30, rounds_left=2, round_cap=cap)).state)[0].mean
+        priced(fit, task_of(fit, frontier, PlanOrder(30, rounds_left=2, round_cap=cap)).state).audited().mean
         for cap in (None, 8)
     )
     assert 8 * 0.3 < capped < 0.9 * free

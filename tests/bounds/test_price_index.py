@@ -9,7 +9,13 @@ from bounds.bound_cases import NOBODY, TINY, exact_index, first_frontiers, peopl
 from peerfront.baselines.simple_rules import Threshold
 from peerfront.bounds.certify import certify, certify_many
 from peerfront.bounds.dual import smallest_duals
-from peerfront.bounds.price_audit import auditable_price, audited_duals, audited_values, generations_needed
+from peerfront.bounds.price_audit import (
+    auditable_price,
+    audited_duals,
+    audited_values,
+    check_index,
+    generations_needed,
+)
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.bounds.price_table import every_row, interpolated
@@ -147,6 +153,54 @@ def test_an_audit_of_a_wrong_index_is_above_the_optimum() -> None:
     assert (
         high.bound >= best
     )  # an audit that may look at nobody's children keeps to prices at which they are worth nothing
+
+
+def test_an_audit_with_a_deadline_is_above_the_truth_at_a_discount_of_one() -> None:
+    world = bridge()
+    right = exact_index(world, 1.0, TINY)
+    truth = right.values(people(2), np.array([0.6]), 4)[0, 0]
+    wrong = replace(right, children=Wrong(right.children, 0.3))
+    repeats = 400
+    found = audited_values(
+        wrong, world.offspring, np.repeat(people(2), repeats, axis=0), np.full(repeats, 0.6),
+        named_luck(("deadline",), repeats), rounds_left=4,
+    )  # fmt: skip
+    assert found.mean() >= truth - 4 * found.std() / np.sqrt(repeats)
+    assert wrong.values(people(2), np.array([0.6]), 4)[0, 0] < truth - 10 * found.std() / np.sqrt(repeats)
+    alone = audited_values(
+        wrong, world.offspring, people(2), np.array([0.4]), named_luck(("last",), 1), rounds_left=1, price_now=0.6
+    )
+    assert alone[0] == pytest.approx(right.values(people(2), np.array([0.6]), 1)[0, 0])
+
+
+def test_a_check_reaches_prices_below_those_it_can_prove() -> None:
+    """Boom-bust at .95 wants prices below .95^7; unchecked there, a network would leave the field to loose trees."""
+    world = boom_bust()
+    right = exact_index(world, 0.95)
+    network = replace(right, children=Wrong(right.children, 1.0))
+    states, luck = first_frontiers(world, 12)
+    check = check_index(network, world.offspring, states.covariates)
+    assert check.lowest_price < auditable_price(network)
+    assert 0.99 < check.factor < 1.02
+    found = certify_many(states, replace(network, check=check), world.capacity, world.offspring, luck)
+    exact = smallest_duals(right, states, 50).bounds
+    assert (found.which == "price").all()
+    assert abs(found.bounds.mean() / exact.mean() - 1) < 0.02
+
+
+def test_one_wild_audit_does_not_move_the_check(monkeypatch) -> None:
+    world = bridge()
+    index = exact_index(world, 0.9)
+    steady = check_index(index, world.offspring, people(0, 1, 2, 3))
+
+    def wild(*arguments, **named) -> np.ndarray:
+        found = audited_duals(*arguments, **named)
+        found[0, 0] *= 1000.0
+        return found
+
+    monkeypatch.setattr("peerfront.bounds.price_audit.audited_duals", wild)
+    moved = check_index(index, world.offspring, people(0, 1, 2, 3))
+    assert moved.factor == pytest.approx(steady.factor, rel=0.01)
 
 
 # ---- the network ---------------------------------------------------------------------------------------------------

@@ -1,155 +1,189 @@
-"""How far from the best possible a sheet can be: the price bound for a study that ends.
+"""How far from the best possible a sheet can be: bounds for a study that ends.
 
-`bounds.price_index` explains the price relaxation: with a price m on every coupon instead of a limit on their number,
+Four numbers that no plan can exceed, of which the smallest is reported:
 
-    D(m) = m * r + sum_i J_T(x_i, m),    J_t(x, m) = sum_l max(0, p_x(l) * (1 + gamma * A_{t-1}(x, m)) - m),
+- what the budget and the limits alone allow;
+- the clairvoyant bound (`bounds.certificate`);
+- the price bound: the smallest over prices m of m * r + sum_i J_T(x_i, m), where J comes from regressions that know the
+  deadline (`bounds.price_regression`); a limit of this round adds a price of its own;
+- the lookahead bound (`bounds.lookahead`): the price of later coupons knows how this round turned out. Never above the
+  price bound but for chance, and usually far below, so it is computed wherever the frontier is not large.
 
-bounds every policy, where A_t(x, m) = E[J_t(recruit of x, m / gamma)] and A_0 = 0; a limit of this round adds a price
-of its own. With few rounds the recursion is short, so A_1 .. A_{T-2} are ridge regressions on what the planner's
-networks see of a person, one after another, each on sampled recruits of people met over the generations; A_{T-1} of the
-people on the frontier comes from fresh recruits. This knows the deadline, is tight at a discount of 1 where the index
-for any number of rounds is not, and takes a second. Regressions are not proofs: with more than two rounds left the
-bound is *estimated*. The clairvoyant bound and that of the budget stand beside it, and the smallest is taken. All of
-them are statements about the fitted models.
+**Choice and evaluation.** The smallest of noisy numbers is too small on average, and no bound. So the price, the price
+rule of the lookahead and which of the four is reported are chosen by one set of samples, and the reported number and its
+standard error come from another. The regressions only choose: what is reported of the price bound is a mean of
+independent nested samples (`bounds.price_audit`), which end at the deadline and err upwards whatever the regressions
+say. All bounds are statements about the fitted models.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.artifacts import Fit
-from peerfront.bounds.certificate import Caps, Certificate, Estimate, budget_bounds, clairvoyant_bound
+from peerfront.bounds.certificate import Caps, Certificate, Estimate, budget_bounds, clairvoyant_returns
+from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
+from peerfront.bounds.price_audit import audited_values
+from peerfront.bounds.price_index import BoundSettings, PriceIndex
+from peerfront.bounds.price_regression import fit_price_regressions
 from peerfront.bounds.surplus import Chances, chances_that_matter
-from peerfront.foundation.covariates import Codes
-from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.problem import State
-from peerfront.value.states import StateBatch, generations, sampled_recruits
+from peerfront.foundation.randomness import Luck, named_generator, named_luck
+from peerfront.problem import CapacityModel, OffspringModel, State
+from peerfront.value.states import StateBatch
+from peerfront.value.surrogate import PersonInputs
 
 Array = NDArray[np.float64]
-_PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
-_LEARNED_FROM = 1500  # people the regressions are fitted to
-_CHILDREN, _FRESH_CHILDREN = 12, 64  # sampled recruits of each: for the regressions, and of the frontier
-_FRESH_PEOPLE = 1000  # larger frontiers are judged by regression alone
 _TREES, _FEWEST_TREES, _TREE_PEOPLE = 400, 20, 200_000
-_RIDGE = 1e-3
+_AUDIT_CHILDREN, _AUDIT_WIDTH, _AUDIT_DEPTH = 32, 2, 8
+_AUDITED_RECRUITS = 80_000  # recruits sampled in an audit of the frontier, about
+_MOST_AUDITS, _FEWEST_AUDITS = 32, 2
+_LOOKAHEAD_PEOPLE, _OUTCOMES, _AUDITED_OUTCOMES = 200, 600, 24
 _NAME = "certificate of a sheet"
 
 
 def certify_sheet(fit: Fit, state: State) -> Certificate | None:
-    """Find the tightest of three bounds; None where there is nothing to bound. The same state, the same certificate."""
+    """Find the tightest bound; None where there is nothing to bound. The same state, the same certificate."""
+    return certify_state(state, fit.capacity, fit.offspring, fit.planner.surrogate.inputs, fit.discount)
+
+
+def certify_state(
+    state: State,
+    capacity: CapacityModel,
+    offspring: OffspringModel,
+    inputs: PersonInputs,
+    discount: float,
+    seed: int = 0,
+) -> Certificate | None:
+    """The tightest bound of a state by these models; another seed gives other samples."""
     if state.is_terminal:
         return None
     codes, caps = state.frontier.covariates, Caps.of(state.rules)
     rounds, budget = state.rounds_left, state.remaining_budget
     alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
-    most = float(budget_bounds(alone, fit.discount, rounds, caps)[0])
-    priced, price = price_bound(fit, state)
-    bounds = {"budget": Estimate(most, 0.0), "price": priced}
+    most = float(budget_bounds(alone, discount, rounds, caps)[0])
+    priced = PricedState(state, capacity, offspring, inputs, discount, seed)
+    choices, evaluated = {"budget": most, "price": priced.fitted}, {"budget": Estimate(most, 0.0)}
     trees = min(_TREE_PEOPLE // (len(codes) + budget), _TREES)
     if trees >= _FEWEST_TREES:  # larger states would take long, and the price is tighter there anyway
-        luck = named_luck((_NAME, "trees"), 1)
-        bounds["clairvoyant"] = clairvoyant_bound(
-            fit.capacity, fit.offspring, codes, budget, fit.discount, rounds, luck, trees, caps
+        luck = named_luck((_NAME, "trees", seed), 1)
+        grown = clairvoyant_returns(capacity, offspring, alone, discount, rounds, luck, 2 * trees, caps)[0]
+        first, evaluated["clairvoyant"] = Estimate.of(grown[:trees]), Estimate.of(grown[trees:])
+        choices["clairvoyant"] = first.mean + first.standard_error
+    price = priced.price
+    if len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(codes, state.most_per_person, rounds):
+        audited = _AUDITED_OUTCOMES if rounds > 2 else 0  # with one round left the index is exact
+        luck = named_luck((_NAME, "lookahead", seed), 1)
+        chosen, fresh = lookahead_bound(
+            priced.index, offspring, codes, budget, rounds, luck, caps, outcomes=_OUTCOMES, audited=audited
         )
-    which, best = min(bounds.items(), key=lambda each: each[1].mean)
-    proof = {"budget": "exact", "clairvoyant": "statistical", "price": _proof(rounds)}[which]
-    return Certificate(best.mean, which, price, best.standard_error, proof, most, _WORDS[which])
+        choices["lookahead"], evaluated["lookahead"] = chosen.bound.mean + chosen.bound.standard_error, fresh.bound
+        price = fresh.price
+    which = min(choices, key=lambda name: choices[name])
+    found = priced.audited() if which == "price" else evaluated[which]
+    proof = {"budget": "exact", "clairvoyant": "statistical", "price": priced.proof}.get(
+        which, "statistical" if rounds == 2 else "estimated"
+    )
+    if found.mean >= most:
+        found, which, proof = Estimate(most, 0.0), "budget", "exact"
+    return Certificate(found.mean, which, price, found.standard_error, proof, most, _WORDS[which])
 
 
 _WORDS = {
     "budget": "a coupon brings at most one recruit, so coupons and limits alone allow no more",
     "clairvoyant": "even somebody who knew in advance whom everybody brings could not expect more",
     "price": "even if coupons could be bought and sold at one fair price, nobody could expect more",
+    "lookahead": "even if coupons could be bought and sold after this round, at a fair price that depends on how it "
+    "went, nobody could expect more",
 }
 
 
-def price_bound(fit: Fit, state: State) -> tuple[Estimate, float]:
-    """The smallest D over prices, with the error that sampled recruits leave, and its price."""
-    codes, rounds, budget = state.frontier.covariates, state.rounds_left, state.remaining_budget
-    most = state.most_per_person
-    later = _later_values(fit, codes, rounds, most)
-    if rounds == 1:
-        worth = np.ones((1, len(codes), len(_PRICES)))
-    elif len(codes) <= _FRESH_PEOPLE:
-        luck = named_luck((_NAME, "fresh"), len(codes))
-        worth = 1.0 + fit.discount * _from_children(fit, codes, later, rounds - 1, most, _FRESH_CHILDREN, luck)
-        # Halves: the price is chosen by one and judged by the other, because the smallest of noisy sums is too small.
-        halves = [worth[:, : _FRESH_CHILDREN // 2].mean(axis=1), worth[:, _FRESH_CHILDREN // 2 :].mean(axis=1)]
-        worth = np.stack(halves)
-    else:
-        worth = 1.0 + fit.discount * later(rounds - 1, codes)[None]
-    chances = _chances(fit, codes, most, rounds)
-    duals = np.stack([_duals(chances, each, budget, state.rules.max_per_round) for each in worth])
-    now, price = np.unravel_index(int(duals[0].argmin()), duals.shape[1:])
-    both = duals[:, now, price]
-    error = abs(float(both[0] - both[-1])) / 2.0
-    return Estimate(float(both.mean()), error), float(_PRICES[price])
+class PricedState:
+    """The price bound of a state: chosen by regressions, evaluated by nested samples."""
+
+    def __init__(
+        self,
+        state: State,
+        capacity: CapacityModel,
+        offspring: OffspringModel,
+        inputs: PersonInputs,
+        discount: float,
+        seed: int = 0,
+    ) -> None:
+        self.state, self.offspring, self.seed = state, offspring, seed
+        self.codes, self.rounds = state.frontier.covariates, state.rounds_left
+        settings = BoundSettings(
+            largest_budget=max(state.remaining_budget, 1),
+            max_per_person=max(state.most_per_person, 1),
+            audit_children=_AUDIT_CHILDREN,
+            audit_width=_AUDIT_WIDTH,
+            audit_depth=min(max(self.rounds - 1, 0), _AUDIT_DEPTH),
+            seed=seed,
+        )
+        self.index = fit_price_regressions(capacity, offspring, inputs, self.codes, discount, self.rounds, settings)
+        prices = self.index.prices
+        worth = 1.0 + self.index.child_values(self.codes, prices, self.rounds)
+        most, limit = settings.most_per_person, state.rules.max_per_round
+        chances = chances_that_matter(capacity, self.codes, most, float(prices[0]), float(worth.max()))
+        duals = _duals(chances, worth, prices, state.remaining_budget, limit)
+        now, later = np.unravel_index(int(duals.argmin()), duals.shape)
+        self.price = float(prices[later])
+        """Of a coupon in the later rounds, the best by the regressions."""
+        self.price_now = self.price if len(duals) == 1 else float(prices[now])
+        self.fitted = float(duals[now, later])
+        """The bound that the regressions say."""
+        self._people = chances.surplus(np.ascontiguousarray(worth[:, later : later + 1]), np.array([self.price_now]))[
+            :, 0
+        ]
+
+    @property
+    def proof(self) -> str:
+        if self.rounds == 1:
+            return "exact"
+        deep = self.rounds - 1 <= _AUDIT_DEPTH or self.price >= self.index.discount ** (_AUDIT_DEPTH + 1)
+        return "statistical" if deep else "estimated"
+
+    def audited(self) -> Estimate:
+        """The bound at the chosen price by fresh nested samples, some people standing for all where there are many."""
+        if self.rounds == 1:
+            return Estimate(self.fitted, 0.0)
+        each, people = _recruits_of_an_audit(self.rounds), len(self.codes)
+        audits = int(np.clip(_AUDITED_RECRUITS // (each * people), _FEWEST_AUDITS, _MOST_AUDITS))
+        count = min(people, max(_AUDITED_RECRUITS // (each * audits), 2))
+        judged = np.sort(named_generator(_NAME, "judged", self.seed).permutation(people)[:count])
+        luck = named_luck((_NAME, "audit", self.seed), count)
+        keys = Luck(np.tile(luck.keys, audits)).members(np.repeat(np.arange(audits), count))
+        values = audited_values(
+            self.index, self.offspring, np.tile(self.codes[judged], (audits, 1)), np.full(count * audits, self.price),
+            keys, self.state.most_per_person, rounds_left=self.rounds, price_now=self.price_now,
+        ).reshape(audits, count)  # fmt: skip
+        more = values.mean(axis=0) - self._people[judged]  # above what the regressions say
+        if count == people:
+            variance = values.var(axis=0, ddof=1).sum() / audits
+        else:
+            variance = more.var(ddof=1) * people**2 / count
+        return Estimate(self.fitted + float(more.mean() * people), float(np.sqrt(variance)))
 
 
-def _duals(chances: Chances, worth: Array, budget: int, cap: int | None) -> Array:
+def _duals(chances: Chances, worth: Array, prices: Array, budget: int, cap: int | None) -> Array:
     """D for every price of this round (rows) and of the later ones (columns), [1 or prices, prices].
 
     Where this round has a limit, its coupons may cost more than m: q - m for each of them, paid back for `cap` coupons.
     """
     if cap is None or cap >= budget:
-        alone: Array = budget * _PRICES + chances.surplus(worth, _PRICES).sum(axis=0)
+        alone: Array = budget * prices + chances.surplus(worth, prices).sum(axis=0)
         return alone[None]
-    duals = np.full((len(_PRICES), len(_PRICES)), np.inf)
-    for row, now in enumerate(_PRICES):
-        later = now >= _PRICES
-        paid_back = budget * _PRICES[later] + cap * (now - _PRICES[later])
+    duals = np.full((len(prices), len(prices)), np.inf)
+    for row, now in enumerate(prices):
+        later = now >= prices
+        paid_back = budget * prices[later] + cap * (now - prices[later])
         each = np.ascontiguousarray(worth[:, later])
         duals[row, later] = paid_back + chances.surplus(each, np.full(later.sum(), now)).sum(axis=0)
     return duals
 
 
-class _LaterValues:
-    """A_t(x, m) at the grid of prices, for t = 1, 2, ...: [inputs, prices] coefficients each."""
-
-    def __init__(self, fit: Fit) -> None:
-        self.fit = fit
-        self.coefficients: list[Array] = []
-
-    def __call__(self, rounds: int, people: Codes) -> Array:
-        if rounds == 0:
-            return np.zeros((len(people), len(_PRICES)))
-        values: Array = np.maximum(self.inputs(people) @ self.coefficients[rounds - 1], 0.0)
-        return values
-
-    def inputs(self, people: Codes) -> Array:
-        rows = self.fit.planner.surrogate.inputs.rows(people).astype(np.float64)
-        return np.concatenate([np.ones((len(people), 1)), rows], axis=1)
-
-
-def _later_values(fit: Fit, codes: Codes, rounds: int, most: int) -> _LaterValues:
-    later = _LaterValues(fit)
-    if rounds < 3 and len(codes) <= _FRESH_PEOPLE:
-        return later  # fresh recruits of the frontier are enough
-    people = generations(fit.capacity, fit.offspring, codes[:_LEARNED_FROM], _LEARNED_FROM, 0)
-    inputs = later.inputs(people)
-    gram = inputs.T @ inputs + _RIDGE * len(people) * np.eye(inputs.shape[1])
-    for number in range(1, rounds):
-        luck = named_luck((_NAME, "recruits", number), len(people))
-        targets = _from_children(fit, people, later, number, most, _CHILDREN, luck).mean(axis=1)
-        later.coefficients.append(np.linalg.solve(gram, inputs.T @ targets))
-    return later
-
-
-def _from_children(
-    fit: Fit, people: Codes, later: _LaterValues, rounds: int, most: int, each: int, luck: Luck
-) -> Array:
-    """J_t(recruit, m / gamma) of `each` recruits of everybody, [people, each, prices]; they have `rounds` = t left."""
-    children, _ = sampled_recruits(fit.offspring, people, each, luck)
-    prices = np.minimum(_PRICES / fit.discount, 1.0)  # from price 1 on nobody is worth anything
-    beyond = later(rounds - 1, children)
-    if fit.discount < 1.0:  # A falls and is convex in the price, so a line between two prices lies above it
-        beyond = np.stack([np.interp(prices, _PRICES, row) for row in beyond])
-    worth = _chances(fit, children, most, rounds).surplus(1.0 + fit.discount * beyond, prices)
-    return worth.reshape(len(people), each, len(_PRICES))
-
-
-def _chances(fit: Fit, people: Codes, most: int, rounds: int) -> Chances:
-    return chances_that_matter(fit.capacity, people, most, float(_PRICES[0]), float(rounds * max(most, 1)))
-
-
-def _proof(rounds: int) -> str:
-    return "exact" if rounds == 1 else "statistical" if rounds == 2 else "estimated"
+def _recruits_of_an_audit(rounds: int) -> int:
+    """Recruits that one audit of one person samples."""
+    chains, width, total = 1, _AUDIT_WIDTH, 1
+    for _ in range(min(rounds - 1, _AUDIT_DEPTH) - 1):
+        chains, width = chains * width, max(width // 2, 1)
+        total += chains
+    return total * _AUDIT_CHILDREN

@@ -11,13 +11,18 @@ index cancels), which is at least E[J(child, m / gamma)]; v is a convex, rising 
 E[v] is at least the same function of the mean of a, and this is at least J(x, m). The induction starts at m >= gamma,
 where children cost at least 1, are worth nothing, and v is J itself.
 
+Where the index says that the crude bound (1 - m) R is about as small as J, v is that bound, without samples: which of two
+bounds is taken must not depend on the samples, and the index is fixed before they are drawn.
+
 So an index never makes the estimate wrong, a good one only makes it tight: if I is right, the second mean vanishes but
 for sampling noise, and what Jensen adds is of order 1 / n. Prices grow by 1 / gamma a generation and end at 1, so
 log(m) / log(gamma) generations suffice: 1 to 4 at the prices that matter for discounts from .9 to .99. Where that would
 be more than `audit_depth` (gamma = 1, low prices) the last generation would trust the index and prove nothing, so
 `auditable_price` says down to which price an audit is a proof; as any price gives a bound, a certificate that must be
-proved takes the best price above it.
+proved takes the best price above it. With a deadline the generations end in any case.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +35,10 @@ from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import OffspringModel
 from peerfront.value.states import StateBatch, sampled_recruits
 
-_CHECKED_FRONTIERS = 64
+_CHECKED_FRONTIERS, _CHECK_AUDITS = 32, 5
+_FEWEST_LOW = 6  # frontiers of a price below `auditable_price` that make a check of such prices
+_STEADY = 0.01  # the largest standard error of their factor at which it is believed
+_CRUDE_SHARE = 0.9  # share of the crude bound from which on the index takes it
 _CHILDREN_AT_ONCE = 1 << 15
 
 
@@ -53,50 +61,109 @@ def audited_values(
     prices: NDArray[np.float64],
     luck: Luck,
     max_per_person: int | None = None,
+    *,
+    rounds_left: int | None = None,
+    price_now: float | None = None,
 ) -> Array:
-    """One estimate v(x_i, m_i) of each person at their own price, [people]; `luck` has a row per person."""
+    """One estimate v(x_i, m_i) of each person at their own price, [people]; `luck` has a row per person.
+
+    A deadline ends the induction as a price of 1 does, so with `rounds_left` (None: any number) up to `audit_depth` + 1
+    the estimate is proved at every price and discount. `price_now`, if given, is the price of this round's coupons.
+    """
     most = index.settings.most_per_person
     cap = most if max_per_person is None else min(most, max_per_person)
-    return _audited(index, offspring, codes, prices, luck, index.settings.audit_depth, index.settings.audit_width, cap)
+    audit = _Audit(index, offspring)
+    return audit.values(
+        codes, prices, luck, index.settings.audit_depth, index.settings.audit_width, cap, rounds_left, price_now
+    )
 
 
-def _audited(
-    index: PriceIndex,
-    offspring: OffspringModel,
-    codes: Codes,
-    prices: Array,
-    luck: Luck,
-    depth: int,
-    width: int,
-    most: int,
-) -> Array:
-    discount, each = index.discount, index.settings.audit_children
-    people = max(_CHILDREN_AT_ONCE // each, 1)
-    if len(codes) > people:
-        parts = [slice(a, a + people) for a in range(0, len(codes), people)]
-        return np.concatenate(
-            [_audited(index, offspring, codes[p], prices[p], Luck(luck.keys[p]), depth, width, most) for p in parts]
+@dataclass(frozen=True, eq=False)
+class _Audit:
+    index: PriceIndex
+    offspring: OffspringModel
+
+    def values(
+        self,
+        codes: Codes,
+        prices: Array,
+        luck: Luck,
+        depth: int,
+        width: int,
+        most: int,
+        rounds: int | None,
+        price_now: float | None = None,
+    ) -> Array:
+        """v of each person, looking at `depth` generations; `rounds` of them are left, this one included."""
+        people = max(_CHILDREN_AT_ONCE // self.index.settings.audit_children, 1)
+        if len(codes) > people:
+            parts = [slice(a, a + people) for a in range(0, len(codes), people)]
+            return np.concatenate(
+                [
+                    self.values(codes[p], prices[p], Luck(luck.keys[p]), depth, width, most, rounds, price_now)
+                    for p in parts
+                ]
+            )
+        if price_now is None:
+            crude = np.maximum(1.0 - prices, 0.0) * self.index.settings.largest_budget
+            fitted = self.index.values(codes, prices[:, None], rounds, most)[:, 0]
+            sampled = np.flatnonzero(fitted < _CRUDE_SHARE * crude)
+            if len(sampled) < len(codes):
+                values = crude
+                if len(sampled):
+                    values[sampled] = self._sampled(
+                        codes[sampled], prices[sampled], Luck(luck.keys[sampled]), depth, width, most, rounds, None
+                    )
+                return values
+        return self._sampled(codes, prices, luck, depth, width, most, rounds, price_now)
+
+    def _sampled(
+        self,
+        codes: Codes,
+        prices: Array,
+        luck: Luck,
+        depth: int,
+        width: int,
+        most: int,
+        rounds: int | None,
+        price_now: float | None,
+    ) -> Array:
+        worth = 1.0 + self._child_values(codes, prices, luck, depth, width, rounds)[:, None]
+        asked = prices[:, None] if price_now is None else np.full((len(codes), 1), price_now)
+        chances = chances_that_matter(
+            self.index.capacity, codes, most, float(asked.min(initial=1.0)), float(max(worth.max(initial=1.0), 1.0))
         )
-    child = np.zeros(len(codes))
-    open_ended = np.flatnonzero(prices < discount)  # the others have children worth nothing
-    if len(open_ended) and depth == 0:
-        child[open_ended] = index.child_values(codes[open_ended], prices[open_ended, None])[:, 0]
-    elif len(open_ended):
-        children, lucks = sampled_recruits(offspring, codes[open_ended], each, Luck(luck.keys[open_ended]))
+        return chances.surplus(worth, asked)[:, 0]
+
+    def _child_values(
+        self, codes: Codes, prices: Array, luck: Luck, depth: int, width: int, rounds: int | None
+    ) -> Array:
+        """gamma * a of each person, [people]."""
+        index, discount, each = self.index, self.index.discount, self.index.settings.audit_children
+        child = np.zeros(len(codes))
+        if rounds is not None and rounds <= 1:
+            return child
+        open_ended = np.flatnonzero(prices < discount)  # the others have children worth nothing
+        if not len(open_ended):
+            return child
+        if depth == 0:
+            child[open_ended] = index.child_values(codes[open_ended], prices[open_ended, None], rounds)[:, 0]
+            return child
+        children, lucks = sampled_recruits(self.offspring, codes[open_ended], each, Luck(luck.keys[open_ended]))
         later = np.repeat(prices[open_ended] / discount, each)
-        trusted = index.values(children, later[:, None])[:, 0].reshape(-1, each)
+        left = None if rounds is None else rounds - 1
+        trusted = index.values(children, later[:, None], left)[:, 0].reshape(-1, each)
         mean = trusted.mean(axis=1)
-        if depth > 1 and generations_needed(float(later.min()), discount) > 0.0:
+        # With one round left values are exact, and nobody's children matter at prices above gamma.
+        if depth > 1 and left != 1 and generations_needed(float(later.min()), discount) > 0.0:
             close = (np.arange(len(open_ended))[:, None] * each + np.arange(width)).ravel()
-            seen = _audited(
-                index, offspring, children[close], later[close], Luck(lucks.keys[close]), depth - 1,
-                max(width // 2, 1), index.settings.most_per_person,
+            seen = self.values(
+                children[close], later[close], Luck(lucks.keys[close]), depth - 1, max(width // 2, 1),
+                index.settings.most_per_person, left,
             )  # fmt: skip
             mean += (seen.reshape(-1, width) - trusted[:, :width]).mean(axis=1)
         child[open_ended] = discount * mean
-    worth = 1.0 + child[:, None]
-    chances = chances_that_matter(index.capacity, codes, most, float(prices.min()), float(max(worth.max(), 1.0)))
-    return chances.surplus(worth, prices[:, None])[:, 0]
+        return child
 
 
 def audited_duals(
@@ -121,7 +188,18 @@ def audited_duals(
 
 
 def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes) -> PriceCheck:
-    """Audited over fitted bounds of random frontiers of these people, of many sizes and budgets."""
+    """Audited over fitted bounds of random frontiers of these people, of many sizes and budgets.
+
+    Every frontier is audited several times, and counts with the *median* of its audits. Corrections multiply from
+    generation to generation, so one audit in a hundred may say ten times too much, and a mean would be a matter of
+    whether one such was drawn. The mean of the audits is proved to err upwards; their median, where they are skewed,
+    lies below their mean (by at most their standard deviation). So the factor is an estimate of how far the index is
+    off, and a bound scaled by it is *estimated*; proved is only the mean over audits of a state's own frontier.
+
+    Frontiers whose best price lies below `auditable_price` are checked there too, by audits whose last generation
+    trusts the index. They count if their factor is steady; if not, or if there are too few, these frontiers are checked
+    at `auditable_price`, and no lower price counts as checked.
+    """
     seed, largest = index.settings.seed, index.settings.largest_budget
     rng = named_generator("price check", seed)
     sizes = rng.integers(3, 21, size=_CHECKED_FRONTIERS)
@@ -130,17 +208,35 @@ def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes) -> 
         np.concatenate([[0], np.cumsum(sizes)]),
         people[rng.integers(len(people), size=int(sizes.sum()))],
     )
-    fitted = smallest_duals(
-        index, states, max_per_person=index.settings.max_per_person, at_least=auditable_price(index)
-    )
     luck = named_luck(("price check", seed), len(states))
-    audited = audited_duals(index, offspring, states, fitted.prices, luck)[:, 0]
-    factor = float(audited.sum() / fitted.bounds.sum())
+    cap, proved = index.settings.max_per_person, auditable_price(index)
+    fitted = smallest_duals(index, states, max_per_person=cap)
+    low = fitted.prices < proved
+    lowest = float(fitted.prices.min())
+    audited = _audits(index, offspring, states, fitted.prices, luck)
+    if low.any() and (low.sum() < _FEWEST_LOW or not _ratio(audited[low], fitted.bounds[low])[1] <= _STEADY):
+        few = np.flatnonzero(low)
+        limited = smallest_duals(index, states.take(few), max_per_person=cap, at_least=proved)
+        fitted.bounds[few], fitted.prices[few] = limited.bounds, limited.prices
+        audited[few] = _audits(index, offspring, states.take(few), limited.prices, Luck(luck.keys[few]))
+        lowest = proved
+    factor, error = _ratio(audited, fitted.bounds)
+    return PriceCheck(factor, error, _spread(np.median(audited, axis=1) / fitted.bounds), min(lowest, proved))
+
+
+def _audits(index: PriceIndex, offspring: OffspringModel, states: StateBatch, prices: Array, luck: Luck) -> Array:
+    return audited_duals(index, offspring, states, prices, luck, _CHECK_AUDITS, index.settings.max_per_person)
+
+
+def _ratio(audited: Array, fitted: Array) -> tuple[float, float]:
+    """Sums of median audits (of [frontiers, audits]) over fitted bounds [frontiers], and the standard error."""
+    medians = np.median(audited, axis=1)
+    factor = float(medians.sum() / fitted.sum())
     # Of a ratio of sums: the spread of what each frontier adds to it.
-    spread = audited - factor * fitted.bounds
-    return PriceCheck(
-        factor,
-        float(np.sqrt(np.square(spread).sum()) / fitted.bounds.sum()),
-        float(np.sqrt(np.square(spread).mean()) / fitted.bounds.mean()),
-        auditable_price(index),
-    )
+    return factor, float(np.sqrt(np.square(medians - factor * fitted).sum()) / fitted.sum())
+
+
+def _spread(numbers: Array) -> float:
+    """A standard deviation that outliers do not move: half of the range that holds the middle 68%."""
+    low, high = np.quantile(numbers, [0.16, 0.84])
+    return float(high - low) / 2.0

@@ -201,15 +201,15 @@ class PriceIndex:
 class PriceCheck:
     """What nested samples (`price_audit`) said of the index at random frontiers it was not fitted to.
 
-    The audit errs only upwards, so fitted bounds times the factor are bounds on average over such frontiers; a single
-    one may lie above or below by the spread, and has to be audited itself to be sure.
+    The audit errs only upwards on average, so fitted bounds times the factor are estimates of bounds on average over
+    such frontiers; a single one may lie above or below by the spread, and has to be audited itself to be sure.
     """
 
     factor: float
-    """Audited over fitted bounds."""
+    """Audited over fitted bounds: each frontier counts with the median of its audits."""
     standard_error: float
     """Of the factor."""
     spread: float
     """Standard deviation of a single frontier's ratio around the factor, sampling noise included."""
     lowest_price: float
-    """No lower price was checked: no audit reaches there."""
+    """No lower price was checked."""

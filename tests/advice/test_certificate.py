@@ -1,0 +1,75 @@
+"""The sheet's certificate against exact duals and optima of tiny typed worlds, over many seeds."""
+
+import numpy as np
+import pytest
+
+from bounds.bound_cases import exact_index, one_state, people
+from peerfront.advice.certificate import PricedState, certify_state
+from peerfront.bounds.dual import smallest_duals
+from peerfront.bounds.price_index import BoundSettings
+from peerfront.problem import Frontier, Rules, State
+from peerfront.simulation.exact import solve
+from peerfront.simulation.typed import TypedWorld, boom_bust, bridge
+from peerfront.value.surrogate import PersonInputs
+
+SEEDS = 16
+
+
+def models(world: TypedWorld) -> tuple:
+    return world.capacity, world.offspring, PersonInputs(world.schema, world.capacity)
+
+
+@pytest.mark.parametrize(("world", "types"), [(bridge(), (1, 1, 2)), (boom_bust(), (0, 1, 1))])
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+def test_the_price_bound_is_not_below_the_exact_dual_beyond_chance(world, types, discount) -> None:
+    """The price is chosen by the regressions and judged by fresh samples, so no seed is systematically too low."""
+    codes, rules = people(*types), Rules(budget=6, people=3, rounds=4)
+    index = exact_index(world, discount, BoundSettings(largest_budget=6))
+    dual = float(smallest_duals(index, one_state(6, codes), 4).bounds[0])
+    found = [
+        PricedState(State(6, Frontier.of(codes), 0, rules), *models(world), discount, seed).audited()
+        for seed in range(SEEDS)
+    ]
+    z = np.array([(each.mean - dual) / each.standard_error for each in found])
+    assert (z > -4.0).all()
+    assert z.mean() > -3.0 / np.sqrt(SEEDS)
+    assert np.mean([each.mean for each in found]) < 1.03 * dual
+    spread = np.std([each.mean for each in found], ddof=1)
+    assert spread < 2.0 * np.mean([each.standard_error for each in found])  # the error that is said is the one there is
+
+
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+@pytest.mark.parametrize(("rounds", "cap"), [(1, None), (2, None), (4, None), (3, 3)])
+def test_no_certificate_is_below_the_optimum_beyond_chance(discount, rounds, cap) -> None:
+    world, codes = bridge(), people(0, 1, 2)
+    rules = Rules(budget=6, people=3, rounds=rounds, max_per_round=cap)
+    best = solve(world, rules, discount).value(codes)
+    state = State(6, Frontier.of(codes), 0, rules)
+    found = [certify_state(state, *models(world), discount, seed) for seed in range(6)]
+    errors = np.array([(each.bound - best) / max(each.standard_error, 1e-9) for each in found])
+    assert (errors > -4.0).all()
+    assert errors.mean() > -1.3
+    assert all(each.high <= each.budget_bound for each in found)
+    if rounds == 1:
+        assert {each.proof for each in found} == {"exact"}
+
+
+def test_looking_ahead_halves_the_slack_of_a_state_that_depends_on_one_person() -> None:
+    world, codes, rules = bridge(), people(0, 1, 1), Rules(budget=6, people=3, rounds=5)
+    best = solve(world, rules, 1.0).value(codes)
+    dual = float(
+        smallest_duals(exact_index(world, 1.0, BoundSettings(largest_budget=6)), one_state(6, codes), 5).bounds[0]
+    )
+    found = certify_state(State(6, Frontier.of(codes), 0, rules), *models(world), 1.0)
+    assert found.which == "lookahead"
+    assert best - 4 * found.standard_error < found.bound < best + 0.5 * (dual - best)
+
+
+def test_many_people_are_judged_by_some_of_them() -> None:
+    world = bridge()
+    codes = people(*np.random.default_rng(0).integers(0, 4, 3000))
+    priced = PricedState(State(4000, Frontier.of(codes), 0, Rules(budget=4000, rounds=3)), *models(world), 0.9)
+    found = priced.audited()
+    dual = smallest_duals(exact_index(world, 0.9, BoundSettings(largest_budget=4000)), one_state(4000, codes), 3)
+    assert abs(found.mean - float(dual.bounds[0])) < 4 * found.standard_error + 0.01 * found.mean
+    assert found.standard_error < 0.02 * found.mean

@@ -1,0 +1,76 @@
+"""The lookahead bound: above the optimum, below the price bound, in any tiny world."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bounds.bound_cases import TINY, exact_index, one_state, people
+from peerfront.bounds.certificate import Caps
+from peerfront.bounds.dual import smallest_duals
+from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
+from peerfront.bounds.price_index import BoundSettings
+from peerfront.foundation.randomness import named_luck
+from peerfront.problem import Rules
+from peerfront.simulation.exact import solve
+from peerfront.simulation.typed import bridge, typed_world
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.floats(0.0, 4.0), min_size=2, max_size=2),
+    st.lists(st.floats(0.05, 0.95), min_size=2, max_size=2),
+    st.lists(st.integers(0, 1), min_size=1, max_size=3),
+    st.integers(1, 5),
+    st.sampled_from([0.5, 0.9, 1.0]),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from([None, 2]),
+    st.sampled_from([2, 3, 50]),
+)
+def test_it_is_above_the_optimum_of_any_world_and_about_below_the_price_bound(
+    rates, shares, types, budget, discount, per_person, per_round, rounds
+) -> None:
+    world = typed_world(
+        "random",
+        {"a": rates[0], "b": rates[1]},
+        {"a": {"a": shares[0], "b": 1 - shares[0]}, "b": {"a": shares[1], "b": 1 - shares[1]}},
+        {"a": 1.0},
+    )
+    rules = Rules(budget=5, rounds=rounds, max_per_person=per_person, max_per_round=per_round)
+    best = solve(world, rules, discount).value(people(*types), budget)
+    chosen = BoundSettings(largest_budget=5, max_per_person=per_person, price_step=0.03)
+    index = exact_index(world, discount, chosen)
+    luck = named_luck(("any",), 1)
+    _, found = lookahead_bound(
+        index, world.offspring, people(*types), budget, rounds, luck, Caps.of(rules), outcomes=400
+    )
+    slack = 5 * found.bound.standard_error + 0.01
+    assert found.bound.mean >= best - slack
+    priced = smallest_duals(index, one_state(budget, people(*types)), rounds, per_person).bounds[0]
+    assert found.bound.mean <= 1.02 * priced + slack
+
+
+def test_it_closes_much_of_the_gap_in_bridge() -> None:
+    world, codes = bridge(), people(0, 1, 1)
+    best = solve(world, Rules(budget=8, people=3), 1.0).value(codes)
+    index = exact_index(world, 1.0, TINY)
+    priced = smallest_duals(index, one_state(8, codes), 50).bounds[0]
+    _, found = lookahead_bound(index, world.offspring, codes, 8, 50, named_luck(("gap",), 1), outcomes=2000)
+    assert best - 4 * found.bound.standard_error < found.bound.mean < best + 0.5 * (priced - best)
+    again = lookahead_bound(index, world.offspring, codes, 8, 50, named_luck(("gap",), 1), outcomes=2000)[1]
+    assert again == found
+
+
+def test_where_nobody_can_come_later_there_is_nothing_to_look_at() -> None:
+    codes = people(0, 1)
+    assert not can_look_ahead(codes, 5, 1)
+    assert not can_look_ahead(codes[:0], 5, 3)
+    assert not can_look_ahead(codes, 1 << 20, 3)
+    assert can_look_ahead(codes, 5, 3)
+
+
+def test_people_who_bring_nobody_earn_nothing() -> None:
+    world = typed_world("none", {"a": 0.0}, {"a": {"a": 1.0}}, {"a": 1.0})
+    index = exact_index(world, 1.0, BoundSettings(largest_budget=5))
+    _, found = lookahead_bound(index, world.offspring, people(0, 0), 5, 3, named_luck(("n",), 1), outcomes=20)
+    assert np.isclose(found.bound.mean, 0.0, atol=0.06)
+    assert found.bound.standard_error == 0.0
