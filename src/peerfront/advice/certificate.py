@@ -9,27 +9,27 @@ Four numbers that no plan can exceed, of which the smallest is reported:
 - the lookahead bound (`bounds.lookahead`): the price of later coupons knows how this round turned out. Never above the
   price bound but for chance, and usually far below, so it is computed wherever the frontier is not large.
 
-**Choice and evaluation.** The smallest of noisy numbers is too small on average, and no bound. So the price, the price
-rule of the lookahead and which of the four is reported are chosen by one set of samples, and the reported number and its
-standard error come from another. The regressions only choose: what is reported of the price bound is a mean of
-independent nested samples (`bounds.price_audit`), which end at the deadline and err upwards whatever the regressions
-say. All bounds are statements about the fitted models.
+**Choice and evaluation.** The smallest of noisy numbers is too small on average, and no bound. So the price, the
+price rule of the lookahead and which of the four is reported are chosen by one set of samples, and the reported
+number and its standard error come from another. The regressions only choose: what is reported of the price bound is a
+mean of independent nested samples (`bounds.price_audit`), which end at the deadline and err upwards whatever the
+regressions say. All bounds are statements about the fitted models.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.allocation.planner import PersonView
 from peerfront.artifacts import Fit
 from peerfront.bounds.certificate import Caps, Certificate, Estimate, budget_bounds, clairvoyant_returns
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_audit import audited_values
-from peerfront.bounds.price_index import BoundSettings, PriceIndex
+from peerfront.bounds.price_index import BoundSettings
 from peerfront.bounds.price_regression import fit_price_regressions
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import CapacityModel, OffspringModel, State
 from peerfront.value.states import StateBatch
-from peerfront.value.surrogate import PersonInputs
 
 Array = NDArray[np.float64]
 _TREES, _FEWEST_TREES, _TREE_PEOPLE = 400, 20, 200_000
@@ -49,7 +49,7 @@ def certify_state(
     state: State,
     capacity: CapacityModel,
     offspring: OffspringModel,
-    inputs: PersonInputs,
+    inputs: PersonView,
     discount: float,
     seed: int = 0,
 ) -> Certificate | None:
@@ -104,7 +104,7 @@ class PricedState:
         state: State,
         capacity: CapacityModel,
         offspring: OffspringModel,
-        inputs: PersonInputs,
+        inputs: PersonView,
         discount: float,
         seed: int = 0,
     ) -> None:

@@ -13,17 +13,17 @@ bound is the largest of these over intervals [a, b] that cover every spend the r
 
 **Proof.** Give out k_i coupons. What comes after earns at most m * (r - sum k) + sum of J_{T-1}(recruit, m) at every
 price m (weak duality), so also at m(omega); take expectations, collect the terms of each person, add lam times the
-spend, which the interval limits, and let each k_i be the best for its own terms. omega does not depend on k (recruit l of
-i is the same person however many coupons i has), so the expectations do not either, and people separate. This is an
-information relaxation with a penalty (Brown, Smith and Sun 2010): whoever chooses k still does not know omega; only the
-price at which the budget may be broken does.
+spend, which the interval limits, and let each k_i be the best for its own terms. omega does not depend on k (recruit
+l of i is the same person however many coupons i has), so the expectations do not either, and people separate. This is
+an information relaxation with a penalty (Brown, Smith and Sun 2010): whoever chooses k still does not know omega;
+only the price at which the budget may be broken does.
 
-**The best price.** B is convex in m(.). For shares w_i(l) of coupons given out (mixed choices of k), the best price of
-omega is the smallest argument of m * (r - sum w) + sum of w_i(l) * J(recruit l of i, m); at the saddle point this price
-and w belong together. Fictitious play finds w on one sample, intervals with the largest bound are split in two, and the
-price rules so found are *evaluated on another sample*, because the smallest of noisy bounds is no bound. There the
-maxima over k and over intervals of sample means err upwards (Jensen), so what is reported is on average a bound,
-however well the play went. A constant price and one interval give back the price bound.
+**The best price.** B is convex in m(.). For shares w_i(l) of coupons given out (mixed choices of k), the best price
+of omega is the smallest argument of m * (r - sum w) + sum of w_i(l) * J(recruit l of i, m); at the saddle point this
+price and w belong together. Fictitious play finds w on one sample, intervals with the largest bound are split in two,
+and the price rules so found are *evaluated on another sample*, because the smallest of noisy bounds is no bound.
+There the maxima over k and over intervals of sample means err upwards (Jensen), so what is reported is on average a
+bound, however well the play went. A constant price and one interval give back the price bound.
 
 Where J is a table with given probabilities nothing else is approximate. Where it is fitted, nested samples
 (`price_audit`) of the recruits of some outcomes correct it, which again errs only upwards.
@@ -135,7 +135,7 @@ class _Outcomes:
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """Prices by outcome for spends in an interval, from shares of coupons given out; and what the choice sample said."""
+    """Prices by outcome for spends in an interval, from shares of coupons given out; and what the sample said."""
 
     least: int
     most: int
@@ -261,7 +261,7 @@ def _played(problem: _Problem, outcomes: _Outcomes, start: _Rule) -> _Rule:
 
 
 def _answer(gains: Array, least: int, most: int) -> tuple[float, Array]:
-    """The lam that keeps the spend within limits at the smallest bound, and the best (mixed) coupons, [people, levels]."""
+    """The lam that keeps the spend within limits at the smallest bound, and the best (mixed) coupons."""
     sums = _prefix_sums(gains)
     coupons = np.arange(sums.shape[1])
 

@@ -11,8 +11,8 @@ index cancels), which is at least E[J(child, m / gamma)]; v is a convex, rising 
 E[v] is at least the same function of the mean of a, and this is at least J(x, m). The induction starts at m >= gamma,
 where children cost at least 1, are worth nothing, and v is J itself.
 
-Where the index says that the crude bound (1 - m) R is about as small as J, v is that bound, without samples: which of two
-bounds is taken must not depend on the samples, and the index is fixed before they are drawn.
+Where the index says that the crude bound (1 - m) R is about as small as J, v is that bound, without samples: which of
+two bounds is taken must not depend on the samples, and the index is fixed before they are drawn.
 
 So an index never makes the estimate wrong, a good one only makes it tight: if I is right, the second mean vanishes but
 for sampling noise, and what Jensen adds is of order 1 / n. Prices grow by 1 / gamma a generation and end at 1, so

@@ -2,16 +2,17 @@
 
     A_1 = 0,    A_{t+1}(x, m) = E[J_t(recruit of x, m / gamma)],    J_t from A_t by the surplus (`price_index`).
 
-With few rounds the recursion is short, so A_2 .. A_T are regressions on what a planner's networks see of a person, one
-after another, each on sampled recruits of people met over the generations, at a grid of prices. This knows the deadline,
-is tight at a discount of 1 where an index for any number of rounds is not, and takes a second. Regressions prove
-nothing; nested samples (`price_audit`) of the people to be judged do, and with a deadline they come to an end.
+With few rounds the recursion is short, so A_2 .. A_T are regressions on what a planner's networks see of a person,
+one after another, each on sampled recruits of people met over the generations, at a grid of prices. This knows the
+deadline, is tight at a discount of 1 where an index for any number of rounds is not, and takes a second. Regressions
+prove nothing; nested samples (`price_audit`) of the people to be judged do, and with a deadline they come to an end.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from peerfront.allocation.planner import PersonView
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.bounds.price_table import interpolated
 from peerfront.bounds.surplus import Array
@@ -19,7 +20,6 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import CapacityModel, OffspringModel
 from peerfront.value.states import generations, sampled_recruits
-from peerfront.value.surrogate import PersonInputs
 
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
 _LEARNED_FROM = 1500  # people the regressions are fitted to
@@ -31,7 +31,7 @@ _RIDGE = 1e-3
 class RegressedChildValues:
     """A_t(x, m) at the grid of prices, for t = 2, 3, ... rounds left, [inputs, prices] coefficients each."""
 
-    inputs: PersonInputs
+    inputs: PersonView
     discount: float
     coefficients: list[Array] = field(default_factory=list)
     kind: str = "regression"
@@ -59,7 +59,7 @@ class RegressedChildValues:
 def fit_price_regressions(
     capacity: CapacityModel,
     offspring: OffspringModel,
-    inputs: PersonInputs,
+    inputs: PersonView,
     frontier: Codes,
     discount: float,
     rounds: int,
