@@ -4,7 +4,8 @@ OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 20
 
 tiny: random worlds of two types, 3 people, up to 8 coupons, 2 to 50 rounds (`simulation.exact`); exact price tables.
 bridge: five rounds, 60 coupons, 10 people; the optimum of each first frontier by backward induction over (coupons,
-hubs), as in `bridge_optimum.py`, which leaves out what the dead bring (.02 each), so the true optimum is a little higher.
+hubs), as in `bridge_optimum.py`, which leaves out what the dead bring (.02 each), so the true optimum is a little
+higher.
 """
 
 import argparse
