@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from peerfront.allocation.greedy import GreedyPlan, greedy
+
 Array = NDArray[np.float64]
 
 
@@ -49,3 +51,17 @@ def instances(draw: st.DrawFn, max_people: int = 6, max_budget: int = 14) -> Ins
     spendable = min(draw(st.integers(0, budget)), most * people)
     least = draw(st.integers(0, min(most, spendable // people)))
     return Instance(survival, uncovered, weights, draw(st.sampled_from([0.5, 0.9, 1.0])), spendable, most, least)
+
+
+def solve(problem: Instance, **more: bool) -> GreedyPlan:
+    """The plan of exact greedy."""
+    return greedy(
+        problem.survival,
+        problem.uncovered,
+        problem.weights,
+        problem.discount,
+        spendable=problem.spendable,
+        most_per_person=problem.most_per_person,
+        least_per_person=problem.least_per_person,
+        **more,
+    )

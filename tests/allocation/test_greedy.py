@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from allocation.instances import Instance, instances
+from allocation.instances import Instance, instances, solve
 from peerfront.allocation import greedy_kernels as kernels
 from peerfront.allocation.backup import coverage_gains, expected_future_value, expected_recruits, tau_table
-from peerfront.allocation.greedy import GreedyPlan, Limits, greedy, greedy_many, twins
+from peerfront.allocation.greedy import Limits, greedy, greedy_many, twins
 from peerfront.allocation.greedy_pruning import coverages, tangent_bound
 from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.foundation.errors import SettingError
@@ -23,19 +23,6 @@ def _small_problems_as_large_ones():
         patch.setattr("peerfront.allocation.greedy._MAX_PEOPLE_WITHOUT_TWINS", 1)
         patch.setattr("peerfront.allocation.greedy.RUNS_BEFORE_TANGENT", 1)
         yield
-
-
-def solve(problem: Instance, **more: bool) -> GreedyPlan:
-    return greedy(
-        problem.survival,
-        problem.uncovered,
-        problem.weights,
-        problem.discount,
-        spendable=problem.spendable,
-        most_per_person=problem.most_per_person,
-        least_per_person=problem.least_per_person,
-        **more,
-    )
 
 
 @given(instances())

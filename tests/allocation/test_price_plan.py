@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from allocation.instances import Instance, instances
+from allocation.instances import Instance, instances, solve
 from peerfront.allocation import price_kernels as kernels
 from peerfront.allocation import price_plan
 from peerfront.allocation.backup import expected_future_value, expected_recruits
-from peerfront.allocation.greedy import greedy, greedy_at
+from peerfront.allocation.greedy import greedy_at
 from peerfront.allocation.price_plan import PricePlan, people_of_kinds, plan_by_price, values_by_price
 from peerfront.allocation.price_reference import mixed_value, price_bound
 from peerfront.foundation.counts import poisson_survival
@@ -37,18 +37,6 @@ def planned(problem: Instance) -> tuple[PricePlan, NDArray[np.int64]]:
         least_per_person=problem.least_per_person,
     )
     return plan, people_of_kinds(plan.totals, kind.reshape(-1))
-
-
-def exact(problem: Instance) -> float:
-    return greedy(
-        problem.survival,
-        problem.uncovered,
-        problem.weights,
-        problem.discount,
-        spendable=problem.spendable,
-        most_per_person=problem.most_per_person,
-        least_per_person=problem.least_per_person,
-    ).value
 
 
 def value_of(problem: Instance, coupons: NDArray[np.int64]) -> float:
@@ -82,7 +70,7 @@ def given_one_by_one(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 @settings(max_examples=300, deadline=None)
 def test_small_plans_are_feasible_bounded_and_as_good_as_greedy(problem: Instance) -> None:
     plan, coupons = planned(problem)
-    best = exact(problem)
+    best = solve(problem).value
     assert coupons.sum() == plan.spend == plan.totals.sum() <= problem.spendable
     assert problem.least_per_person <= coupons.min()
     assert coupons.max() <= problem.most_per_person
@@ -115,7 +103,7 @@ def test_the_bound_is_above_every_allocation(problem: Instance) -> None:
 )
 def test_crowds_lose_little(problem: Instance, given_one_by_one: int) -> None:
     plan, coupons = planned(problem)
-    best = exact(problem)
+    best = solve(problem).value
     assert coupons.min() >= problem.least_per_person
     assert coupons.max() <= problem.most_per_person
     assert plan.value == pytest.approx(value_of(problem, coupons), rel=1e-9)

@@ -22,6 +22,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Allocation, Frontier, Rules, State, rollout
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import boom_bust, bridge, typed_world
+from support import two_types
 
 # ---- against the exact optimum -------------------------------------------------------------------------------------
 
@@ -56,12 +57,7 @@ def test_no_optimum_of_a_tiny_world_is_above_and_few_are_far_below(make, discoun
 def test_a_proved_certificate_is_above_the_optimum_of_any_world(
     rates, shares, types, budget, discount, per_person, per_round, rounds
 ) -> None:
-    world = typed_world(
-        "random",
-        {"a": rates[0], "b": rates[1]},
-        {"a": {"a": shares[0], "b": 1 - shares[0]}, "b": {"a": shares[1], "b": 1 - shares[1]}},
-        {"a": 1.0},
-    )
+    world = two_types(rates, shares)
     rules = Rules(budget=4, rounds=rounds, max_per_person=per_person, max_per_round=per_round)
     best = solve(world, rules, discount).value(people(*types), budget)
     chosen = BoundSettings(largest_budget=4, max_per_person=per_person, price_step=0.03)

@@ -13,6 +13,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import bridge, typed_world
+from support import two_types
 
 
 @settings(max_examples=20)
@@ -29,12 +30,7 @@ from peerfront.simulation.typed import bridge, typed_world
 def test_it_is_above_the_optimum_of_any_world_and_about_below_the_price_bound(
     rates, shares, types, budget, discount, per_person, per_round, rounds
 ) -> None:
-    world = typed_world(
-        "random",
-        {"a": rates[0], "b": rates[1]},
-        {"a": {"a": shares[0], "b": 1 - shares[0]}, "b": {"a": shares[1], "b": 1 - shares[1]}},
-        {"a": 1.0},
-    )
+    world = two_types(rates, shares)
     rules = Rules(budget=5, rounds=rounds, max_per_person=per_person, max_per_round=per_round)
     best = solve(world, rules, discount).value(people(*types), budget)
     chosen = BoundSettings(largest_budget=5, max_per_person=per_person, price_step=0.03)

@@ -13,8 +13,8 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Crowd, Rules, rollout
 from peerfront.simulation.exact import exact_value, solve
-from peerfront.simulation.typed import TypedWorld, boom_bust, bridge, typed_world
-from support import Scripted, within
+from peerfront.simulation.typed import TypedWorld, boom_bust, bridge
+from support import Scripted, two_types, within
 
 
 def people(*types: int) -> np.ndarray:
@@ -60,12 +60,7 @@ def plain_optimum(
     st.sampled_from([1, 2, 50]),
 )
 def test_equals_the_definition(rates, shares, types, discount, per_person, per_round, rounds) -> None:
-    world = typed_world(
-        "random",
-        {"a": rates[0], "b": rates[1]},
-        {"a": {"a": shares[0], "b": 1 - shares[0]}, "b": {"a": shares[1], "b": 1 - shares[1]}},
-        {"a": 1.0},
-    )
+    world = two_types(rates, shares)
     rules = Rules(budget=3, rounds=rounds, max_per_person=per_person, max_per_round=per_round)
     found = solve(world, rules, discount).value(people(*types))
     assert found == pytest.approx(plain_optimum(world, 3, tuple(sorted(types)), discount, rules), abs=1e-9)
