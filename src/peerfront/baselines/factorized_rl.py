@@ -22,13 +22,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from peerfront.baselines.agents import Action, Array, Counts, FrontierEncoder, Frontiers, RandomActions, Weights
+from peerfront.baselines.agents import (
+    Action,
+    Array,
+    Counts,
+    FrontierEncoder,
+    Frontiers,
+    RandomActions,
+    ThreeHeads,
+    Weights,
+)
 from peerfront.baselines.q_learning import TrainedPolicy, train
 from peerfront.baselines.q_settings import Exploration, QLearningSettings
 from peerfront.baselines.separate_heads import SeparateHeadsAgent, separate_losses
-from peerfront.baselines.softmax_split import any_choice, best_choice, best_few, largest_remainders, softmax_weights
+from peerfront.baselines.softmax_split import best_few, best_or_random, by_state, largest_remainders, softmax_weights
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.networks import perceptron
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.settings import between, check_fields, one_or_more, truth
 from peerfront.problem import Rules, World
@@ -71,16 +79,11 @@ class FactorizedRLSettings:
         return cls(learning, temperature=1.0, separate_heads=True)
 
 
-class FactorizedNetwork(nn.Module):
-    """Values of budgets and of support sizes, and scores of people."""
+class FactorizedNetwork(ThreeHeads):
+    """Values of budgets and of support sizes from 1, and scores of people by their own encoding."""
 
     def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int) -> None:
-        super().__init__()
-        self.encoder = FrontierEncoder(schema, rules, hidden)
-        width = self.encoder.width
-        self.budget_head = perceptron((width, hidden, hidden, rules.budget + 1), seed=None)
-        self.support_head = perceptron((width, hidden, hidden, most_activated), seed=None)
-        self.score_head = perceptron((width + hidden, hidden, hidden, 1), seed=None)
+        super().__init__(FrontierEncoder(schema, rules, hidden), rules.budget, most_activated, hidden, hidden)
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
         """Budgets [states, budget + 1], support sizes from 1 [states, most activated], scores [people]."""
@@ -143,19 +146,14 @@ class FactorizedAgent:
         budget_values, support_values, person_scores = (head.numpy() for head in heads)
         largest_support = np.minimum(frontiers.sizes, self.most_activated)
         largest_budget = np.minimum(frontiers.spendable, largest_support * frontiers.most_per_person)
-        budgets = best_choice(budget_values, np.zeros_like(largest_budget), largest_budget)
-        if random_actions is not None:
-            anything = any_choice(random_actions, "round budget", np.zeros_like(largest_budget), largest_budget)
-            budgets = np.where(random_actions.now("round budget"), anything, budgets)
+        nothing = np.zeros_like(largest_budget)
+        budgets = best_or_random(budget_values, random_actions, "round budget", nothing, largest_budget)
         # With a cap per person, a large budget needs enough people to take it.
         least_support = np.maximum(-(-budgets // np.maximum(frontiers.most_per_person, 1)), 1)
-        support = best_choice(support_values, least_support - 1, largest_support - 1) + 1
-        scores = np.full((len(frontiers), int(frontiers.sizes.max())), -np.inf)
-        scores[frontiers.owner, frontiers.place] = person_scores
+        support = 1 + best_or_random(support_values, random_actions, "support", least_support - 1, largest_support - 1)
+        scores = by_state(frontiers, person_scores)
         ranked = scores
         if random_actions is not None:
-            anything = any_choice(random_actions, "support", least_support, largest_support)
-            support = np.where(random_actions.now("support"), anything, support)
             random = random_actions.luck.uniforms("people", scores.shape[1])
             ranked = np.where(random_actions.now("people")[:, None] & np.isfinite(scores), random, scores)
         weights = softmax_weights(scores, best_few(ranked, support), self.temperature)

@@ -20,27 +20,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from peerfront.baselines.agents import Action, Counts, Frontiers, RandomActions, RawFrontierEncoder
+from peerfront.baselines.agents import Action, Counts, Frontiers, RandomActions, RawFrontierEncoder, ThreeHeads
 from peerfront.baselines.budget_dqn import allowed_up_to
 from peerfront.baselines.q_learning import Loss, Transition
-from peerfront.baselines.softmax_split import any_choice, best_choice, best_few, largest_remainders, softmax_weights
+from peerfront.baselines.softmax_split import best_few, best_or_random, by_state, largest_remainders, softmax_weights
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.networks import perceptron
 from peerfront.foundation.randomness import Luck
 from peerfront.problem import Rules, World
 
 
-class SeparateHeadsNetwork(nn.Module):
-    """Values of budgets and of support sizes, each from 0, and scores of people."""
+class SeparateHeadsNetwork(ThreeHeads):
+    """Values of budgets and of support sizes, each from 0, and scores of people by their covariates."""
 
     def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int) -> None:
-        super().__init__()
-        self.encoder = RawFrontierEncoder(schema, rules, hidden)
-        width = self.encoder.width
-        self.budget_head = perceptron((width, hidden, hidden, rules.budget + 1), seed=None)
-        self.support_head = perceptron((width, hidden, hidden, most_activated + 1), seed=None)
-        self.score_head = perceptron((width + schema.columns, hidden, hidden, 1), seed=None)
+        encoder = RawFrontierEncoder(schema, rules, hidden)
+        super().__init__(encoder, rules.budget, most_activated + 1, schema.columns, hidden)
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
         """Budgets [states, budget + 1], support sizes [states, most activated + 1], scores [people]."""
@@ -72,19 +67,12 @@ class SeparateHeadsAgent:
         with torch.no_grad():
             budget_values, support_values, person_scores = (head.numpy() for head in network(frontiers))
         nothing, most = np.zeros_like(frontiers.sizes), frontiers.most_per_person
-        budgets = best_choice(budget_values, nothing, frontiers.spendable)
-        if random_actions is not None:
-            anything = any_choice(random_actions, "round budget", nothing, frontiers.spendable)
-            budgets = np.where(random_actions.now("round budget"), anything, budgets)
+        budgets = best_or_random(budget_values, random_actions, "round budget", nothing, frontiers.spendable)
         largest_support = self.largest_support(frontiers.sizes, budgets)
-        support = best_choice(support_values, nothing, largest_support)
-        scores = np.full((len(frontiers), int(frontiers.sizes.max())), -np.inf)
-        scores[frontiers.owner, frontiers.place] = person_scores
-        if random_actions is not None:
-            anything = any_choice(random_actions, "support", nothing, largest_support)
-            support = np.where(random_actions.now("support"), anything, support)
-            if random_actions.score_noise is not None:
-                scores = scores + random_actions.score_noise[:, None] * _normals(random_actions.luck, scores.shape[1])
+        support = best_or_random(support_values, random_actions, "support", nothing, largest_support)
+        scores = by_state(frontiers, person_scores)
+        if random_actions is not None and random_actions.score_noise is not None:
+            scores = scores + random_actions.score_noise[:, None] * _normals(random_actions.luck, scores.shape[1])
         weights = softmax_weights(scores, best_few(scores, np.maximum(support, 1)), self.temperature)
         # With a cap per person, few people cannot take a large budget.
         takers = np.minimum(support, (weights > 0).sum(axis=1))

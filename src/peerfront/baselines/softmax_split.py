@@ -6,7 +6,7 @@ All functions work on many states at once.
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.baselines.agents import Array, Counts, RandomActions
+from peerfront.baselines.agents import Array, Counts, Frontiers, RandomActions, Weights
 
 
 def best_few(scores: Array, support: Counts) -> NDArray[np.bool_]:
@@ -71,3 +71,20 @@ def any_choice(random_actions: RandomActions, what: str, least: Counts, most: Co
     """A choice drawn evenly from `least` to `most` [states]."""
     drawn: Counts = least + (random_actions.luck.uniform(what) * (most - least + 1)).astype(np.int64)
     return drawn
+
+
+def best_or_random(
+    values: Array, random_actions: RandomActions | None, what: str, least: Counts, most: Counts
+) -> Counts:
+    """The best choice from `least` to `most` [states], or any of them where this decision explores."""
+    best = best_choice(values, least, most)
+    if random_actions is None:
+        return best
+    return np.where(random_actions.now(what), any_choice(random_actions, what, least, most), best)
+
+
+def by_state(frontiers: Frontiers, scores: Weights) -> Array:
+    """One score per person -> [states, people of the largest frontier], minus infinity where nobody is."""
+    table = np.full((len(frontiers), int(frontiers.sizes.max())), -np.inf)
+    table[frontiers.owner, frontiers.place] = scores
+    return table
