@@ -47,6 +47,12 @@ class SeparateHeadsNetwork(ThreeHeads):
         """[states, budget + 1]; minus infinity where a budget may not be spent."""
         return allowed_up_to(self.budget_head(self.encoder(frontiers)[1]), frontiers.spendable)
 
+    def best_next(self, frontiers: Frontiers, largest_support: Counts) -> tuple[Tensor, Tensor]:
+        """The largest values of a budget and of a support size that are possible, [states] each."""
+        _, states = self.encoder(frontiers)
+        budgets = allowed_up_to(self.budget_head(states), frontiers.spendable)
+        return budgets.max(dim=1).values, allowed_up_to(self.support_head(states), largest_support).max(dim=1).values
+
 
 @dataclass(frozen=True, eq=False)
 class SeparateHeadsAgent:
@@ -95,7 +101,7 @@ class SeparateHeadsAgent:
 
     def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
         """The largest Q_budget of the judge, [states]; nobody else chooses here."""
-        return _budget_values(judge, frontiers).max(dim=1).values
+        return _own(judge).budget_values(frontiers).max(dim=1).values
 
 
 def _normals(luck: Luck, columns: int) -> np.ndarray:
@@ -104,9 +110,9 @@ def _normals(luck: Luck, columns: int) -> np.ndarray:
     return np.asarray(ndtri(luck.uniforms("score noise", columns)))
 
 
-def _budget_values(network: nn.Module, frontiers: Frontiers) -> Tensor:
+def _own(network: nn.Module) -> SeparateHeadsNetwork:
     assert isinstance(network, SeparateHeadsNetwork), "the agent makes no other"
-    return network.budget_values(frontiers)
+    return network
 
 
 def separate_losses(agent: SeparateHeadsAgent, world: World, discount: float) -> Loss:
@@ -123,12 +129,12 @@ def separate_losses(agent: SeparateHeadsAgent, world: World, discount: float) ->
             if next_states:
                 continues = torch.tensor([transition.next_state is not None for transition in batch])
                 after = Frontiers.of(agent.schema, next_states)
-                budgets, supports, _ = target(after)
-                supports = allowed_up_to(supports, agent.largest_support(after.sizes, after.budgets))
-                budget_targets[continues] += discount * allowed_up_to(budgets, after.spendable).max(dim=1).values
-                support_targets[continues] += discount * supports.max(dim=1).values
+                largest_support = agent.largest_support(after.sizes, after.budgets)
+                best_budget, best_support = _own(target).best_next(after, largest_support)
+                budget_targets[continues] += discount * best_budget
+                support_targets[continues] += discount * best_support
             came, one_coupon = one_coupon_futures(world, frontiers, rng)
-            futures = _budget_values(target, one_coupon).max(dim=1).values
+            futures = _own(target).budget_values(one_coupon).max(dim=1).values
             score_targets = torch.from_numpy(came.astype(np.float32)) + discount * futures
         budgets, supports, scores = online(frontiers)
         chosen = torch.tensor([transition.action.round_budget for transition in batch])

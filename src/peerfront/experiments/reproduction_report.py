@@ -30,8 +30,8 @@ from peerfront.experiments.store import program
 from peerfront.foundation.figures import COLOURS, STYLES, new_figure, rendered
 from peerfront.foundation.files import write_bytes, write_text
 
-_REPRODUCED_WITHIN = 2.0  # standard errors
-_IN_TABLE_1 = ("random_split", "budget_dqn", "factorized_rl", "population_dp", PUBLISHED_GFP)
+REPRODUCED_WITHIN = 2.0  # standard errors
+IN_TABLE_1 = ("random_split", "budget_dqn", "factorized_rl", "population_dp", PUBLISHED_GFP)
 
 WHY_DIFFERENT = {
     "Random": "Its total depends on the draw of the oracle: a standard deviation of 3.8 recruits between draws.",
@@ -63,10 +63,10 @@ def findings(reproduction: Reproduction, table: pd.DataFrame) -> list[Finding]:
 
 
 def _reproduced(table: pd.DataFrame) -> Finding:
-    part = table[(table["world"] == PUBLISHED) & table["policy"].isin(_IN_TABLE_1)]
-    near = part["difference_in_errors"].abs() <= _REPRODUCED_WITHIN
+    part = table[(table["world"] == PUBLISHED) & table["policy"].isin(IN_TABLE_1)]
+    near = part["difference_in_errors"].abs() <= REPRODUCED_WITHIN
     noise = "standard errors of ours (the spread between trainings included)"
-    text = f"{int(near.sum())} of {len(part)} cells of Table 1 are within {_REPRODUCED_WITHIN:g} {noise}."
+    text = f"{int(near.sum())} of {len(part)} cells of Table 1 are within {REPRODUCED_WITHIN:g} {noise}."
     for method, rows in part[~near].groupby("method", sort=False):
         worst = rows["difference_in_errors"].abs().max()
         text += f" {method}: {len(rows)} cells are not, by up to {worst:.1f}. {WHY_DIFFERENT[str(method)]}"

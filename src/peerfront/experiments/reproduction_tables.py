@@ -73,7 +73,9 @@ def published_results(reproduction: Reproduction) -> Results | None:
     """Everything played in the published world, as one: the paper's methods with its models, and ours with ours."""
     if PUBLISHED not in reproduction.results:
         return None
-    paper, ours = reproduction.results[PUBLISHED], reproduction.results[REPAIRED]
+    paper, ours = reproduction.results[PUBLISHED], reproduction.results.get(REPAIRED)
+    if ours is None:
+        return paper
     together = replace(paper.comparison, policies=(*paper.comparison.policies, *ours.comparison.policies))
     return Results(together, (*paper.runs, *ours.runs), ours.bounds)
 
@@ -83,12 +85,18 @@ def reproduction_table(reproduction: Reproduction) -> pd.DataFrame:
     rows = []
     published = published_results(reproduction)
     if published is not None:
-        trainings = [published, *later_trainings(reproduction)]
-        episodes = [results.episodes.assign(training=number) for number, results in enumerate(trainings, start=1)]
-        rows += _rows(PUBLISHED, published, pd.concat(episodes, ignore_index=True))
-    described = reproduction.results[DESCRIBED]
-    rows += _rows(DESCRIBED, described, described.episodes.assign(training=1))
+        rows += _rows(PUBLISHED, published, published_episodes(reproduction))
+    if (described := reproduction.results.get(DESCRIBED)) is not None:
+        rows += _rows(DESCRIBED, described, described.episodes.assign(training=1))
     return pd.DataFrame(rows)
+
+
+def published_episodes(reproduction: Reproduction) -> pd.DataFrame:
+    """Every episode played in the published world, with the number of the training it was played after."""
+    first = published_results(reproduction)
+    trainings = [*([] if first is None else [first]), *later_trainings(reproduction)]
+    numbered = [results.episodes.assign(training=number) for number, results in enumerate(trainings, start=1)]
+    return pd.concat(numbered, ignore_index=True)
 
 
 def later_trainings(reproduction: Reproduction) -> list[Results]:
