@@ -17,6 +17,7 @@ from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
+from peerfront.problem import Frontier
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.value.learning import ValueReport, compared
 from peerfront.value.policy_iteration import PolicyIterationSettings
@@ -156,7 +157,15 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
     assert f"Warning: {people - everything_used} people are very few" in text
     assert ("every coupon was used" in text) == everything_used
     assert f"with {people - 1} pairs, whom people bring is mostly a guess" in text
-    assert ("extrapolated" in text) == (coupons < 3)
+    assert fitted.fit.rules.max_per_person == min(coupons, 3)
+    assert ("cannot show what a second one does" in text) == (coupons == 1)
+    order = {"max_per_person": coupons + 2}
+    codes = np.zeros((3, len(schema.schema.fields)), dtype=np.int16)
+    beyond = fitted.plan(Frontier(np.array(["x", "y", "z"], dtype=object), codes), budget=8, **order)
+    assert any(f"Hardly anybody in the study had more than {coupons} coupon" in line for line in beyond.lines())
+    for given, reason in zip(beyond.table["coupons"], beyond.table["reason"], strict=True):
+        assert ("is extrapolated: hardly anybody has had more" in reason) == (given > coupons)
+    assert coupons > 1 or beyond.table["coupons"].max() > 1, "the case tests nothing if nobody gets more"
     both = fitted.fit.capacity.survival(np.array([[0], [1]], dtype=np.int16), 1)[:, 0]
     assert abs(both[0] - both[1]) < 0.15, "so few people cannot be told apart"
 
@@ -184,6 +193,7 @@ def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
         ({"budget": 5, "discount": 1.5}, "discount must lie above 0"),
         ({"budget": 5, "people": 0}, "people must be"),
         ({"budget": 5, "max_per_person": 0}, "max per person must be"),
+        ({"budget": 5, "max_per_person": "some"}, "max per person must be"),
     ],
 )
 def test_bad_settings(wrong, message) -> None:

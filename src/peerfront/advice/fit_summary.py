@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from peerfront.advice.orders import beyond_shown
 from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
@@ -69,10 +70,6 @@ class Findings:
     def n_open(self) -> int:
         """People whose coupons may still be used."""
         return int(self.study.still_open.sum())
-
-    @property
-    def most_issued(self) -> int:
-        return int(self.history.coupons.max())
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -261,11 +258,15 @@ def _warnings(findings: Findings) -> list[str]:
     if findings.n_pairs < _FEW_PAIRS:
         pairs = counted(findings.n_pairs, "pair", "pairs")
         warnings.append(f"Warning: with {pairs}, whom people bring is mostly a guess.")
-    most = findings.rules.max_per_person
-    if most is None or most > findings.most_issued:
+    shown, most = findings.capacity.most_shown, findings.rules.max_per_person
+    beyond = beyond_shown(shown, most)
+    if beyond:
+        warnings.append(f"Warning: {beyond}")
+    elif shown == 1:
         warnings.append(
-            f"Warning: nobody in the study had more than {n_coupons(findings.most_issued)}; what a "
-            f"{ordinal(findings.most_issued + 1)} one does is extrapolated."
+            "Warning: hardly anybody in the study had more than one coupon, so it cannot show what a second one does: "
+            "plans give nobody more than one. Give some people two or three to find out, and fit again; or fit with "
+            "--max-per-person 3, which extrapolates."
         )
     if findings.history.saturated[findings.history.coupons > 0].all():
         warnings.append(

@@ -10,7 +10,7 @@ is linear and strongly drawn to "everybody is alike", and the generator is the i
 
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -41,6 +41,9 @@ FEW = 50
 """Below this many people a study is small: simple models, and a warning."""
 LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
+USUAL = "usual"
+USUAL_MOST = 3
+"""Coupons for one person that most studies give; plans give no more unless asked."""
 _USUAL_PEOPLE = 20
 _FEW_WAITING = 10  # fewer with open coupons do not say how many wait at once
 _USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
@@ -57,7 +60,7 @@ class FitSettings:
 
     >>> settings = pf.FitSettings(budget=60, rounds=5)
     >>> settings.max_per_person
-    3
+    'usual'
     >>> pf.FitSettings(budget=0)
     Traceback (most recent call last):
     peerfront.foundation.errors.SettingError: budget must be a whole number of at least 1; found 0.
@@ -69,8 +72,9 @@ class FitSettings:
     """What a recruit of the next round is worth beside one of this round; 1 for the same."""
     rounds: int = 5
     """Most rounds that are left, this one included."""
-    max_per_person: int | None = 3
-    """Most coupons for one person; None for no limit."""
+    max_per_person: int | str | None = USUAL
+    """Most coupons for one person; None for no limit; "usual": 3, or fewer if hardly anybody in the study had 3, so
+    that plans stay within what the study shows."""
     max_per_round: int | None = None
     """Most coupons in one round; None for no limit."""
     people: int | None = None
@@ -89,15 +93,17 @@ class FitSettings:
             budget=one_or_more,
             discount=discount_factor,
             rounds=one_or_more,
-            max_per_person=optional(one_or_more),
+            max_per_person=_usual_or_more,
             max_per_round=optional(one_or_more),
             people=optional(one_or_more),
             seed=at_least(0),
             effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
         )
 
-    def rules_for(self, people: int) -> Rules:
-        return Rules(self.budget, people, self.rounds, self.max_per_person, self.max_per_round)
+    def rules_for(self, people: int, most_shown: int) -> Rules:
+        """The rules of a study in which people have shown what so many coupons do."""
+        most = min(USUAL_MOST, most_shown) if isinstance(self.max_per_person, str) else self.max_per_person
+        return Rules(self.budget, people, self.rounds, most, self.max_per_round)
 
     def learning_for(self, people: int) -> PolicyIterationSettings:
         """Enough for a study of some hundred coupons; fewer episodes where each is larger."""
@@ -119,6 +125,13 @@ class FitSettings:
         )
 
 
+def _usual_or_more(name: str, value: Any) -> int | str | None:
+    """Rule: a whole number of at least 1, None for no limit, or "usual"."""
+    return (
+        value if isinstance(value, str) and value == USUAL else cast("int | None", optional(one_or_more)(name, value))
+    )
+
+
 def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress: Progress = silent) -> Fit:
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it."""
     history = history_of(study, schema)
@@ -137,7 +150,8 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
     generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
-    rules = settings.rules_for(people)
+    assert capacity.most_shown is not None, "a new fit knows what people had"
+    rules = settings.rules_for(people, capacity.most_shown)
     world = BranchingWorld(
         f"as in {study.source}", schema.schema, capacity, generator, _StudyPeople(encode_study(study, schema))
     )
@@ -196,7 +210,7 @@ def capacity_settings(small: bool, seed: int) -> CapacitySettings:
     """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike"."""
     if small:
         return CapacitySettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES, seed=seed)
-    return CapacitySettings(penalties=(*_STRONG_PENALTIES[:2], *CapacitySettings().penalties), seed=seed)
+    return CapacitySettings(seed=seed)
 
 
 def simple_rules(capacity: CapacityModel, rules: Rules) -> list[Policy]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from peerfront.artifacts import Fit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
-from peerfront.foundation.words import n_coupons, n_people
+from peerfront.foundation.words import n_coupons, n_people, ordinal
 from peerfront.problem import Frontier, Rules, State
 
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
@@ -135,6 +135,16 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     return task
 
 
+def beyond_shown(shown: int | None, most: int | None) -> str:
+    """Say so if plans may give people more coupons than the study shows anything about; empty if they may not."""
+    if shown is None or (most is not None and most <= shown):
+        return ""
+    return (
+        f"Hardly anybody in the study had more than {n_coupons(shown)}, so what a {ordinal(shown + 1)} one does is "
+        f"extrapolated. Plans with at most {shown} each (--max-per-person {shown}) rely only on what people have shown."
+    )
+
+
 def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[str]:
     """Where a task goes beyond what the model was fitted for, or knows."""
     fitted, notes = fit.rules, []
@@ -152,6 +162,9 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
             "expected later is less sure."
             + (f" Fitting again with --people {n_waiting} repairs that." if n_waiting <= _MOST_SIMULATED else "")
         )
+    beyond = beyond_shown(fit.capacity.most_shown, max_per_person)
+    if beyond:
+        notes.append(beyond)
     gain = fit.scores.get("gain_of_knowing_people", {})
     if gain and gain["log_likelihood"] <= gain["standard_error"]:
         notes.append("The study does not show who brings many: differences between people here are small and unsure.")

@@ -55,6 +55,8 @@ class Facts:
     """Coupons to plan with that stay unspent this round."""
     at_round_cap: bool
     last_round: bool
+    shown: int | None
+    """The most coupons that the study shows anything about; None if that is not known."""
 
     @classmethod
     def of(cls, fit: Fit, task: Task, plan: Plan, kinds: Kinds, survival: Array, uncovered: Array) -> "Facts":
@@ -91,6 +93,7 @@ class Facts:
             kept=state.remaining_budget - plan.spend,
             at_round_cap=state.rules.max_per_round is not None and plan.spend == state.rules.max_per_round,
             last_round=state.rounds_left == 1,
+            shown=fit.capacity.most_shown,
         )
 
 
@@ -114,7 +117,14 @@ def reasons_of(facts: Facts) -> list[str]:
 
 
 def _reason(facts: Facts, person: int, middle: float) -> str:
-    return f"{_who(facts, person, middle)} {_why_not_more(facts, person)}"
+    return f"{_who(facts, person, middle)} {_why_not_more(facts, person)}{_beyond(facts, person)}"
+
+
+def _beyond(facts: Facts, person: int) -> str:
+    """Say so where somebody gets more coupons than the study shows anything about."""
+    if facts.shown is None or facts.coupons[person] <= facts.shown:
+        return ""
+    return f" What coupons after the {ordinal(facts.shown)} do is extrapolated: hardly anybody has had more."
 
 
 def _who(facts: Facts, person: int, middle: float) -> str:

@@ -14,7 +14,14 @@ def fit_command(
     budget: Annotated[float, typer.Option(metavar="N", help="Most coupons that are left to give out.")],
     discount: Annotated[float, typer.Option(help="Worth of a recruit a round later; 1 for the same.")] = 1.0,
     rounds: Annotated[float, typer.Option(metavar="N", help="Most rounds that are left, this one included.")] = 5,
-    max_per_person: Annotated[float, typer.Option(metavar="N", help="Most coupons for one person.")] = 3,
+    max_per_person: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="Most coupons for one person; otherwise 3, or fewer if hardly anybody in the study had 3.",
+            show_default=False,
+        ),
+    ] = None,
     round_cap: Annotated[
         float | None, typer.Option(metavar="N", help="Most coupons in one round.", show_default=False)
     ] = None,
@@ -40,12 +47,13 @@ def fit_command(
     from peerfront.cli.options import shown_progress
 
     check_target(out, overwrite)
-    from peerfront.advice.fitting import FitSettings
+    from peerfront.advice.fitting import USUAL, FitSettings
     from peerfront.advice.model import fit
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
 
-    settings = FitSettings(budget, discount, rounds, max_per_person, round_cap, people, seed)  # type: ignore[arg-type] # checked there
+    most = USUAL if max_per_person is None else max_per_person
+    settings = FitSettings(budget, discount, rounds, most, round_cap, people, seed)  # type: ignore[arg-type] # checked there
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict))
     with shown_progress() as progress:

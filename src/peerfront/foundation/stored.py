@@ -55,6 +55,10 @@ class Stored:
         """The same, or None where None is written."""
         return None if name in self.settings and self.settings[name] is None else self.setting(name, kind)
 
+    def later(self, name: str, kind: type[T]) -> T | None:
+        """The same, or None in what an earlier version wrote, which did not know this setting."""
+        return self.optional(name, kind) if name in self.settings else None
+
     def whole_numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers."""
         values = self.setting(name, list)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv, gammaincinv
 
 from peerfront.foundation.counts import DESCRIPTIONS, FAMILIES, is_dispersed, quantile, survival_table
 from peerfront.foundation.covariates import Codes, Schema
@@ -21,6 +22,7 @@ from peerfront.foundation.stored import Stored
 Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
+_LARGEST_MEAN = 1e6
 _LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 
 
@@ -52,6 +54,8 @@ class RateEnsemble:
     weights: tuple[Array, ...]  # per layer [members, inputs, outputs]
     biases: tuple[Array, ...]  # per layer [members, 1, outputs]
     log_scale: Array  # [members, 1]
+    largest: float = np.inf
+    """No member's mean capacity is above this; the data do not reach further."""
 
     def means(self, rows: NDArray[np.float32] | Array) -> Array:
         """Mean capacities, [people], from one-hot rows."""
@@ -69,12 +73,13 @@ class RateEnsemble:
             if self.shape.link == "exp"
             else np.logaddexp(0.0, score) * np.exp(self.log_scale)
         )
-        return means
+        return np.minimum(means, self.largest)
 
     def stored(self) -> Stored:
         layers = {f"weights {n}": weight for n, weight in enumerate(self.weights)}
         layers |= {f"biases {n}": bias for n, bias in enumerate(self.biases)}
-        settings = {"hidden": list(self.shape.hidden), "link": self.shape.link}
+        largest = self.largest if np.isfinite(self.largest) else None
+        settings = {"hidden": list(self.shape.hidden), "link": self.shape.link, "largest": largest}
         return Stored(settings, {**layers, "log scale": self.log_scale})
 
     @classmethod
@@ -83,11 +88,15 @@ class RateEnsemble:
         log_scale = stored.array("log scale", (None, 1))
         layers = list(enumerate(pairwise([inputs, *shape.hidden, 1])))
         members = len(log_scale)
+        largest = stored.later("largest", float)
+        if largest is not None and not largest > 0.0:
+            raise DataFileError(f"In {stored.place}, the largest mean capacity is {largest}; it must be above 0.")
         return cls(
             shape,
             tuple(stored.array(f"weights {n}", (members, before, after)) for n, (before, after) in layers),
             tuple(stored.array(f"biases {n}", (members, 1, after)) for n, (_, after) in layers),
             log_scale,
+            np.inf if largest is None else largest,
         )
 
 
@@ -121,6 +130,8 @@ class LearnedCapacity:
     candidates: tuple[Candidate, ...]
     reason: str
     members: Array | None = None  # [members, 2], log size and logit zero of each; None if all are alike
+    most_shown: int | None = None
+    """The most coupons that a few people had at once, so that data show what they do; None if that is not known."""
 
     def __post_init__(self) -> None:
         check_fields(self, family=among("family", FAMILIES))
@@ -163,7 +174,7 @@ class LearnedCapacity:
         spread = self.members - self.members.mean(axis=0)
         size = self.size * np.exp(_shift(spread[:, 0], weights))
         odds = self.zero / (1.0 - self.zero) * np.exp(_shift(spread[:, 1], weights))
-        means = self.means(covariates) * np.exp(rate)
+        means = np.minimum(self.means(covariates) * np.exp(rate), self.rates.largest + SMALLEST_RATE)
         return quantile(self.family, luck.uniform("capacity"), means, size, odds / (1.0 + odds))
 
     def scores(self) -> dict[str, Any]:
@@ -181,6 +192,7 @@ class LearnedCapacity:
             "size": self.size if np.isfinite(self.size) else None,
             "zero": self.zero,
             "reason": self.reason,
+            "most_shown": self.most_shown,
         }
         assert self.members is not None, "__post_init__ fills it in"
         return Stored.of_parts(settings, rates=self.rates.stored(), members=Stored({}, {"size and zero": self.members}))
@@ -196,8 +208,22 @@ class LearnedCapacity:
             )
         rates = RateEnsemble.restored(stored.part("rates"), schema.columns)
         members = stored.part("members").array("size and zero", (len(rates.log_scale), 2))
-        reason = stored.setting("reason", str)
-        return cls(schema, family, rates, np.inf if size is None else size, zero, (), reason, members)
+        reason, shown = stored.setting("reason", str), stored.later("most_shown", int)
+        if shown is not None and shown < 1:
+            raise DataFileError(f"In {stored.place}, most_shown is {shown}; it is at least 1. Fit the model again.")
+        return cls(schema, family, rates, np.inf if size is None else size, zero, (), reason, members, shown)
+
+
+def largest_means(most_shown: int, chance: float, sizes: Array) -> Array:
+    """Means of counts that are at least `most_shown` with this chance: negative binomials of these sizes.
+
+    An infinite size is the Poisson; means end at a million.
+    """
+    finite = np.isfinite(sizes)
+    size = np.where(finite, sizes, 1.0)
+    share = np.minimum(betaincinv(most_shown, size, chance), 1.0 - 1e-12)
+    means: Array = np.where(finite, size * share / (1.0 - share), gammaincinv(most_shown, chance))
+    return np.minimum(means, _LARGEST_MEAN)
 
 
 def _shift(deviations: Array, weights: Array) -> Array:

@@ -20,8 +20,17 @@ from peerfront.foundation.counts import DESCRIPTIONS, FAMILIES
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.progress import Progress, silent
-from peerfront.foundation.settings import among, check_fields, one_or_more, penalty_list, seed_number, step_size
-from peerfront.models.capacity import LearnedCapacity, RateShape
+from peerfront.foundation.settings import (
+    among,
+    check_fields,
+    inside,
+    one_or_more,
+    optional,
+    penalty_list,
+    seed_number,
+    step_size,
+)
+from peerfront.models.capacity import LearnedCapacity, RateShape, largest_means
 from peerfront.problem import History
 
 if TYPE_CHECKING:
@@ -52,14 +61,18 @@ class CapacitySettings:
     """Passes without improvement on the held-out fold after which a member stops."""
     batch: int = 128
     learning_rate: float = 1e-3
-    penalties: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.003)
+    penalties: tuple[float, ...] = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.003)
     """Ridge penalties a linear shape chooses from, by held-out likelihood, in units of rows."""
+    reach: float | None = 0.6
+    """How far rates go beyond what people have shown. However strongly a shape extrapolates, nobody is believed to be
+    able to bring the most coupons that people had (`LearnedCapacity.most_shown`) with a chance above this, zero
+    inflation aside; None for no limit."""
     seed: int = 0
 
     @classmethod
     def paper(cls) -> "CapacitySettings":
         """Two hidden layers of 64, 200 epochs of batches of 128, Adam with 1e-3, nothing held out."""
-        return cls(family="poisson", shapes=(NETWORK,), folds=1)
+        return cls(family="poisson", shapes=(NETWORK,), folds=1, reach=None)
 
     def __post_init__(self) -> None:
         check_fields(
@@ -72,6 +85,7 @@ class CapacitySettings:
             batch=one_or_more,
             learning_rate=step_size,
             penalties=penalty_list,
+            reach=optional(inside(0.0, 1.0)),
             seed=seed_number,
         )
 
@@ -120,17 +134,23 @@ def fit_capacity(
             else f"the first of {len(by_shape)} shapes, as nothing was held out"
         )
         reason += f" Rates: {best.candidate.shape.label}, {why}."
+    if data.most_shown == 1:
+        reason += " Hardly anybody had more than one coupon: what a second one does is a guess."
     if data.all_saturated:
         reason += " Every coupon was used, so capacities are only known from below: how far above is a guess."
+    # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by what they predict.
+    reach = settings.reach
+    largest = np.inf if reach is None else float(largest_means(data.most_shown, reach, np.array(best.size)))
     return LearnedCapacity(
         schema=history.schema,
         family=best.candidate.family,
-        rates=best.rates,
+        rates=replace(best.rates, largest=largest),
         size=best.size,
         zero=best.zero,
         candidates=tuple(each.candidate for each in fits),
         reason=reason,
         members=best.members,
+        most_shown=data.most_shown,
     )
 
 

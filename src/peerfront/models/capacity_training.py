@@ -21,6 +21,8 @@ from peerfront.models.censored_likelihood import censored_log_likelihood
 from peerfront.problem import History
 
 Array = NDArray[np.float64]
+FEWEST_SHOWN = 5
+"""People who must have had so many coupons before their number counts as shown."""
 _BIAS_RIDGE = 1e-3  # ridge on the bias, in rows; negligible with informative data
 
 
@@ -43,6 +45,12 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.coupons)
+
+    @property
+    def most_shown(self) -> int:
+        """The most coupons that at least `FEWEST_SHOWN` people had (all of them, if they are fewer)."""
+        fewest = min(FEWEST_SHOWN, len(self))
+        return int(self.coupons.sort(descending=True).values[fewest - 1])
 
     @property
     def all_saturated(self) -> bool:
