@@ -160,10 +160,10 @@ class Fitted:
 
 def test_what_certificates_say(table) -> None:
     def said(state: State, index: PriceIndex = table, **more: int) -> str:
-        return certify(state, index, *MODELS, LUCK.row(0), **more).explanation
+        return certify(state, index, *MODELS, LUCK.row(0), outcomes=0, **more).explanation
 
     full = State(60, Frontier.of(people(0, 0, 1, 1, 2)))
-    found = certify(full, table, *MODELS, LUCK.row(0), samples=0)
+    found = certify(full, table, *MODELS, LUCK.row(0), samples=0, outcomes=0)
     assert said(full, samples=0) == (
         f"No policy can expect more than {found.bound:.1f} discounted recruits from here: even if coupons were "
         f"unlimited at {found.price:.2f} recruits each, and {found.price:.2f} paid back for every coupon of the "

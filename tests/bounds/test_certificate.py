@@ -63,10 +63,31 @@ def test_a_proved_certificate_is_above_the_optimum_of_any_world(
     chosen = BoundSettings(largest_budget=4, max_per_person=per_person, price_step=0.03)
     index = exact_index(world, discount, chosen)
     state = State(budget, Frontier.of(people(*types)), 0, rules)
-    found = certify(state, index, world.capacity, world.offspring, named_luck(("any",), 1), samples=0)
+    models, luck = (index, world.capacity, world.offspring), named_luck(("any",), 1)
+    found = certify(state, *models, luck, samples=0, outcomes=0)
     assert found.proof == "exact"
     assert found.standard_error == 0.0
     assert found.bound >= best - 1e-9
+    sampled = certify(state, *models, luck, samples=0, outcomes=100)
+    assert sampled.bound >= best - 5 * sampled.standard_error - 0.01
+    assert sampled.proof == ("statistical" if sampled.which == "lookahead" else "exact")
+
+
+def test_certificates_look_ahead_where_the_index_is_an_exact_table() -> None:
+    world, codes, rules = bridge(), people(0, 1, 1), Rules(budget=8, people=3, rounds=5)
+    best = solve(world, rules, 1.0).value(codes)
+    index, luck = exact_index(world, 1.0, TINY), named_luck(("ahead",), 1)
+    models = (world.capacity, world.offspring, luck)
+    priced = certify(State(8, Frontier.of(codes), 0, rules), index, *models, outcomes=0)
+    found = certify(State(8, Frontier.of(codes), 0, rules), index, *models)
+    assert found.which == "lookahead"
+    assert best - 4 * found.standard_error < found.bound < best + 0.5 * (priced.bound - best)
+    assert "depends on how it went" in found.explanation
+    assert found.standard_error > 0.0
+    many = certify_many(one_state(8, codes), index, *models, rules=rules, samples=400, outcomes=200)
+    assert many.row(0) == found
+    sampled = fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 1.0, TINY)
+    assert certify(State(8, Frontier.of(codes), 0, rules), sampled, *models).which != "lookahead"
 
 
 def test_in_the_last_round_the_price_bound_is_the_optimum() -> None:
@@ -167,7 +188,9 @@ def test_the_price_rule_gives_what_is_worth_its_price() -> None:
 def test_a_certificate_says_which_bound_and_how_sure() -> None:
     world, luck = bridge(), named_luck(("words",), 1)
     index = exact_index(world, 1.0)
-    priced = certify(State(100, Frontier.of(people(*[0] * 6))), index, world.capacity, world.offspring, luck, samples=0)
+    priced = certify(
+        State(100, Frontier.of(people(*[0] * 6))), index, world.capacity, world.offspring, luck, samples=0, outcomes=0
+    )
     assert priced.which == "price"
     assert priced.low == priced.high == priced.bound
     assert f"{priced.price:.2f} recruits each" in priced.explanation
@@ -201,7 +224,7 @@ def test_what_the_rules_alone_say(state, bound) -> None:
     found = budget_bounds(one_state(state.remaining_budget, codes), 0.9, state.rounds_left, Caps.of(state.rules))
     assert found[0] == pytest.approx(bound)
     certificate = certify(state, exact_index(world, 0.9), world.capacity, world.offspring, named_luck(("r",), 1))
-    assert certificate.bound <= bound + 1e-9
+    assert certificate.high <= bound + 1e-9
 
 
 def test_many_certificates_are_those_of_each_state() -> None:
@@ -212,7 +235,7 @@ def test_many_certificates_are_those_of_each_state() -> None:
     assert len(many) == 6
     for s in range(6):
         state = State(100, Frontier.of(states.take(np.array([s])).covariates))
-        alone = certify(state, index, world.capacity, world.offspring, luck.row(s), samples=40)
+        alone = certify(state, index, world.capacity, world.offspring, luck.row(s), samples=40, outcomes=0)
         assert alone == many.row(s)
     assert many.mean.mean == pytest.approx(many.bounds.mean())
 

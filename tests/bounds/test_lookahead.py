@@ -1,13 +1,16 @@
 """The lookahead bound: above the optimum, below the price bound, in any tiny world."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bounds.bound_cases import TINY, exact_index, one_state, people
+from peerfront.bounds import second_round
 from peerfront.bounds.certificate import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
+from peerfront.bounds.lookahead_sample import KnownMeans, RoundSample
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
@@ -54,6 +57,33 @@ def test_it_closes_much_of_the_gap_in_bridge() -> None:
     assert best - 4 * found.bound.standard_error < found.bound.mean < best + 0.5 * (priced - best)
     again = lookahead_bound(index, world.offspring, codes, 8, 50, named_luck(("gap",), 1), outcomes=2000)[1]
     assert again == found
+
+
+def test_the_known_means_are_those_of_sampled_recruits() -> None:
+    world, codes = bridge(), people(0, 1, 2, 3)
+    index = exact_index(world, 0.9, TINY)
+    prices = index.prices[::40]
+    known = KnownMeans.of(index, codes, prices, 4)
+    survival, luck = index.capacity.survival(codes, 8), named_luck(("known",), 4)
+    sample = RoundSample.drawn(index, world.offspring, codes, np.zeros(4, np.int64), 1, 4000, luck, survival, prices, 3)
+    for price in range(known.lowest, len(prices)):
+        values = sample.values[sample.kind, price]
+        errors = np.sqrt(sample.means(values**2) / sample.samples)
+        assert (np.abs(sample.means(values) - known.at(price)[:, None] * survival) <= 4.5 * errors + 0.001).all()
+
+
+def test_a_second_round_of_luck_takes_more_of_the_slack_and_stays_above(monkeypatch) -> None:
+    world = bridge()
+    codes = people(0, 1, 1)
+    best = solve(world, Rules(budget=8, people=3, rounds=4), 1.0).value(codes)
+    index, luck = exact_index(world, 1.0, TINY), named_luck(("second",), 1)
+    arguments = (index, world.offspring, codes, 8, 4, luck)
+    _, two = lookahead_bound(*arguments, outcomes=800)
+    monkeypatch.setattr(second_round, "_CLEAR_GAIN", 1.0)  # no outcome gains so much: all keep their one price
+    _, one = lookahead_bound(*arguments, outcomes=800)
+    assert best - 4 * two.bound.standard_error < two.bound.mean < one.bound.mean
+    monkeypatch.setattr(second_round, "_MOST_RECRUITS", 0)
+    assert lookahead_bound(*arguments, outcomes=800)[1].bound.mean == pytest.approx(one.bound.mean, rel=1e-12)
 
 
 def test_where_nobody_can_come_later_there_is_nothing_to_look_at() -> None:

@@ -80,7 +80,7 @@ def certify_state(
     which = min(choices, key=lambda name: choices[name])
     found = priced.audited() if which == "price" else evaluated[which]
     proof = {"budget": "exact", "clairvoyant": "statistical", "price": priced.proof}.get(
-        which, "statistical" if rounds == 2 else "estimated"
+        which, "statistical" if rounds - 2 <= _AUDIT_DEPTH else "estimated"
     )
     if found.mean >= most:
         found, which, proof = Estimate(most, 0.0), "budget", "exact"

@@ -1,18 +1,19 @@
 """A certificate for every plan: no policy whatever can expect more than this from a state.
 
-Three upper bounds on the discounted recruits of any policy, of which the tightest is reported:
+Four upper bounds on the discounted recruits of any policy, of which the tightest is reported:
 
 - **budget** (`budget_bounds`): a recruit costs a coupon, early ones count most; caps limit how many there can be in a
   round;
 - **clairvoyant** (`clairvoyant_bound`): what somebody would earn who knew in advance whom everybody can bring;
-- **price** (`price_index`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m).
+- **price** (`price_index`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m);
+- **lookahead** (`lookahead`): the price of later coupons depends on how the next round or two turn out.
 
 All of them are statements about a capacity and an offspring model: with the true ones a fact about the world, with
 learned ones a model-based certificate. How sure the reported number is, `Certificate.proof` says:
 
 - *exact*: proved, up to rounding (budget; price from a table with given transition probabilities, or one round left);
-- *statistical*: the number is a mean of samples whose expectation is proved to be a bound (clairvoyant; price from any
-  index, audited), so `high` is a bound but for chance;
+- *statistical*: the number is a mean of samples whose expectation is proved to be a bound (clairvoyant; lookahead from
+  an exact table; price from any index, audited), so `high` is a bound but for chance;
 - *estimated*: a fitted number (price from a network, scaled by what a check at held-out people found, or from a table
   with sampled transitions).
 
@@ -41,7 +42,7 @@ from peerfront.problem import CapacityModel, OffspringModel, Rules
 from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
-BOUNDS = ("budget", "clairvoyant", "price")
+BOUNDS = ("budget", "clairvoyant", "price", "lookahead")
 _INTERVAL_ERRORS = 2.0  # standard errors on either side of an interval
 _SATURATED_FACTOR = 4
 _TREES_AT_ONCE = 4000
@@ -79,7 +80,7 @@ class Certificate:
 
     bound: float
     which: str
-    """budget, clairvoyant or price."""
+    """budget, clairvoyant, price or lookahead."""
     price: float
     """What one more coupon can be worth at most, about: the price that balances demand and budget."""
     standard_error: float
@@ -148,6 +149,8 @@ def _explanation(bound: float, which: str, price: float, error: float, proof: st
         "clairvoyant": "even knowing in advance whom everybody can bring, one could not expect more",
         "price": f"even if coupons were unlimited at {price:.2f} recruits each, and {price:.2f} paid back for every "
         "coupon of the budget, one could not expect more",
+        "lookahead": "even if coupons could be bought and sold after this round, at a fair price that depends on how "
+        "it went, one could not expect more",
     }[which]
     margin = f"give or take {_INTERVAL_ERRORS * error:.2g}"
     surety = {
