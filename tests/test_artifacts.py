@@ -159,14 +159,14 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
     first, folder = a_fit(), tmp_path / "fit"
     first.save(folder)
     second = dataclasses.replace(first, study_schema="another")
-    rename = Path.rename
+    rename = Path.replace
 
     def fails(self: Path, target: Path) -> Path:
         if self.name.endswith(".tmp"):
             raise OSError("no space")
         return rename(self, target)
 
-    monkeypatch.setattr(Path, "rename", fails)
+    monkeypatch.setattr(Path, "replace", fails)
     with pytest.raises(DataFileError, match="no space"):
         second.save(folder, overwrite=True)
     with pytest.raises(DataFileError, match="no space"):

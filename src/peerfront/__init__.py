@@ -12,9 +12,13 @@ Importing the package loads nothing heavy: each name below is imported from its 
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from peerfront.foundation.compiled_cache import place_compiled_code
+
 __version__ = "0.2.0"
+place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
     from peerfront.advice.fitting import FitSettings

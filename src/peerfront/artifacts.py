@@ -4,19 +4,19 @@
 - `manifest.json`: format, schema, rules, settings of the models, how the fit was made (settings, versions, fingerprint
   of the data), its scores, and the SHA-256 of the weights and of the manifest itself. Sorted and indented, for people.
 
-The same fit gives the same bytes. No participant is in it: neither ids nor rows, only what models learned. A folder is
-written under a temporary name and renamed, so that it is there as a whole or not at all. Reading trusts nothing:
-format, checksums, schema, shapes and numbers are checked, and what was read must be the whole of what was written.
+The same fit gives the same bytes. No participant is in it: neither ids nor rows, only what models learned. A fit is
+saved as a whole or not at all, even if the program is killed meanwhile: the weights are renamed in one step, and the
+manifest that belongs to them is there before (`PENDING`). Reading trusts nothing: format, checksums, schema, shapes and
+numbers are checked, and what was read must be the whole of what was written.
 """
 
 import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 import platform
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
@@ -31,8 +31,11 @@ from safetensors.numpy import save as save_arrays
 
 import peerfront
 from peerfront.allocation.planner import Planner
+from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
+from peerfront.foundation.files import output_path, write_bytes, write_temporary
+from peerfront.foundation.leftovers import names_in, temporary_name
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
 FORMAT = "peerfront fit"
 FORMAT_VERSION = 1
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+PENDING = ".manifest.json.new"
+"""The manifest of weights that have just been replaced, until it takes the place of the old one."""
 _LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
 
 GENERATORS = {
@@ -95,29 +100,23 @@ class Fit:
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the fit; an existing one is replaced only if asked, and anything else never."""
         files = self.files()
-        check_target(folder, overwrite)
-        temporary, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{end}") for end in ("tmp", "old"))
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir()
-            for name, content in files.items():
-                (temporary / name).write_bytes(content)
-            if folder.exists():
-                folder.rename(old)
+        with claimed_target(folder, overwrite):
+            place = output_path(folder)
+            weights, pending = place / temporary_name(), place / PENDING
             try:
-                temporary.rename(folder)
-            except OSError:
-                if old.exists():
-                    old.rename(folder)  # what was there before is better than nothing
-                raise
-        except OSError as problem:
-            raise DataFileError(
-                f"Cannot write {folder} ({problem}). Free some space or choose another folder."
-            ) from None
-        finally:
-            for left_over in (temporary, old):
-                shutil.rmtree(left_over, ignore_errors=True)
+                write_temporary(weights, place / WEIGHTS, files[WEIGHTS])
+                write_bytes(pending, files[MANIFEST])
+                # From here on the fit is the new one: readers take the pending manifest if it belongs to the weights.
+                weights.replace(place / WEIGHTS)
+                pending.replace(place / MANIFEST)
+            except (OSError, DataFileError) as problem:
+                if weights.exists():
+                    pending.unlink(missing_ok=True)
+                raise DataFileError(
+                    f"Cannot write {folder} ({problem}). Free some space or choose another folder."
+                ) from None
+            finally:
+                weights.unlink(missing_ok=True)
 
     def files(self) -> dict[str, bytes]:
         """The contents of the two files."""
@@ -193,11 +192,8 @@ class _ThesePeople:
 
 def load_fit(folder: Path) -> Fit:
     """Read the fit of this folder and check it in every respect; it plans and samples as the saved one, bit for bit."""
-    manifest = _read_manifest(folder)
-    weights = _read(folder, WEIGHTS)
-    listed = manifest.get("files", {}).get(WEIGHTS, {})
-    if listed != {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}:
-        _refuse(folder, f"{WEIGHTS} is not the file that was saved (it was changed or cut short)")
+    manifest, weights = _read_files(folder)
+    listed = manifest["files"][WEIGHTS]
     try:
         # Copies: arrays that can be written to are what compiled code was compiled for.
         arrays: dict[str, NDArray[Any]] = {name: array.copy() for name, array in load_arrays(weights).items()}
@@ -275,11 +271,25 @@ def _restored_planner(stored: Stored, schema: Schema, capacity: LearnedCapacity)
     return Planner(capacity, surrogate, laplace, discount, least, name)
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The manifest and the weights that belong together."""
     if not folder.is_dir():
         raise DataFileError(f"There is no fit at {folder}. Give the folder a fit was saved in.")
+    # Another run may be replacing the fit at this moment, or may have been killed while it did.
+    for name in (MANIFEST, PENDING, MANIFEST):
+        if name == MANIFEST or (folder / name).exists():
+            manifest, weights = _read_manifest(folder, name), _read(folder, WEIGHTS)
+            about = {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}
+            if manifest.get("files") == {WEIGHTS: about}:
+                return manifest, weights
+    return _refuse(folder, f"{WEIGHTS} is not the file that was saved (it was changed or cut short)")
+
+
+def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
+    if name == MANIFEST and not (folder / name).exists() and (folder / PENDING).exists():
+        name = PENDING
     try:
-        manifest = json.loads(_read(folder, MANIFEST))
+        manifest = json.loads(_read(folder, name))
         content = {name: value for name, value in manifest.items() if name != "sha256"} if manifest else {}
         checksum = _checksum(content)
     except (AttributeError, RecursionError, ValueError) as problem:
@@ -312,16 +322,25 @@ def _refuse(folder: Path, fault: str) -> NoReturn:
     raise DataFileError(f"The fit in {folder} cannot be used: {fault}. Copy it again from where it was made, or refit.")
 
 
+@contextmanager
+def claimed_target(folder: Path, overwrite: bool) -> Iterator[None]:
+    """Hold the folder that a fit is to be saved in; one that cannot be used is refused at once."""
+    with claimed_folder(folder, lambda: check_target(folder, overwrite)):
+        yield
+
+
 def check_target(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that a fit cannot be saved in; touches nothing."""
+    folder = output_path(folder)
     if not folder.exists():
         return
     if not folder.is_dir():
         raise OutputExists(f"{folder} is a file. Choose another folder for the fit.")
-    others = sorted({file.name for file in folder.iterdir()} - {MANIFEST, WEIGHTS})
+    names = set(names_in(folder))
+    others = sorted(names - {MANIFEST, WEIGHTS, PENDING})
     if others:
         raise OutputExists(f"{folder} holds other things ({', '.join(others[:3])}). Choose another folder for the fit.")
-    if any(folder.iterdir()) and not overwrite:
+    if names - {PENDING} and not overwrite:
         raise OutputExists(
             f"{folder} holds a fit already. Use --overwrite (overwrite=True) to replace it, or choose another folder."
         )

@@ -132,7 +132,7 @@ def test_convert(run, study, tmp_path) -> None:
     code, _, err = run("convert", study, "--to", "excel", "--out", tmp_path / "x")
     assert "There is no format to write called 'excel'" in err
     code, _, err = run("convert", study, "--to", "rdsat", "--out", tmp_path / "no" / "folder")
-    assert "Cannot write" in err
+    assert "There is no folder" in err
 
 
 def test_how_a_file_is_read_is_said_once_to_check(run, study, tmp_path) -> None:

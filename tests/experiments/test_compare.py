@@ -151,7 +151,7 @@ def test_folders_that_cannot_be_written(tmp_path, place, monkeypatch) -> None:
     tiny = dataclasses.replace(SMALL, worlds=("bridge",), policies=("constant",), draws=(0,), episodes=2)
     if place == "below a file":
         (tmp_path / "file").write_text("")
-        with pytest.raises(DataFileError, match="Cannot use .* for results"):
+        with pytest.raises(DataFileError, match="Cannot use .*Choose another folder"):
             run_comparison(tiny, tmp_path / "file" / "out")
     else:
 

@@ -124,7 +124,7 @@ class Model:
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
         page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress))
         if out is not None:
-            write_text(Path(out), page)
+            write_text(Path(out), page, private=with_ids)
         return page
 
     @property

@@ -20,6 +20,8 @@ from peerfront.cli.options import (
     SCHEMA,
     STILL_OPEN,
     STRICT,
+    claim,
+    out_path,
     read_settings,
 )
 
@@ -39,10 +41,13 @@ _COUNT_COLUMNS = ("number", "people who brought", "", "people issued")
 
 
 def check_command(
+    context: typer.Context,
     file: FILE,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for problems, summary, schema and tree.", show_default=False),
+        typer.Option(
+            parser=out_path, metavar="PATH", help="Folder for problems, summary, schema and tree.", show_default=False
+        ),
     ] = None,
     schema: SCHEMA = None,
     format: FORMAT = None,
@@ -59,13 +64,11 @@ def check_command(
     unless --schema names one, a guessed schema.toml to edit. fit and convert read the file as schema.toml says.
     """
     from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.files import check_output
 
     names = _FILES if schema is None else tuple(name for name in _FILES if name != _SCHEMA_FILE)
     if out is not None:
-        edited = schema is None and (out / _SCHEMA_FILE).exists()
-        advice = f" An edited schema can be used with --schema {out / _SCHEMA_FILE}." if edited else ""
-        check_output(out, names, overwrite=overwrite, advice=advice)
+        advice = f" An edited schema can be used with --schema {out / _SCHEMA_FILE}." if schema is None else ""
+        claim(context, out, names, overwrite=overwrite, inputs=(file, schema), advice=advice)
     elif overwrite:
         raise SettingError("--overwrite needs --out, the folder it is about.")
 
@@ -121,15 +124,15 @@ def _write(
     from peerfront.data.problems import problem_table
     from peerfront.data.schema_file import schema_text
     from peerfront.data.writers import dot_text
-    from peerfront.foundation.files import make_folder, write_csv, write_text
+    from peerfront.foundation.files import write_csv, write_text
 
-    make_folder(folder)
-    write_csv(folder / "problems.csv", problem_table(study.problems).to_csv(index=False, lineterminator="\n"))
-    write_csv(folder / "summary.csv", summary.table().to_csv(index=False, lineterminator="\n"))
-    write_text(folder / "summary.json", summary.as_json())
-    write_text(folder / "tree.dot", dot_text(study))
+    tables = {"problems.csv": problem_table(study.problems), "summary.csv": summary.table()}
+    for name, table in tables.items():
+        write_csv(folder / name, table.to_csv(index=False, lineterminator="\n"), private=True)
+    write_text(folder / "summary.json", summary.as_json(), private=True)
+    write_text(folder / "tree.dot", dot_text(study), private=True)
     if _SCHEMA_FILE in names:
-        write_text(folder / _SCHEMA_FILE, schema_text(schema, reasons, study.source))
+        write_text(folder / _SCHEMA_FILE, schema_text(schema, reasons, study.source), private=True)
 
 
 def _print_report(

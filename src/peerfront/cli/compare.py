@@ -16,6 +16,7 @@ from peerfront.cli.options import (
     SCHEDULER,
     SEED,
     WORKERS,
+    out_path,
     rules_of,
 )
 
@@ -57,7 +58,10 @@ def compare_command(
         str | None, typer.Option(help="Show differences to this policy.", show_default="the first")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for trajectories, tables and figures.", show_default=False)
+        Path | None,
+        typer.Option(
+            parser=out_path, metavar="PATH", help="Folder for trajectories, tables and figures.", show_default=False
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete what --out already holds.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out already holds.")] = False,

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, STRICT, read_settings
+from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, STRICT, claim, out_path, read_settings
 
 
 def convert_command(
+    context: typer.Context,
     file: FILE,
     to: Annotated[str, typer.Option(help="coupons, recruiter, rdsat, app, or dot (GraphViz).")],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
+    out: Annotated[Path, typer.Option(parser=out_path, metavar="PATH", help="The file to write.")],
     schema: SCHEMA = None,
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
@@ -25,11 +26,10 @@ def convert_command(
     from peerfront.data.schema_file import read_schema
     from peerfront.data.writers import WRITERS, write_study
     from peerfront.foundation.errors import UnknownName
-    from peerfront.foundation.files import check_output
 
     if to not in WRITERS:
         raise UnknownName("format to write", to, WRITERS)
-    check_output(out, overwrite=overwrite)
+    claim(context, out, overwrite=overwrite, inputs=(file, schema), make_folder=False)
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict))
     write_study(study, out, to, overwrite=overwrite)

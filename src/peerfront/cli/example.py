@@ -5,23 +5,23 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import OVERWRITE, SEED
+from peerfront.cli.options import OVERWRITE, SEED, claim, out_path
 
 
 def example_command(
-    out: Annotated[Path, typer.Option(help="Folder for study.csv and frontier.csv.")],
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(parser=out_path, metavar="PATH", help="Folder for study.csv and frontier.csv.")],
     people: Annotated[float, typer.Option(metavar="N", help="About how many people took part so far.")] = 500,
     seed: SEED = 0,
     overwrite: OVERWRITE = False,
 ) -> None:
     """Write a made-up study (nobody in it exists) and the people who wait for coupons now."""
-    from peerfront.foundation.files import check_output, make_folder, write_csv
+    from peerfront.foundation.files import write_csv
 
-    check_output(out, ("frontier.csv", "study.csv"), overwrite=overwrite)
+    claim(context, out, ("frontier.csv", "study.csv"), overwrite=overwrite)
     from peerfront.simulation.demo_study import demo_study
 
     made = demo_study(people, seed)  # type: ignore[arg-type] # checked there
-    make_folder(out)
     for path, table in ((out / "study.csv", made.study), (out / "frontier.csv", made.frontier)):
         write_csv(path, table.to_csv(index=False, lineterminator="\n"))
     typer.echo(

@@ -5,12 +5,16 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, SEED, STRICT, read_settings
+from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
 
 
 def fit_command(
+    context: typer.Context,
     file: FILE,
-    out: Annotated[Path, typer.Option(help="Folder for the model; it holds nobody's row and no ids.")],
+    out: Annotated[
+        Path,
+        typer.Option(parser=out_path, metavar="PATH", help="Folder for the model; it holds nobody's row and no ids."),
+    ],
     budget: Annotated[float, typer.Option(metavar="N", help="Most coupons that are left to give out.")],
     discount: Annotated[float, typer.Option(help="Worth of a recruit a round later; 1 for the same.")] = 1.0,
     rounds: Annotated[float, typer.Option(metavar="N", help="Most rounds that are left, this one included.")] = 5,
@@ -43,10 +47,10 @@ def fit_command(
     --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
     guesses as check does.
     """
-    from peerfront.artifacts import check_target
+    from peerfront.artifacts import claimed_target
     from peerfront.cli.options import shown_progress
 
-    check_target(out, overwrite)
+    context.with_resource(claimed_target(out, overwrite))
     from peerfront.advice.fitting import USUAL, FitSettings
     from peerfront.advice.model import fit
     from peerfront.data.reading import read_study

@@ -15,6 +15,8 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     TARGET,
+    claim,
+    out_path,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _FILES = ("rounds.csv", "summary.csv", "forecast.png", "forecast.svg")
 
 
 def forecast_command(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder of a fit.")],
     frontier: Annotated[Path, typer.Argument(help="CSV with the people who may refer next.")],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left.")],
@@ -41,7 +44,13 @@ def forecast_command(
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the tables (CSV) and the picture (PNG, SVG).", show_default=False)
+        Path | None,
+        typer.Option(
+            parser=out_path,
+            metavar="PATH",
+            help="Folder for the tables (CSV) and the picture (PNG, SVG).",
+            show_default=False,
+        ),
     ] = None,
     overwrite: OVERWRITE = False,
 ) -> None:
@@ -52,12 +61,11 @@ def forecast_command(
     from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.files import check_output
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
-        check_output(out, _FILES, overwrite=overwrite)
+        claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     fitted = load(model)
     people = fitted.frontier(frontier)
@@ -122,9 +130,8 @@ def _policies(forecast: "Forecast") -> "Table":
 
 def _write(forecast: "Forecast", out: Path) -> None:
     from peerfront.foundation.figures import rendered
-    from peerfront.foundation.files import make_folder, write_bytes, write_text
+    from peerfront.foundation.files import write_bytes, write_text
 
-    make_folder(out)
     write_text(out / "rounds.csv", forecast.rounds.to_csv(index=False, lineterminator="\n"))
     write_text(out / "summary.csv", forecast.summary.to_csv(index=False, lineterminator="\n"))
     figure = forecast.plot()

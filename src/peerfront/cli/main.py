@@ -11,6 +11,7 @@ from peerfront import __version__
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
+from peerfront.cli.endings import Shown, ended_by_signals
 from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast import forecast_command
@@ -70,12 +71,25 @@ def _options(
 
 
 def main() -> None:
-    """Run the program. What the user can repair ends with a message and exit code 2, Ctrl-C with exit code 130."""
+    """Run the program. What the user can repair ends with a message and exit code 2, Ctrl-C with exit code 130.
+
+    Other signals that end it (SIGTERM, SIGHUP) do so as Ctrl-C does, with the exit code of the signal: what is finished
+    is kept, temporary files are removed and workers ended.
+    """
     # The networks are small: several threads for one only get in each other's way. Commands share work among processes.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    try:
-        app()
-    except PeerfrontError as problem:
-        typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-        typer.echo(str(problem), err=True)
-        sys.exit(BAD_INPUT)
+    with ended_by_signals(), Shown() as shown:
+        try:
+            app()
+        except PeerfrontError as problem:
+            _say(str(problem))
+            sys.exit(BAD_INPUT)
+        finally:
+            if fault := shown.fault():
+                _say(f"What was to be shown could not be written ({fault}). Free some space, or show it elsewhere.")
+                sys.exit(BAD_INPUT)
+
+
+def _say(problem: str) -> None:
+    typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+    typer.echo(problem, err=True)

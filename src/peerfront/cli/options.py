@@ -1,6 +1,6 @@
 """Options that several commands share, with what turns them into settings, and the progress bar of long work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,8 +97,36 @@ SCHEMA = Annotated[
     Path | None,
     typer.Option(help="How the file is read: schema.toml, which check writes and you may edit.", show_default=False),
 ]
+
+
+def out_path(text: str) -> Path:
+    """An output as it was typed: Path("") would be the folder one is in."""
+    from peerfront.foundation.errors import SettingError
+
+    if not str(text).strip():
+        raise SettingError("--out is empty. Name the file or folder to write; . is the folder you are in.")
+    return Path(text)
+
+
 STRICT = Annotated[bool, typer.Option("--strict", help="Stop on warnings too.")]
 OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
+
+
+def claim(
+    context: typer.Context,
+    out: Path,
+    names: Sequence[str] = (),
+    *,
+    overwrite: bool,
+    inputs: Iterable[Path | None] = (),
+    advice: str = "",
+    make_folder: bool = True,
+) -> None:
+    """Hold the output until the command has ended; refuse one that cannot be written, before any work."""
+    from peerfront.foundation.claims import claimed
+
+    read = [path for path in inputs if path is not None]
+    context.with_resource(claimed(out, names, overwrite=overwrite, advice=advice, inputs=read, make_folder=make_folder))
 
 
 def read_settings(

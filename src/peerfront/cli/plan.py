@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.options import MAX_PER_PERSON_NOW, MIN_PER_PERSON, OVERWRITE, RESERVE, ROUND_CAP, ROUNDS_LEFT
+from peerfront.cli.options import (
+    MAX_PER_PERSON_NOW,
+    MIN_PER_PERSON,
+    OVERWRITE,
+    RESERVE,
+    ROUND_CAP,
+    ROUNDS_LEFT,
+    claim,
+    out_path,
+)
 
 if TYPE_CHECKING:
     from peerfront.advice.sheet import CouponSheet
@@ -15,6 +24,7 @@ _WIDE = 120  # characters of a window that has room for reasons
 
 
 def plan_command(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder that `peerfront fit` wrote.")],
     frontier: Annotated[Path, typer.Argument(help="CSV of the people who may get coupons now: an id and the columns.")],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left for the rest of the study.")],
@@ -25,29 +35,33 @@ def plan_command(
     reserve: RESERVE = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file for the sheet; the curve of spends goes beside it.", show_default=False),
+        typer.Option(
+            parser=out_path,
+            metavar="PATH",
+            help="CSV file for the sheet; the curve of spends goes beside it.",
+            show_default=False,
+        ),
     ] = None,
     overwrite: OVERWRITE = False,
 ) -> None:
     """Make the coupon sheet: who gets how many coupons now, why, and what else could be done."""
     from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.files import check_output, make_folder, write_csv
+    from peerfront.foundation.files import write_csv
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the file it is about.")
-    curve = out.with_name(f"{out.stem}-curve.csv") if out is not None else None
-    for path in (out, curve):
-        if path is not None:
-            check_output(path, overwrite=overwrite)
+    if out is not None:
+        claim(context, out, overwrite=overwrite, inputs=(model, frontier))
+        curve = out.with_name(f"{out.stem}-curve.csv")
+        claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
     from peerfront.advice.model import load
     from peerfront.advice.orders import PlanOrder
 
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
     sheet = load(model).plan(frontier, order)
     _print(sheet)
-    if out is not None and curve is not None:
-        make_folder(out.parent)
-        write_csv(out, sheet.csv())
+    if out is not None:
+        write_csv(out, sheet.csv(), private=True)
         write_csv(curve, sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
         typer.echo(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
 

@@ -16,13 +16,21 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     TARGET,
+    claim,
+    out_path,
 )
 
 
 def report_command(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder of a fit.")],
     file: FILE,
-    out: Annotated[Path, typer.Option(help="The page to write, such as report.html.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            parser=out_path, metavar="PATH", help="The page to write, such as report.html.", show_default=False
+        ),
+    ],
     frontier: Annotated[
         Path | None,
         typer.Option(
@@ -55,12 +63,8 @@ def report_command(
     from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
-    from peerfront.foundation.errors import DataFileError
-    from peerfront.foundation.files import check_output
 
-    check_output(out, overwrite=overwrite)
-    if not out.parent.is_dir():
-        raise DataFileError(f"There is no folder {out.parent}. Make it first, or choose another place.")
+    claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
     fitted = load(model)
     coupons = fitted.fit.rules.budget if budget is None else budget
     order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there

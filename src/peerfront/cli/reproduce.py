@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import BACKEND, INTERRUPTED, SCHEDULER, SEED, WORKERS
+from peerfront.cli.options import BACKEND, INTERRUPTED, SCHEDULER, SEED, WORKERS, out_path
 
 
 def reproduce_command(
+    context: typer.Context,
     quick: Annotated[
         bool, typer.Option("--quick", help="One draw, two discounts: does everything work? (minutes)")
     ] = False,
@@ -20,9 +21,10 @@ def reproduce_command(
             show_default="0.9, 0.95, 0.99, 1; with --quick 0.9, 1",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for tables, figures, trajectories and the report.")] = Path(
-        "results/reproduction"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(parser=out_path, metavar="PATH", help="Folder for tables, figures, trajectories and the report."),
+    ] = Path("results/reproduction"),
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the tables and the report of another reproduction in --out.")
     ] = False,
@@ -41,7 +43,7 @@ def reproduce_command(
     from peerfront.cli.options import shown_progress
     from peerfront.experiments.compare import Workers
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
-    from peerfront.experiments.reproduction import reproduce, reproduction_plan
+    from peerfront.experiments.reproduction import claimed_folder_of, reproduce, reproduction_plan
     from peerfront.experiments.reproduction_report import write_reproduction
     from peerfront.foundation.errors import SettingError
 
@@ -50,6 +52,7 @@ def reproduce_command(
     scale = "quick" if quick else "full" if full else "default"
     usual = (PAPER_DISCOUNTS[0], PAPER_DISCOUNTS[-1]) if quick else PAPER_DISCOUNTS
     plan = reproduction_plan(scale, tuple(discount or usual), seed)
+    context.with_resource(claimed_folder_of(plan, out, overwrite=overwrite))
     with shown_progress() as progress:
         try:
             reproduction = reproduce(

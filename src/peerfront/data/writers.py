@@ -37,11 +37,11 @@ def study_text(study: Study, format: str) -> str:
 
 
 def write_study(study: Study, path: Path | str, format: str, *, overwrite: bool = False) -> None:
-    """Write the study to a file, which must not exist unless it may be replaced."""
+    """Write the study to a file, which must not exist unless it may be replaced; only its owner can read it."""
     path = Path(path)
     text = study_text(study, format)
     check_output(path, overwrite=overwrite)
-    (write_csv if format in (COUPONS, RECRUITER) else write_text)(path, text)
+    (write_csv if format in (COUPONS, RECRUITER) else write_text)(path, text, private=True)
 
 
 def coupon_csv(study: Study) -> str:

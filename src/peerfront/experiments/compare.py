@@ -4,15 +4,19 @@
 Independent tasks are done at once by `Workers`, here or on a cluster, through joblib.
 """
 
+import os
+import shutil
 import signal
+import tempfile
+import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from peerfront.experiments.comparison import (
@@ -27,11 +31,13 @@ from peerfront.experiments.comparison import (
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import NO_STORE, Store
 from peerfront.foundation.errors import MissingExtra, SettingError
+from peerfront.foundation.leftovers import temporary_folder
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
 from peerfront.problem import Rules
 
 BACKENDS = ("loky", "dask", "ray")
+_LOOK_EVERY = 1.0  # seconds between two looks of a worker at its parent
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -52,8 +58,12 @@ class Workers:
             raise SettingError("A scheduler address is for the backends dask and ray; loky works on this machine.")
 
     def map_unordered(self, function: Callable[[T], R], items: Sequence[T]) -> Generator[R]:
-        """Results as they are done. Closing the iterator (Ctrl-C does) cancels what has not begun."""
-        if not items or (self.count == 1 and self.backend == "loky"):
+        """Results as they are done. Closing the iterator (Ctrl-C does) cancels what has not begun.
+
+        There are never more workers than items, and workers on this machine end with the process that started them.
+        """
+        count = min(self.count, len(items))
+        if not items or (count == 1 and self.backend == "loky"):
             yield from map(function, items)  # joblib waits for ever after an empty call
             return
         import joblib
@@ -63,32 +73,50 @@ class Workers:
             stack.enter_context(warnings.catch_warnings())
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             if self.backend == "dask":
-                stack.enter_context(_dask_client(self))
+                stack.enter_context(_dask_client(self, count))
             if self.backend == "ray":
-                _start_ray(self)
-            more = {"initializer": _leave_ctrl_c_to_the_parent} if self.backend == "loky" else {}
-            stack.enter_context(joblib.parallel_config(backend=self.backend, n_jobs=self.count, **more))
+                _start_ray(self, count)
+            more = {"initializer": _worker_of(os.getpid())} if self.backend == "loky" else {}
+            stack.enter_context(joblib.parallel_config(backend=self.backend, n_jobs=count, **more))
             calls = [joblib.delayed(function)(item) for item in items]
             if self.backend == "ray":
                 # Ray's joblib backend hands results back in batches only; small ones keep progress and resuming fine.
-                for first in range(0, len(calls), 2 * self.count):
-                    yield from joblib.Parallel(batch_size=1)(calls[first : first + 2 * self.count])
+                for first in range(0, len(calls), 2 * count):
+                    yield from joblib.Parallel(batch_size=1)(calls[first : first + 2 * count])
             else:
                 yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(calls)
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
-    """A terminal sends Ctrl-C to every process; workers that also obey it only add noise to the parent's message."""
+@lru_cache(maxsize=1)
+def _worker_of(parent: int) -> Callable[[], None]:
+    """How the workers of a process begin; always the same object, so that joblib keeps the workers it has."""
+    return partial(_begin_as_worker, parent)
+
+
+def _begin_as_worker(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and end when it does.
+
+    A terminal sends Ctrl-C to every process; workers that also obey it only add noise to the parent's message. A parent
+    that was killed cannot end its workers, so each of them looks whether it is still there.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        os._exit(1)
 
-def _dask_client(workers: Workers) -> Any:
+    if os.name == "posix":  # elsewhere a process keeps the number of a parent that has ended
+        threading.Thread(target=watch, name="parent watch", daemon=True).start()
+
+
+def _dask_client(workers: Workers, count: int) -> Any:
     try:
         from distributed import Client
     except ImportError:
         raise MissingExtra("The dask backend", "dask") from None
     if workers.scheduler is None:
-        return Client(n_workers=workers.count, threads_per_worker=1, dashboard_address=None)
+        return Client(n_workers=count, threads_per_worker=1, dashboard_address=None)
     try:
         return Client(workers.scheduler, timeout="10s")
     except (OSError, ValueError) as problem:
@@ -98,7 +126,7 @@ def _dask_client(workers: Workers) -> Any:
         ) from None
 
 
-def _start_ray(workers: Workers) -> None:
+def _start_ray(workers: Workers, count: int) -> None:
     try:
         import ray
         from ray.util.joblib import register_ray
@@ -106,7 +134,7 @@ def _start_ray(workers: Workers) -> None:
         raise MissingExtra("The ray backend", "ray") from None
     if not ray.is_initialized():
         if workers.scheduler is None:
-            ray.init(num_cpus=workers.count, log_to_driver=False)
+            ray.init(num_cpus=count, log_to_driver=False)
         else:
             try:
                 ray.init(address=workers.scheduler, log_to_driver=False)
@@ -179,38 +207,49 @@ def run_comparison(
     names the policy to which `table.md` shows differences (the first unless named).
     """
     comparison.check_worlds()
-    finished: list[TaskResult] = []
-    kept = None
-    if folder is not None:
-        from peerfront.experiments.folder import ResultFolder, write_outputs
+    team, tell = workers or Workers(), progress or silent
+    if folder is None:
+        return Results.of(comparison, _played(comparison, team, tell, []))
+    from peerfront.experiments.folder import ResultFolder, write_outputs
 
-        kept = ResultFolder(folder, comparison)
-        kept.check(resume=resume, overwrite=overwrite)
+    kept = ResultFolder(folder, comparison)
+    with kept.claimed(resume=resume, overwrite=overwrite):
         finished = kept.finished() if resume else []
+
+        def keep(result: TaskResult, first: bool) -> None:
+            if first:
+                kept.begin(overwrite=overwrite)
+            kept.save(result)
+
+        results = Results.of(comparison, _played(comparison, team, tell, finished, keep))
+        write_outputs(results, folder, against)
+    return results
+
+
+def _played(
+    comparison: Comparison,
+    team: Workers,
+    tell: Progress,
+    finished: list[TaskResult],
+    keep: Callable[[TaskResult, bool], None] | None = None,
+) -> list[TaskResult]:
+    """What is finished and the rest, played now; `keep` gets each new result, and whether it is the first."""
+    results = list(finished)
     everything = tasks(comparison)
     total = len(everything)
     done = {result.task for result in finished}
     left = [task for task in everything if task not in done]
-    tell = progress or silent
     first = "" if comparison.models == "oracle" else f": fitting {comparison.models} models of every draw first"
     tell(len(finished) / total, f"{len(finished)} of {total}{first}")
-    begun = False
-    team = workers or Workers()
     with (
         _shared_models(comparison, team, left) as store,
         closing(team.map_unordered(partial(run_task, comparison, store=store), left)) as arriving,
     ):
         for result in arriving:
-            if kept is not None:
-                if not begun:
-                    kept.begin(overwrite=overwrite)
-                    begun = True
-                kept.save(result)
-            finished.append(result)
-            tell(len(finished) / total, f"{len(finished)} of {total}: {result.task.label}")
-    results = Results.of(comparison, finished)
-    if folder is not None:
-        write_outputs(results, folder, against)
+            if keep is not None:
+                keep(result, len(results) == len(finished))
+            results.append(result)
+            tell(len(results) / total, f"{len(results)} of {total}: {result.task.label}")
     return results
 
 
@@ -220,12 +259,15 @@ def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> I
     if comparison.models == "oracle" or team.count == 1 or team.backend != "loky":
         yield NO_STORE
         return
-    with TemporaryDirectory(prefix="peerfront-") as folder:
-        store = Store(Path(folder))
+    folder = temporary_folder(Path(tempfile.gettempdir()))
+    try:
+        store = Store(folder)
         draws = sorted({(task.world, task.draw) for task in left})
         with closing(team.map_unordered(partial(_fit_models, comparison, store), draws)) as fitted:
             deque(fitted, maxlen=0)
         yield store
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fit_models(comparison: Comparison, store: Store, draw: tuple[str, int]) -> None:

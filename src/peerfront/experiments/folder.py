@@ -11,24 +11,28 @@ import gzip
 import hashlib
 import io
 import json
-import shutil
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, tasks
+from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, files_of, tasks
 from peerfront.experiments.results import Results, curves
 from peerfront.experiments.store import program
 from peerfront.experiments.tables import markdown_report
+from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.figures import rendered
-from peerfront.foundation.files import write_bytes, write_text
+from peerfront.foundation.files import check_not_read, output_path, write_bytes, write_text
+from peerfront.foundation.leftovers import names_in
 from peerfront.problem import Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
+PARTS = "parts"
 BOUNDS, LEARNING = "bounds.csv", "learning.csv"
 REPORT = "table.md"
 FIGURES = "curves-*"
@@ -38,18 +42,25 @@ class ResultFolder:
     """Where a comparison is kept: whether work may start or go on there, what is done, and what is added."""
 
     def __init__(self, path: Path, comparison: Comparison) -> None:
-        self.path = path
+        self.path = output_path(path)
         self.comparison = comparison
-        self.settings_file = path / "settings.json"
-        self.parts = path / "parts"
+        self.settings_file = self.path / "settings.json"
+        self.parts = self.path / PARTS
         self._settings = _settings(comparison)
+
+    @contextmanager
+    def claimed(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
+        """Hold the folder while the comparison runs; one that cannot be used is refused at once."""
+        with claimed_folder(self.path, lambda: self.check(resume=resume, overwrite=overwrite), (PARTS,)):
+            yield
 
     def check(self, *, resume: bool, overwrite: bool) -> None:
         """Refuse a folder that cannot hold this comparison, saying why; touches nothing."""
         if self.path.exists() and not self.path.is_dir():
             raise OutputExists(f"{self.path} is a file. Choose another folder for the results.")
-        if not self.path.exists() or not any(self.path.iterdir()):
-            return
+        self._refuse_inputs()
+        if not names_in(self.path) or (names_in(self.path) == [PARTS] and not names_in(self.parts)):
+            return  # a killed run may have come as far as an empty folder of parts
         saved = self._saved_settings()
         if saved is None:
             raise OutputExists(f"{self.path} holds something that is not a comparison; choose another folder.")
@@ -60,6 +71,17 @@ class ResultFolder:
             )
         if resume:
             self._refuse_differences(saved)
+
+    def _refuse_inputs(self) -> None:
+        """Refuse a folder whose files a world is made from: they would be removed or replaced."""
+        inputs = [file for world in self.comparison.worlds for file in files_of(world)]
+        check_not_read([self.path, *self._own_files()], inputs)
+
+    def _own_files(self) -> list[Path]:
+        """Every file of a comparison that may be here, what identifies it last."""
+        parts = self.parts.iterdir() if self.parts.is_dir() else ()
+        names = (*TABLES, BOUNDS, LEARNING, REPORT)
+        return [*parts, *(self.path / name for name in names), *self.path.glob(FIGURES), self.settings_file]
 
     def _saved_settings(self) -> dict[str, Any] | None:
         """The settings of the comparison that is here; None if there is none."""
@@ -98,14 +120,8 @@ class ResultFolder:
         write_text(self.settings_file, json.dumps(self._settings, indent=2) + "\n")
 
     def _clear(self) -> None:
-        """Remove what a comparison writes, and nothing else that may lie there; what identifies it goes last."""
-        if self.parts.exists():
-            shutil.rmtree(self.parts)
-        for file in [
-            *(self.path / name for name in (*TABLES, BOUNDS, LEARNING, REPORT)),
-            *self.path.glob(FIGURES),
-            self.settings_file,
-        ]:
+        """Remove what a comparison writes, and nothing else that may lie there; what identifies it is replaced."""
+        for file in self._own_files()[:-1]:
             file.unlink(missing_ok=True)
 
     def save(self, result: TaskResult) -> None:

@@ -12,8 +12,8 @@ everything, and another discount trains for that discount only.
 
 import json
 import time
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,10 @@ from peerfront.experiments.comparison import (
 from peerfront.experiments.planning_world import TABLES_OF_DIFFUSION
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
+from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.files import write_text
+from peerfront.foundation.files import output_path, write_text
+from peerfront.foundation.leftovers import names_in
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import one_of
@@ -176,11 +178,21 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run everything of the plan that is not in the folder yet. Results do not depend on workers or interruptions."""
-    check_folder(plan, folder, overwrite=overwrite)
-    for part in plan.parts:
-        part.comparison.check_worlds()
-    store = Store(folder / STORE)
-    tell = progress or silent
+    with claimed_folder_of(plan, folder, overwrite=overwrite):
+        for part in plan.parts:
+            part.comparison.check_worlds()
+        return _reproduced(plan, folder, workers or Workers(), progress or silent)
+
+
+@contextmanager
+def claimed_folder_of(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> Iterator[None]:
+    """Hold the folder of a reproduction while it is made; one that cannot be used is refused at once."""
+    with claimed_folder(folder, lambda: check_folder(plan, folder, overwrite=overwrite), (STORE,)):
+        yield
+
+
+def _reproduced(plan: ReproductionPlan, folder: Path, workers: Workers, tell: Progress) -> Reproduction:
+    store = Store(output_path(folder) / STORE)
     fits = [
         Piece(part, draw)
         for part in plan.parts
@@ -192,7 +204,7 @@ def reproduce(
     tell(0.0, f"0 of {total}")
     finished: list[DonePiece] = []
     for stage in (fits, played):  # in this order, so that workers find each draw's models instead of all fitting them
-        with closing((workers or Workers()).map_unordered(partial(_do, store), stage)) as arriving:
+        with closing(workers.map_unordered(partial(_do, store), stage)) as arriving:
             for done in arriving:
                 if not finished:
                     _begin(plan, folder)
@@ -210,9 +222,10 @@ def reproduce(
 
 def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder that cannot hold this reproduction, saying why; touches nothing."""
+    folder = output_path(folder)
     if folder.exists() and not folder.is_dir():
         raise OutputExists(f"{folder} is a file. Choose another folder for the reproduction.")
-    if not folder.exists() or not any(file for file in folder.iterdir() if file.name != STORE):
+    if set(names_in(folder)) <= {STORE}:
         return
     try:
         saved = json.loads((folder / SETTINGS).read_text())["plan"]

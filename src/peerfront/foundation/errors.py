@@ -58,6 +58,20 @@ class OutputExists(PeerfrontError):
     """An output exists already, and the user did not allow to replace or complete it."""
 
 
+class OutputInUse(PeerfrontError):
+    """Another run is writing to the same place."""
+
+    def __init__(self, path: str, owner: str = "") -> None:
+        who = f" ({owner})" if owner else ""
+        super().__init__(
+            f"Another run{who} is writing to {path}. Wait until it has ended, or choose another place for the output."
+        )
+        self.arguments = (path, owner)
+
+    def __reduce__(self) -> tuple[type["OutputInUse"], tuple[str, str]]:
+        return OutputInUse, self.arguments
+
+
 class MissingExtra(PeerfrontError):
     """An optional library is needed and not installed."""
 

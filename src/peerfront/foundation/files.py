@@ -1,59 +1,159 @@
-"""Write files whole or not at all, and never over somebody's work without leave."""
+"""Write files whole or not at all, and never over somebody's work without leave.
 
-from collections.abc import Sequence
+A file is written under a temporary name and renamed. Temporary names say whose they are (`leftovers.py`), so that the
+next run removes what a killed one left behind. A replaced file keeps its permissions and its owner; a private file, one
+with participants' ids, is readable by its owner alone.
+"""
+
+import contextlib
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from uuid import uuid4
 
 from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.leftovers import temporary_name
+
+LONGEST_NAME = 255  # bytes, of the usual file systems
+_PRIVATE, _PUBLIC = 0o600, 0o666
 
 
-def check_output(path: Path, names: Sequence[str] = (), *, overwrite: bool, advice: str = "") -> None:
-    """Refuse to write to a path that is taken; touches nothing.
+# Before the work -------------------------------------------------------------------------------------------------
+
+
+def output_path(path: Path) -> Path:
+    """The absolute path of an output, links followed; names that cannot be used are refused in words."""
+    text = str(path)
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
+        raise DataFileError(
+            f"The name {text!a} has characters that are not text (control characters, or bytes that are not "
+            "UTF-8). Choose another name for the output."
+        )
+    for part in path.parts:
+        if len(part.encode()) > LONGEST_NAME:
+            raise DataFileError(
+                f"The name {part[:40]}... is {len(part.encode())} bytes long; a name has at most {LONGEST_NAME}. "
+                "Choose a shorter name for the output."
+            )
+    try:
+        absolute = path.resolve()
+        absolute.exists()
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise DataFileError(f"Cannot use {text[:200]} ({_why(problem)}). Choose another folder.") from None
+    if absolute.parent == absolute:
+        raise DataFileError(f"{path} is the root of the file system. Name a file or a folder below it.")
+    return absolute
+
+
+def check_output(
+    path: Path, names: Sequence[str] = (), *, overwrite: bool, advice: str = "", inputs: Iterable[Path] = ()
+) -> None:
+    """Refuse to write to a path that is taken, or that is read; touches nothing.
 
     Without `names` the path is a file. With them it is a folder, and only files of these names are in the way.
-    `advice` is added to the message about files that exist.
+    `advice` is added to the message about files that exist. `inputs` are files and folders that the command reads:
+    none of them is ever replaced, whatever name it goes by.
     """
-    if not names:
-        if path.is_dir():
-            raise OutputExists(f"{path} is a folder. Name a file to write, such as {path / 'NAME'}.")
-        if path.exists() and not overwrite:
-            raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.{advice}")
-        return
-    if path.exists() and not path.is_dir():
+    found = output_path(path)
+    if names and found.exists() and not found.is_dir():
         raise OutputExists(f"{path} is a file. Choose another folder.")
-    existing = [name for name in names if (path / name).exists()]
+    check_not_read([found, *(found / name for name in names)], inputs)
+    if not names:
+        _check_file(found, path, overwrite, advice)
+        return
+    existing = [name for name in names if (found / name).exists()]
     if existing and not overwrite:
         raise OutputExists(
             f"{path} holds {', '.join(existing)} already. Use --overwrite to replace them, or choose another folder."
             + advice
         )
+    for name in existing:
+        _check_file(found / name, path / name, overwrite, advice)
+
+
+def _check_file(found: Path, path: Path, overwrite: bool, advice: str) -> None:
+    if found.is_dir():
+        raise OutputExists(f"{path} is a folder. Name a file to write, such as {path / 'NAME'}.")
+    if not found.exists():
+        return
+    if not found.is_file():
+        raise OutputExists(f"{path} is not an ordinary file (a device or a pipe). Name a file to write.")
+    if not overwrite:
+        raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.{advice}")
+    if not os.access(found, os.W_OK):
+        raise OutputExists(f"{path} is read-only. Allow writing to it, or choose another name.")
+
+
+def check_not_read(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse outputs that are inputs too: the same file, also by a link, or a file of a folder that is read."""
+    read = [file for each in inputs for file in (each, *(each.iterdir() if each.is_dir() else ()))]
+    for output in outputs:
+        for file in read:
+            if _same_file(output, file):
+                raise OutputExists(
+                    f"{output} is read by this command (as {file}), and an output never replaces an input. "
+                    "Choose another name."
+                )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)  # by device and number, so that links of both kinds count
+    except (OSError, ValueError):
+        return False  # one of them does not exist
 
 
 def make_folder(path: Path) -> None:
     """Make the folder, and those above it, unless they exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise DataFileError(f"Cannot use {path} ({problem.strerror}). Choose another folder.") from None
+    except (OSError, ValueError) as problem:
+        raise DataFileError(f"Cannot use {path} ({_why(problem)}). Choose another folder.") from None
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write under a temporary name, then rename: readers see the old file or the new one, never half of it."""
-    temporary = path.with_name(f".{path.name}.{uuid4().hex[:12]}.tmp")
+def _why(problem: Exception) -> str:
+    return str(getattr(problem, "strerror", None) or problem)
+
+
+# Writing ---------------------------------------------------------------------------------------------------------
+
+
+def write_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write under a temporary name, then rename: readers see the old file or the new one, never half of it.
+
+    A file that is replaced keeps its permissions. A new private one can be read by its owner alone.
+    """
+    path = output_path(path)
+    temporary = path.with_name(temporary_name())
     try:
-        temporary.write_bytes(content)
+        write_temporary(temporary, path, content, private=private)
         temporary.replace(path)
     except OSError as problem:
         raise DataFileError(f"Cannot write {path} ({problem}). Free some space or choose another folder.") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
-def write_text(path: Path, content: str) -> None:
+def write_temporary(temporary: Path, path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file that is to be renamed to `path`, with the permissions it is to have there."""
+    temporary.touch(_PRIVATE if private else _PUBLIC, exist_ok=False)
+    temporary.write_bytes(content)
+    try:
+        replaced = path.stat()
+    except OSError:
+        return
+    with contextlib.suppress(OSError, AttributeError):  # only root may give files away, and Windows knows no owners
+        os.chown(temporary, replaced.st_uid, replaced.st_gid)
+    temporary.chmod(stat.S_IMODE(replaced.st_mode))
+
+
+def write_text(path: Path, content: str, *, private: bool = False) -> None:
     """Write text as UTF-8, whole or not at all."""
-    write_bytes(path, content.encode())
+    write_bytes(path, content.encode(), private=private)
 
 
-def write_csv(path: Path, content: str) -> None:
+def write_csv(path: Path, content: str, *, private: bool = False) -> None:
     """Write a table's text as UTF-8, with the mark that spreadsheets need unless all of it is ASCII."""
-    write_bytes(path, content.encode("utf-8" if content.isascii() else "utf-8-sig"))
+    write_bytes(path, content.encode("utf-8" if content.isascii() else "utf-8-sig"), private=private)
