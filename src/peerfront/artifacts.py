@@ -18,7 +18,6 @@ import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -32,24 +31,27 @@ from safetensors.numpy import save as save_arrays
 import peerfront
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.claims import claimed_folder
-from peerfront.foundation.covariates import Codes, Field, Schema
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
 from peerfront.foundation.files import output_path, write_bytes, write_temporary
 from peerfront.foundation.leftovers import names_in, temporary_name
 from peerfront.foundation.randomness import Luck
-from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.problem import BranchingWorld, Frontier, History, Rules
-from peerfront.value.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
+from peerfront.stored_models import (
+    GENERATORS,
+    generator_class,
+    kind_of,
+    restored_planner,
+    restored_schema,
+    stored_planner,
+    stored_schema,
+)
+from peerfront.value.surrogate import learned_networks
 
 if TYPE_CHECKING:
-    from peerfront.models.offspring.diffusion import DiffusionOffspring
-    from peerfront.models.offspring.inheritance import InheritanceTable
-    from peerfront.models.offspring.masked import MaskedDiffusion
-    from peerfront.models.offspring.softmax import SoftmaxOffspring
-
-    Generator = InheritanceTable | SoftmaxOffspring | MaskedDiffusion | DiffusionOffspring
+    from peerfront.stored_models import Generator
 
 FORMAT = "peerfront fit"
 FORMAT_VERSION = 1
@@ -57,14 +59,6 @@ MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 PENDING = ".manifest.json.new"
 """The manifest of weights that have just been replaced, until it takes the place of the old one."""
 _LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
-
-GENERATORS = {
-    "inheritance": "InheritanceTable",
-    "softmax": "SoftmaxOffspring",
-    "masked": "MaskedDiffusion",
-    "diffusion": "DiffusionOffspring",
-}
-"""Classes of generators that can be saved, by kind: each in the module of `models.offspring` named for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +138,7 @@ class Fit:
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "versions": dict(self.versions or _versions()),
-            "schema": [{"name": each.name, "categories": list(each.categories)} for each in self.schema.fields],
+            "schema": stored_schema(self.schema),
             "study_schema": self.study_schema,
             "rules": dataclasses.asdict(self.rules),
             "models": dict(self._stored().settings),
@@ -154,7 +148,7 @@ class Fit:
         }
 
     def _check(self) -> None:
-        if _kind_of(self.offspring) is None:
+        if kind_of(self.offspring) is None:
             raise SettingError(
                 f"A {type(self.offspring).__name__} cannot be saved; fit one of: {', '.join(sorted(GENERATORS))}."
             )
@@ -173,10 +167,10 @@ class Fit:
 
     def _stored(self) -> Stored:
         return Stored.of_parts(
-            {"offspring_kind": _kind_of(self.offspring)},
+            {"offspring_kind": kind_of(self.offspring)},
             capacity=self.capacity.stored(),
             offspring=self.offspring.stored(),
-            planner=_stored_planner(self.planner),
+            planner=stored_planner(self.planner),
         )
 
 
@@ -222,17 +216,15 @@ def fingerprint(history: History) -> str:
 
 def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Fit:
     written = Stored(manifest, {}, MANIFEST)
-    schema = Schema(tuple(Field(each["name"], tuple(each["categories"])) for each in manifest["schema"]))
+    schema = restored_schema(manifest.get("schema"), MANIFEST)
     stored = Stored(manifest["models"], arrays)
     kind = stored.setting("offspring_kind", str)
-    if kind not in GENERATORS:
-        raise DataFileError(f"The generator {kind!r} is not known; known are {', '.join(sorted(GENERATORS))}.")
     capacity = LearnedCapacity.restored(stored.part("capacity"), schema)
     return Fit(
         schema=schema,
         capacity=capacity,
-        offspring=_generator_class(kind).restored(stored.part("offspring"), schema),
-        planner=_restored_planner(stored.part("planner"), schema, capacity),
+        offspring=generator_class(kind).restored(stored.part("offspring"), schema),
+        planner=restored_planner(stored.part("planner"), schema, capacity),
         rules=Rules(**manifest["rules"]),
         study_schema=written.setting("study_schema", str),
         data_fingerprint=written.setting("data_fingerprint", str),
@@ -240,35 +232,6 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         scores=written.setting("scores", dict),
         versions=written.setting("versions", dict),
     )
-
-
-def _generator_class(kind: str) -> "type[Generator]":
-    """Import only what is used: a plan with an inheritance table needs no network."""
-    made: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{kind}"), GENERATORS[kind])
-    return made
-
-
-def _kind_of(offspring: object) -> str | None:
-    """The kind of a generator; None for one that cannot be saved."""
-    for kind, name in GENERATORS.items():
-        if type(offspring).__name__ == name and type(offspring) is _generator_class(kind):
-            return kind
-    return None
-
-
-def _stored_planner(planner: Planner) -> Stored:
-    """The value, the embeddings and how to use them; the capacity model is stored on its own."""
-    settings = {"discount": planner.discount, "least_per_person": planner.least_per_person, "name": planner.name}
-    surrogate, laplace = learned_networks(planner)
-    return Stored.of_parts(settings, surrogate=surrogate.stored(), laplace=laplace.stored())
-
-
-def _restored_planner(stored: Stored, schema: Schema, capacity: LearnedCapacity) -> Planner:
-    surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, capacity)
-    laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, capacity, surrogate.latent)
-    least = whole_number("least per person", stored.setting("least_per_person", int), 0)
-    discount, name = stored.setting("discount", float), stored.setting("name", str)
-    return Planner(capacity, surrogate, laplace, discount, least, name)
 
 
 def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:

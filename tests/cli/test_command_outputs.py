@@ -136,6 +136,7 @@ def test_a_world_is_never_replaced_by_its_comparison(run, place) -> None:
 
 def test_files_with_ids_are_private_and_replaced_ones_keep_their_permissions(run, place, monkeypatch) -> None:
     monkeypatch.setattr("peerfront.advice.report.study_report", lambda *_: "the page")  # which takes its time
+
     def modes() -> dict[str, int]:
         return {
             str(file.relative_to(place)): file.stat().st_mode & 0o777 for file in place.rglob("*") if file.is_file()

@@ -1,14 +1,36 @@
 """The store: what is found is what would be made, and nothing else is ever taken for it."""
 
+import dataclasses
+import hashlib
+import json
+import pickle
+import re
 import shutil
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 import peerfront
-from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, program
-from peerfront.foundation.errors import DataFileError
-from peerfront.problem import Rules
+from models.small_fits import SCHEMA, fitted
+from peerfront.baselines.simple_rules import AllAtLast, Constant, Evenly, RandomSplit, Threshold
+from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, run_task
+from peerfront.experiments.learned_policies import Renamed
+from peerfront.experiments.planning_world import Preparation
+from peerfront.experiments.policies import prepare_policy
+from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, _checksum, program
+from peerfront.experiments.stored_dynamics import CAPACITY, OFFSPRING
+from peerfront.experiments.stored_policies import POLICY
+from peerfront.experiments.stored_results import restored_result, stored_result
+from peerfront.foundation.errors import DataFileError, PeerfrontError
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.specs import Spec
+from peerfront.foundation.stored import Stored
+from peerfront.problem import BranchingWorld, Policy, Rules, rollout
+from small_artifacts import a_fit, people
 
 
 def test_a_result_is_made_once_and_found_again(tmp_path) -> None:
@@ -90,3 +112,217 @@ def test_a_change_of_the_program_gives_results_other_names(tmp_path, monkeypatch
         with (copy / file).open("a") as source:
             source.write("# another line\n")
         assert (program.__wrapped__() != before) == changes
+
+
+# Data, not code -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_in_the_program_reads_what_could_run_code() -> None:
+    """Neither pickles nor evaluated text; joblib's own messages between processes of one run are not files to share."""
+    forbidden = re.compile(
+        r"\b(pickle|cloudpickle|dill|shelve|marshal|jsonpickle)\b\.?(loads?|Unpickler|import)?|torch\.load|"
+        r"joblib\.(load|Memory)|allow_pickle=True|(?<![\w.])(eval|exec)\(|yaml\.(unsafe_)?load\(|__import__"
+    )
+    allowed = {"foundation/errors.py": "travels by pickle", "experiments/folder.py": "allow_pickle=False"}
+    root = Path(peerfront.__file__).parent
+    for file in root.rglob("*.py"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            excuse = allowed.get(file.relative_to(root).as_posix(), "")
+            if forbidden.search(line) and not (excuse and excuse in line):
+                pytest.fail(f"{file}: {line}")
+
+
+class Bomb:
+    def __reduce__(self) -> tuple:
+        return Path.touch, (Path("exploded"),)
+
+
+def test_a_pickle_in_the_store_is_never_opened(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store(tmp_path / "store")
+    store.find_or_make("part", {}, lambda: "good")
+    (file,) = (tmp_path / "store").iterdir()
+    body = pickle.dumps(Bomb())
+    for content in (body, hashlib.sha256(body).digest() + body):
+        for name in (file, file.with_suffix(".pickle")):
+            name.write_bytes(content)
+        assert store.find_or_make("part", {}, lambda: "made again") == "made again"
+        assert not (tmp_path / "exploded").exists()
+
+
+RULES = Rules(budget=8, people=4, rounds=3, max_per_person=3)
+
+
+@cache
+def policies() -> dict[str, Policy]:
+    """One of each class that can be kept, all but the first with fitted models."""
+    capacity = fitted("poisson")
+    world = BranchingWorld("small", SCHEMA, capacity, fitted("inheritance"), _SamePeople())
+    preparation = Preparation(world, RULES, 0.9, (0.9,), 1)
+    made = {
+        spec: prepare_policy(Spec.parse(spec), preparation)
+        for spec in (
+            "population_dp",
+            "budget_dqn:episodes=2",
+            "budget_dqn:episodes=2,training=published",
+            "factorized_rl:episodes=2",
+            "factorized_rl:episodes=2,training=published",
+        )
+    }
+    rule = AllAtLast(capacity, Threshold(capacity, 0.4, 1))
+    others = (RandomSplit(), Constant(2), Threshold(capacity, 0.5, 2), Evenly(capacity, 1.5), rule)
+    named = {policy.name: policy for policy in (*others, Renamed(rule, "gfp (plays a rule)"), a_fit().planner)}
+    return made | named | {"a planner that sees covariates": a_fit(sees=False, deadline=False).planner}
+
+
+class _SamePeople:
+    def sample(self, luck):
+        return people(len(luck))
+
+
+@pytest.mark.parametrize("number", range(13))
+def test_policies_come_back_and_play_as_before(number, tmp_path) -> None:
+    assert len(policies()) == 13
+    policy = list(policies().values())[number]
+    store = Store(tmp_path)
+    store.find_or_make("policy", {}, lambda: policy, POLICY)
+    back = store.find_or_make("policy", {}, lambda: pytest.fail("it is kept"), POLICY)
+    assert type(back) is type(policy)
+    assert back.name == policy.name
+    returns, kept = (getattr(each, "learning_returns", None) for each in (policy, back))
+    assert returns is kept is None or np.array_equal(returns, kept)
+    world = BranchingWorld("small", SCHEMA, fitted("poisson"), fitted("inheritance"), _SamePeople())
+    luck = named_luck(("episodes",), 20)
+    first, second = (rollout(world, each, RULES, luck) for each in (policy, back))
+    for field in dataclasses.fields(first):
+        assert np.array_equal(getattr(first, field.name), getattr(second, field.name))
+
+
+@pytest.mark.parametrize("kind", ["inheritance", "softmax", "masked", "diffusion"])
+def test_models_come_back_and_draw_as_before(kind, tmp_path) -> None:
+    store, luck = Store(tmp_path), named_luck(("children",), 30)
+    store.find_or_make("offspring", {}, lambda: fitted(kind), OFFSPRING)
+    back = store.find_or_make("offspring", {}, lambda: pytest.fail("it is kept"), OFFSPRING)
+    assert np.array_equal(back.sample(people(30), luck), fitted(kind).sample(people(30), luck))
+    for family in ("poisson", "nb", "zinb"):
+        store.find_or_make(family, {}, lambda f=family: fitted(f), CAPACITY)
+        capacity = store.find_or_make(family, {}, lambda: pytest.fail("it is kept"), CAPACITY)
+        assert np.array_equal(capacity.survival(people(30), 5), fitted(family).survival(people(30), 5))
+
+
+def test_what_was_not_fitted_is_not_kept(tmp_path) -> None:
+    """The truth of a simulated world, and policies that plan with it, are made each time."""
+    from peerfront.simulation.catalog import make_world
+
+    world = make_world("bridge")
+    store = Store(tmp_path)
+    for form, value in (
+        (CAPACITY, world.capacity),
+        (OFFSPRING, world.offspring),
+        (POLICY, Threshold(world.capacity, 0.5, 2)),
+        (POLICY, Renamed(object(), "x")),
+        (POLICY, AllAtLast(fitted("poisson"), Threshold(fitted("nb"), 0.5, 1))),
+    ):
+        assert store.find_or_make("x", {}, lambda value=value: value, form) is value
+    assert not list(tmp_path.iterdir())
+
+
+def rewritten(file: Path, change) -> None:
+    """Change the settings and arrays of a stored result, and repair its checksum."""
+    content = file.read_bytes()
+    arrays = {name: array.copy() for name, array in load_arrays(content).items()}
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    settings = json.loads(header["__metadata__"]["settings"])
+    change(settings, arrays)
+    text = json.dumps(settings)
+    file.write_bytes(save_arrays(arrays, metadata={"settings": text, "sha256": _checksum(text, arrays)}))
+
+
+def _put(*path, value):
+    def change(settings, _):
+        for name in path[:-1]:
+            settings = settings[name]
+        settings[path[-1]] = value
+
+    return change
+
+
+FORGED = {
+    "unknown policy": _put("policy", "kind", value="os.system"),
+    "unknown agent": _put("policy", "agent", "kind", value="Popen"),
+    "no policy": lambda settings, _: settings.pop("policy"),
+    "settings that are a list": _put("policy", value=[]),
+    "hidden that is huge": _put("policy", "agent", "hidden", value=10**12),
+    "hidden that is negative": _put("policy", "agent", "hidden", value=-4),
+    "hidden that is a text": _put("policy", "agent", "hidden", value="64"),
+    "a split nobody knows": _put("policy", "rules", value={"budget": 8, "shell": "rm"}),
+    "rules that are impossible": _put("policy", "rules", "budget", value=-1),
+    "a budget that is huge": _put("policy", "rules", "budget", value=10**12),
+    "schema of a text": _put("schema", value="abc"),
+    "schema of numbers": _put("schema", value=[{"name": 1, "categories": [1, 2]}]),
+    "another schema": _put("policy", "schema", value=[{"name": "a", "categories": ["1", "2"]}]),
+    "no capacity model": _put("schema", value=None),
+    "deep nesting": lambda settings, _: settings.update(policy=_nested(600)),
+    "a missing array": lambda _, arrays: arrays.pop(next(name for name in arrays if "network" in name)),
+    "one array more": lambda _, arrays: arrays.update({"policy/network/more": np.zeros(3, np.float32)}),
+    "arrays of another shape": lambda _, arrays: arrays.update({n: a[:1] for n, a in arrays.items() if a.ndim > 1}),
+    "arrays of integers": lambda _, arrays: arrays.update({n: a.astype(np.int32) for n, a in arrays.items()}),
+    "numbers that are not finite": lambda _, arrays: [array.fill(np.nan) for array in arrays.values()],
+}
+
+
+def _nested(depth: int) -> dict:
+    return {"kind": "Renamed", "name": "x", "policy": _nested(depth - 1)} if depth else {"kind": "RandomSplit"}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_policy_is_made_again(name, tmp_path) -> None:
+    policy = policies()["budget_dqn:episodes=2"]
+    store = Store(tmp_path)
+    store.find_or_make("policy", {}, lambda: policy, POLICY)
+    (file,) = tmp_path.iterdir()
+    rewritten(file, lambda *_: None)
+    assert store.find_or_make("policy", {}, lambda: pytest.fail("it is kept"), POLICY).name == policy.name
+    rewritten(file, FORGED[name])
+    assert store.find_or_make("policy", {}, lambda: policy, POLICY) is policy
+
+
+@cache
+def small_result() -> tuple[Comparison, TaskResult]:
+    comparison = Comparison(("bridge",), ("constant",), (0,), (0.9, 1.0), 5, RULES)
+    return comparison, run_task(comparison, Task("bridge", 0, "constant", (0.9, 1.0)))
+
+
+def test_results_come_back() -> None:
+    comparison, result = small_result()
+    result = dataclasses.replace(result, learning=(np.array([1.0, np.nan]),))
+    back = restored_result(stored_result(result), result.task, comparison.episodes)
+    assert np.array_equal(back.trajectories[0].recruits, result.trajectories[0].recruits)
+    assert np.array_equal(back.learning[0], result.learning[0], equal_nan=True)
+    bound = TaskResult(Task("bridge", 0, BOUND, (0.9,)), ("how",), (), (np.arange(5.0),))
+    assert np.array_equal(restored_result(stored_result(bound), bound.task, 5).bounds[0], np.arange(5.0))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays: arrays.update(recruits_0=arrays["recruits_0"] - 10),
+        lambda arrays: arrays.update(recruits_0=arrays["recruits_0"].astype(float)),
+        lambda arrays: arrays.update(spend_0=arrays["spend_0"][:, :-1]),
+        lambda arrays: arrays.update(spend_0=arrays["spend_0"][:-1]),
+        lambda arrays: arrays.update(rounds_0=arrays["rounds_0"] + 1),
+        lambda arrays: arrays.update(ending_0=arrays["ending_0"] + 10),
+        lambda arrays: arrays.pop("frontier_0"),
+        lambda arrays: arrays.update(learning_0=np.zeros((2, 2))),
+    ],
+)
+def test_impossible_results_are_refused(change) -> None:
+    comparison, result = small_result()
+    stored = stored_result(result)
+    arrays = dict(stored.arrays)
+    change(arrays)
+    with pytest.raises(PeerfrontError):
+        restored_result(Stored(stored.settings, arrays), result.task, comparison.episodes)
+    for prepared in ([], [1], ["a", "b", "c"], "constant", None):
+        with pytest.raises(PeerfrontError):
+            restored_result(Stored({"prepared": prepared}, stored.arrays), result.task, comparison.episodes)

@@ -33,7 +33,7 @@ from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_p
 from peerfront.value.surrogate import SurrogateSettings
 
 if TYPE_CHECKING:
-    from peerfront.artifacts import Generator
+    from peerfront.stored_models import Generator
 
 FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""

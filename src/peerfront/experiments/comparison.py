@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from peerfront.experiments.planning_world import Discounts, Preparation, check_models, planning_world
 from peerfront.experiments.policies import policy_entry, prepare_policy
 from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
+from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, several, truth
@@ -178,7 +179,7 @@ def prepared_policy(
         preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
         return prepare_policy(Spec.parse(task.policy), preparation)
 
-    return _world(task.world, task.draw), store.find_or_make("policy", identity, prepare)
+    return _world(task.world, task.draw), store.find_or_make("policy", identity, prepare, POLICY)
 
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:

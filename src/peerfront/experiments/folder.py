@@ -20,16 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, files_of, tasks
+from peerfront.experiments.comparison import Comparison, Task, TaskResult, file_digests, files_of, tasks
 from peerfront.experiments.results import Results, curves
 from peerfront.experiments.store import program
+from peerfront.experiments.stored_results import restored_result, stored_result
 from peerfront.experiments.tables import markdown_report
 from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.files import check_not_read, output_path, write_bytes, write_text
 from peerfront.foundation.leftovers import names_in
-from peerfront.problem import Trajectories
+from peerfront.foundation.stored import Stored
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
 PARTS = "parts"
@@ -126,13 +127,7 @@ class ResultFolder:
 
     def save(self, result: TaskResult) -> None:
         """Keep a finished task."""
-        arrays = {
-            f"{name}_{number}": array
-            for number, played in enumerate(result.trajectories)
-            for name, array in dataclasses.asdict(played).items()
-        }
-        arrays |= {f"bound_{number}": bounds for number, bounds in enumerate(result.bounds)}
-        arrays |= {f"learning_{n}": returns for n, returns in enumerate(result.learning) if returns is not None}
+        arrays: dict[str, Any] = dict(stored_result(result).arrays)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, prepared=np.array(result.prepared), **arrays)
         write_bytes(self._part(result.task), buffer.getvalue())
@@ -140,16 +135,13 @@ class ResultFolder:
     def _load(self, task: Task) -> TaskResult | None:
         try:
             with np.load(io.BytesIO(self._part(task).read_bytes()), allow_pickle=False) as saved:
-                prepared = tuple(str(text) for text in saved["prepared"])
-                if task.policy == BOUND:
-                    return TaskResult(task, prepared, (), tuple(saved[f"bound_{n}"] for n in range(len(prepared))))
-                names = [field.name for field in dataclasses.fields(Trajectories)]
-                arrays = [{name: saved[f"{name}_{n}"] for name in names} for n in range(len(prepared))]
-                learning = [f"learning_{n}" for n in range(len(prepared))]
-                returns = tuple(saved.get(name) for name in learning)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+                arrays = dict(saved)
+            settings = {"prepared": [str(text) for text in arrays.pop("prepared")]}
+            return restored_result(Stored(settings, arrays, "a part"), task, self.comparison.episodes)
+        except (DataFileError, OSError, TypeError, ValueError, KeyError, EOFError, MemoryError, OverflowError):
             return None
-        return TaskResult(task, prepared, tuple(Trajectories(**each) for each in arrays), learning=returns)
+        except (NotImplementedError, zipfile.BadZipFile, zlib.error):
+            return None
 
     def _part(self, task: Task) -> Path:
         # The settings are part of the name, so a part of another comparison can never be taken for one of this.

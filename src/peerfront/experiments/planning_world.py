@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from peerfront.experiments.store import NO_STORE, StoreSection
+from peerfront.experiments.stored_dynamics import CAPACITY, OFFSPRING
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
 from peerfront.foundation.settings import one_of
@@ -87,7 +88,7 @@ class _FittedWhenNeeded:
 
     @cached_property
     def model(self) -> OffspringModel:
-        model = self.section.find_or_make("offspring", self._fitted)
+        model = self.section.find_or_make("offspring", self._fitted, OFFSPRING)
         slow = self.kind.startswith("diffusion") and self.kind != TABLES_OF_DIFFUSION
         return RememberedOffspring(model) if slow else model
 
@@ -188,5 +189,5 @@ def planning_world(
         return fit_capacity(history(), CapacitySettings.paper() if capacity_fit == "paper" else None)
 
     offspring = _FittedWhenNeeded(history, generator, seed, section)
-    capacity = section.find_or_make("capacity", fitted)
+    capacity = section.find_or_make("capacity", fitted, CAPACITY)
     return BranchingWorld(f"{world.name}, {models}", world.schema, capacity, offspring, _FirstRecruits(world))

@@ -4,24 +4,31 @@ A result's name is a hash of its identity: what it is, the contents of data file
 change gives another name, so what is read is what would be made. Files are written under a temporary name and renamed,
 and carry a checksum: after a crash, or `kill -9`, a result is there in full or not at all.
 
-The files are pickles, made for the machine that wrote them. They are a cache and not for exchange.
+The files are data, not code: arrays and settings in safetensors, read strictly. A folder from elsewhere can hold wrong
+numbers, but it cannot run anything. What is damaged, or not what it should be, counts as missing and is made again.
 """
 
 import dataclasses
 import hashlib
 import json
-import pickle
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 import peerfront
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.files import write_bytes
+from peerfront.foundation.stored import Stored
 
 T = TypeVar("T")
 Identity = Mapping[str, Any]
@@ -51,7 +58,32 @@ _CANNOT_CHANGE_RESULTS = (
     "simulation/demo_study.py",
 )
 """Files and folders that order, keep or show results, or serve other purposes; a change there spoils no result."""
-_CHECKSUM = 32  # bytes of SHA-256 in front of the pickle
+_SETTINGS, _CHECKSUM = "settings", "sha256"  # in the file's own metadata
+_NOT_WHAT_IT_SHOULD_BE = (
+    SafetensorError,
+    PeerfrontError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True)
+class Form(Generic[T]):
+    """How results of one kind are written down, and made again."""
+
+    stored: Callable[[T], Stored | None]
+    """None for a result that cannot be kept; it is made anew each time."""
+    restored: Callable[[Stored], T]
+    """Raises an error for what is not such a result."""
+
+
+PLAIN: Form[Any] = Form(lambda value: Stored({"value": value}, {}), lambda stored: stored.settings["value"])
+"""Texts, numbers, lists and tables, as JSON holds them."""
 
 
 @dataclass(frozen=True)
@@ -60,43 +92,64 @@ class Store:
 
     folder: Path | None = None
 
-    def find_or_make(self, kind: str, identity: Identity, make: Callable[[], T]) -> T:
+    def find_or_make(self, kind: str, identity: Identity, make: Callable[[], T], form: Form[T] = PLAIN) -> T:
         """The result of this identity: read if it is here, else made and kept."""
         if self.folder is None:
             return make()
-        stored = self._read(self._file(kind, identity))
-        if stored is None:
-            stored = (make(),)
-            self._write(self._file(kind, identity), stored)
-        result: T = stored[0]
-        return result
+        file = self._file(kind, identity)
+        stored = _read(file)
+        if stored is not None:
+            try:
+                return form.restored(stored)
+            except _NOT_WHAT_IT_SHOULD_BE:
+                pass  # made again below
+        made = make()
+        if (content := form.stored(made)) is not None:
+            _write(file, content)
+        return made
 
     def has(self, kind: str, identity: Identity) -> bool:
-        """Whether the result is here, in full."""
-        return self.folder is not None and self._read(self._file(kind, identity)) is not None
+        """Whether there is such a result, undamaged."""
+        return self.folder is not None and _read(self._file(kind, identity)) is not None
 
     def _file(self, kind: str, identity: Identity) -> Path:
         assert self.folder is not None, "called only where there is a folder"
         text = json.dumps(identity, sort_keys=True, default=_plain)
-        return self.folder / f"{kind}-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pickle"
+        return self.folder / f"{kind}-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.safetensors"
 
-    def _read(self, file: Path) -> tuple[Any] | None:
-        try:
-            content = file.read_bytes()
-        except OSError:
-            return None
-        checksum, body = content[:_CHECKSUM], content[_CHECKSUM:]
-        if hashlib.sha256(body).digest() != checksum:
-            return None
-        return (pickle.loads(body),)
 
-    def _write(self, file: Path, result: tuple[Any]) -> None:
-        body = pickle.dumps(result[0], protocol=pickle.HIGHEST_PROTOCOL)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise DataFileError(f"Cannot use {file.parent} for results ({problem}). Choose another folder.") from None
-        write_bytes(file, hashlib.sha256(body).digest() + body)
+def _read(file: Path) -> Stored | None:
+    """What the file holds; None if it is not there, or damaged."""
+    try:
+        content = file.read_bytes()
+        arrays = {name: array.copy() for name, array in load_arrays(content).items()}
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        written = header["__metadata__"]
+        settings = written[_SETTINGS]
+        if written[_CHECKSUM] != _checksum(settings, arrays):
+            return None
+        return Stored(json.loads(settings), arrays, "the store")
+    except (OSError, *_NOT_WHAT_IT_SHOULD_BE):
+        return None
+
+
+def _write(file: Path, stored: Stored) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise DataFileError(f"Cannot use {file.parent} for results ({problem}). Choose another folder.") from None
+    arrays = {name: np.ascontiguousarray(array) for name, array in stored.arrays.items()}
+    settings = json.dumps(dict(stored.settings), default=np.generic.item)
+    about = {_SETTINGS: settings, _CHECKSUM: _checksum(settings, arrays)}
+    write_bytes(file, save_arrays(arrays, metadata=about))
+
+
+def _checksum(settings: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    hashed = hashlib.sha256(settings.encode())
+    for name, array in sorted(arrays.items()):
+        hashed.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        hashed.update(array.tobytes())
+    return hashed.hexdigest()
 
 
 NO_STORE = Store()
@@ -109,8 +162,8 @@ class StoreSection:
     store: Store
     identity: str
 
-    def find_or_make(self, part: str, make: Callable[[], T]) -> T:
-        return self.store.find_or_make(part, {"of": self.identity}, make)
+    def find_or_make(self, part: str, make: Callable[[], T], form: Form[T] = PLAIN) -> T:
+        return self.store.find_or_make(part, {"of": self.identity}, make, form)
 
 
 def _plain(value: Any) -> Any:

@@ -35,9 +35,13 @@ class Stored:
 
     def part(self, name: str) -> "Stored":
         """One of the parts `of_parts` put together."""
+        return Stored(self.setting(name, dict), self.part_arrays(name).arrays, f"{self.place}, {name}")
+
+    def part_arrays(self, name: str) -> "Stored":
+        """The arrays of a part that has no settings."""
         prefix = name + _APART
         arrays = {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
-        return Stored(self.setting(name, dict), arrays, f"{self.place}, {name}")
+        return Stored({}, arrays, f"{self.place}, {name}")
 
     def setting(self, name: str, kind: type[T]) -> T:
         """The setting of this name, which must be of this kind (a whole number passes for a float)."""
@@ -59,6 +63,13 @@ class Stored:
         """The same, or None in what an earlier version wrote, which did not know this setting."""
         return self.optional(name, kind) if name in self.settings else None
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self.setting(name, list)
+        if not all(type(value) is str for value in values):
+            raise DataFileError(f"In {self.place}, {name!r} is {values!r}; expected texts. Make the fit again.")
+        return tuple(values)
+
     def whole_numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers."""
         values = self.setting(name, list)
@@ -66,8 +77,10 @@ class Stored:
             raise DataFileError(f"In {self.place}, {name!r} is {values!r}; expected whole numbers. Make the fit again.")
         return tuple(values)
 
-    def array(self, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64) -> NDArray[Any]:
-        """The array of this name, of this shape (None: any size) and kind, every number finite."""
+    def array(
+        self, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64, *, finite: bool = True
+    ) -> NDArray[Any]:
+        """The array of this name, of this shape (None: any size) and kind; all numbers finite unless told otherwise."""
         found = self.arrays.get(name)
         if found is None:
             raise DataFileError(f"In {self.place}, the array {name!r} is missing. Make the fit again.")
@@ -81,7 +94,7 @@ class Stored:
                 f"In {self.place}, the array {name!r} is {found.dtype} of shape {found.shape}; expected {wanted} of "
                 f"shape ({sizes}). Make the fit again."
             )
-        if not np.isfinite(found).all():
+        if finite and not np.isfinite(found).all():
             raise DataFileError(
                 f"In {self.place}, the array {name!r} has numbers that are not finite. Refit the model."
             )

@@ -1,0 +1,35 @@
+"""Fitted capacity and offspring models as settings and arrays, for the store of results."""
+
+from peerfront.experiments.store import Form
+from peerfront.foundation.stored import Stored
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.stored_models import generator_class, kind_of, restored_schema, stored_schema
+
+
+def _stored_capacity(capacity: CapacityModel) -> Stored | None:
+    if type(capacity) is not LearnedCapacity:
+        return None
+    return Stored.of_parts({"schema": stored_schema(capacity.schema)}, model=capacity.stored())
+
+
+def _restored_capacity(stored: Stored) -> CapacityModel:
+    schema = restored_schema(stored.settings.get("schema"), stored.place)
+    return LearnedCapacity.restored(stored.part("model"), schema)
+
+
+def _stored_offspring(offspring: OffspringModel) -> Stored | None:
+    kind = kind_of(offspring)
+    if kind is None:
+        return None
+    settings = {"kind": kind, "schema": stored_schema(offspring.schema)}  # type: ignore[attr-defined] # these have one
+    return Stored.of_parts(settings, model=offspring.stored())  # type: ignore[attr-defined]
+
+
+def _restored_offspring(stored: Stored) -> OffspringModel:
+    schema = restored_schema(stored.settings.get("schema"), stored.place)
+    return generator_class(stored.setting("kind", str)).restored(stored.part("model"), schema)
+
+
+CAPACITY: Form[CapacityModel] = Form(_stored_capacity, _restored_capacity)
+OFFSPRING: Form[OffspringModel] = Form(_stored_offspring, _restored_offspring)

@@ -1,0 +1,193 @@
+"""Prepared policies as settings and arrays, and made again from them, for the store of results.
+
+Reading makes only what is known here, from checked settings and arrays; nothing that is read can name code to run. A
+policy of another class, or one that plans with models that were not fitted, is not kept: it is prepared each time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from peerfront.allocation.planner import Planner
+from peerfront.experiments.learned_policies import Renamed
+from peerfront.experiments.store import Form
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.settings import checked_discount
+from peerfront.foundation.stored import Stored
+from peerfront.models.capacity import LearnedCapacity
+from peerfront.problem import Policy, Rules
+from peerfront.stored_models import restored_planner, restored_schema, stored_planner, stored_schema
+
+_RULES: Mapping[str, Mapping[str, type]] = {
+    "RandomSplit": {},
+    "Constant": {"coupons": int},
+    "Threshold": {"cutoff": float, "at_least": int},
+    "Evenly": {"pace": float},
+}
+"""Simple rules and their settings, without the capacity model that some of them look at."""
+_AGENTS: Mapping[str, tuple[str, Mapping[str, type]]] = {
+    "BudgetAgent": ("budget_dqn", {"hidden": int, "split": str, "raw_state": bool}),
+    "FactorizedAgent": ("factorized_rl", {"hidden": int, "most_activated": int, "temperature": float}),
+    "SeparateHeadsAgent": ("separate_heads", {"hidden": int, "most_activated": int, "temperature": float}),
+}
+"""Agents of Q-learning: their modules and settings, without schema, rules and capacity model."""
+_DEEPEST = 4  # policies within policies
+
+
+class _CannotBeKept(Exception):
+    pass
+
+
+def _stored_policy(policy: Policy) -> Stored | None:
+    capacities: list[LearnedCapacity] = []
+    try:
+        stored = _parts_of(policy, capacities)
+    except (_CannotBeKept, SettingError):
+        return None
+    if not capacities:
+        return Stored.of_parts({"schema": None}, policy=stored)
+    capacity = capacities[0]
+    return Stored.of_parts({"schema": stored_schema(capacity.schema)}, capacity=capacity.stored(), policy=stored)
+
+
+def _restored_policy(stored: Stored) -> Policy:
+    if stored.settings["schema"] is None:
+        return _policy_of(stored.part("policy"), None, _DEEPEST)
+    schema = restored_schema(stored.settings["schema"], stored.place)
+    capacity = LearnedCapacity.restored(stored.part("capacity"), schema)
+    return _policy_of(stored.part("policy"), capacity, _DEEPEST)
+
+
+POLICY: Form[Policy] = Form(_stored_policy, _restored_policy)
+
+
+def _add(capacity: object, capacities: list[LearnedCapacity]) -> None:
+    """Every part of a policy must look at one and the same fitted capacity model."""
+    if type(capacity) is not LearnedCapacity or any(capacity is not other for other in capacities):
+        raise _CannotBeKept
+    capacities.append(capacity)
+
+
+def _class_in(module: str, kind: str) -> Any:
+    return getattr(import_module(f"peerfront.baselines.{module}"), kind)
+
+
+def _is(policy: object, module: str, kind: str) -> bool:
+    """Whether it is of this class; the module, which may load torch, is imported only where it must have been."""
+    return type(policy).__name__ == kind and type(policy) is _class_in(module, kind)
+
+
+def _parts_of(policy: Any, capacities: list[LearnedCapacity]) -> Stored:
+    """The settings and arrays of a policy, without its capacity model, which goes to the list."""
+    kind = type(policy).__name__
+    if kind in _RULES and _is(policy, "simple_rules", kind):
+        if hasattr(policy, "capacity"):
+            _add(policy.capacity, capacities)
+        return Stored({"kind": kind, **{name: getattr(policy, name) for name in _RULES[kind]}}, {})
+    if _is(policy, "simple_rules", "AllAtLast"):
+        _add(policy.capacity, capacities)
+        return Stored.of_parts({"kind": kind}, rule=_parts_of(policy.rule, capacities))
+    if type(policy) is Renamed:
+        return Stored.of_parts({"kind": kind, "name": policy.name}, policy=_parts_of(policy.policy, capacities))
+    if type(policy) is Planner:
+        _add(policy.capacity, capacities)
+        for network in (policy.surrogate, policy.laplace):
+            if (seen := getattr(network.inputs, "capacity", None)) is not None:
+                _add(seen, capacities)
+        return Stored.of_parts({"kind": kind}, planner=stored_planner(policy))
+    if _is(policy, "population_dp", "PopulationDP"):
+        _add(policy.capacity, capacities)
+        settings = {"kind": kind, "discount": policy.discount, "name": policy.name}
+        return Stored(settings, {"values": policy.values})
+    if _is(policy, "q_learning", "QPolicy"):
+        return _parts_of_q_policy(policy, capacities)
+    raise _CannotBeKept
+
+
+def _policy_of(stored: Stored, capacity: LearnedCapacity | None, depth: int) -> Policy:
+    """The policy `_parts_of` took apart."""
+    kind = stored.setting("kind", str)
+    if depth == 0:
+        raise DataFileError(f"In {stored.place}, policies are nested too deeply.")
+    if kind in ("RandomSplit", "Constant"):
+        made: Policy = _class_in("simple_rules", kind)(**_settings(stored, _RULES[kind]))
+        return made
+    if kind == "Renamed":
+        return Renamed(_policy_of(stored.part("policy"), capacity, depth - 1), stored.setting("name", str))
+    if kind == "QPolicy":
+        return _q_policy_of(stored, capacity)
+    if capacity is None:
+        raise DataFileError(f"In {stored.place}, the policy {kind!r} has no capacity model.")
+    if kind in _RULES:
+        made = _class_in("simple_rules", kind)(capacity, **_settings(stored, _RULES[kind]))
+    elif kind == "AllAtLast":
+        made = _class_in("simple_rules", kind)(capacity, _policy_of(stored.part("rule"), capacity, depth - 1))
+    elif kind == "Planner":
+        made = restored_planner(stored.part("planner"), capacity.schema, capacity)
+    elif kind == "PopulationDP":
+        discount = checked_discount(stored.setting("discount", float))
+        values = stored.array("values", (None, None))
+        made = _class_in("population_dp", kind)(capacity, discount, values, stored.setting("name", str))
+    else:
+        raise DataFileError(f"In {stored.place}, the policy {kind!r} is not known.")
+    return made
+
+
+def _settings(stored: Stored, kinds: Mapping[str, type]) -> dict[str, Any]:
+    return {name: stored.setting(name, kind) for name, kind in kinds.items()}
+
+
+# Q-learning: an agent and the weights of its network --------------------------------------------------------------
+
+
+def _parts_of_q_policy(policy: Any, capacities: list[LearnedCapacity]) -> Stored:
+    agent = policy.agent
+    kind = type(agent).__name__
+    if kind not in _AGENTS or not _is(agent, _AGENTS[kind][0], kind) or agent.rules != policy.rules:
+        raise _CannotBeKept
+    if hasattr(agent, "capacity"):
+        _add(agent.capacity, capacities)
+    settings = {
+        "kind": "QPolicy",
+        "name": policy.name,
+        "rules": asdict(policy.rules),
+        "schema": stored_schema(agent.schema),
+        "agent": {"kind": kind, **{name: getattr(agent, name) for name in _AGENTS[kind][1]}},
+    }
+    arrays = {f"network/{name}": weights.numpy() for name, weights in policy.network.state_dict().items()}
+    if policy.learning_returns is not None:
+        arrays["returns"] = policy.learning_returns
+    return Stored(settings, arrays)
+
+
+def _q_policy_of(stored: Stored, capacity: LearnedCapacity | None) -> Policy:
+    import torch
+
+    from peerfront.baselines.q_learning import QPolicy
+
+    schema = restored_schema(stored.settings.get("schema"), stored.place)
+    rules = Rules(**stored.setting("rules", dict))
+    written = Stored(stored.setting("agent", dict), {}, f"{stored.place}, agent")
+    kind = written.setting("kind", str)
+    if kind not in _AGENTS:
+        raise DataFileError(f"In {written.place}, the agent {kind!r} is not known.")
+    module, kinds = _AGENTS[kind]
+    own = {"schema": schema, "rules": rules, **_settings(written, kinds)}
+    if kind == "BudgetAgent":
+        if capacity is None or capacity.schema != schema:
+            raise DataFileError(f"In {stored.place}, the agent has no capacity model of its own schema.")
+        own["capacity"] = capacity
+    agent = _class_in(module, kind)(**own)
+    with torch.device("meta"):  # shapes alone: whatever sizes are written, they must be those of the arrays
+        network = agent.network()
+    shapes = {name: tuple(weights.shape) for name, weights in network.state_dict().items()}
+    weights = stored.part_arrays("network")
+    if weights.arrays.keys() != shapes.keys():
+        raise DataFileError(f"In {stored.place}, the network has other layers than the agent's.")
+    loaded = {name: torch.tensor(weights.array(name, shape, np.float32)) for name, shape in shapes.items()}
+    network.load_state_dict(loaded, assign=True)
+    returns = stored.array("returns", (None,), finite=False) if "returns" in stored.arrays else None
+    return QPolicy(agent, network.eval(), rules, stored.setting("name", str), returns)
