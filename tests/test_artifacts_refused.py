@@ -115,9 +115,9 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
         (put("format_version", value="1"), "format version is '1'"),
         (put("schema", value=[{"name": "a", "categories": ["1", "2"]}]), "expected float64 of shape"),
         (put("schema", value=[]), "at least one field"),
-        (put("schema", value="abc"), "do not fit together"),
+        (put("schema", value="abc"), "expected a list of fields"),
         (put("rules", "budget", value=-3), "budget must be a whole number"),
-        (put("rules", "speed", value=3), "do not fit together"),
+        (put("rules", "speed", value=3), "the rules are .*speed"),
         (put("more", value=1), "more, or something else"),
         (put("models", "capacity", "family", value="normal"), "family"),
         (put("models", "capacity", "size", value=-1.0), "impossible for the family"),
@@ -134,6 +134,33 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
         (put("study_schema", value=None), "'study_schema' is None; expected a text"),
         (put("scores", value=[]), "expected a table"),
         (put("scores", "x", value=float("nan")), "not readable"),
+        (put("schema", value=[{"name": "a", "categories": "abc"}]), "expected texts"),
+        (put("schema", value=[{"name": 1, "categories": ["1"]}]), "expected texts"),
+        (put("schema", value=[{"name": "a", "categories": ["1", "1"]}]), "more than once"),
+        (put("schema", value=[{"name": "a", "categories": ["1"]}] * 2), "share a name"),
+        (put("schema", value=[{"name": "a"}]), "expected its name and categories"),
+        (put("schema", value=[{"name": "a", "categories": [str(n) for n in range(40_000)]}]), "40,000 categories"),
+        (put("rules", value=None), "expected a table"),
+        (put("rules", "rounds", value=10**30), "rounds of the rules is 1000.*at most 100,000"),
+        (put("rules", "people", value=1e308), "people of the rules is 1e.308"),
+        (put("rules", "people", value=True), "people of the rules is True"),
+        (put("rules", "rounds", value=5), "learned for 4"),
+        (put("rules", "budget", value=21), "learned for at most 20"),
+        (put("models", value=[]), "cannot be used"),
+        (put("models", "planner", "least_per_person", value=4), "gives everybody 4 coupons"),
+        (put("models", "planner", "least_per_person", value=-1), "least per person must be"),
+        (put("models", "planner", "discount", value=0.0), "discount must lie above 0"),
+        (put("models", "planner", "discount", value="1"), "expected a number"),
+        (put("models", "planner", "laplace", "sees", value="everything"), "thing that networks see"),
+        (put("models", "capacity", "rates", "link", value="identity"), "link"),
+        (put("models", "capacity", "zero", value=1.0), "impossible for the family"),
+        (put("models", "offspring", "steps", value=-5), "steps must be"),
+        (put("models", "offspring_kind", value="../../evil"), "is not known"),
+        (put("versions", "python", value=3.11), "expected a text"),
+        (put("scores", "summary", value=3), "summary or a score"),
+        (put("scores", "summary", value=[1]), "summary or a score"),
+        (put("scores", "offspring", value=[]), "summary or a score"),
+        (put("scores", "gain_of_knowing_people", value={"log_likelihood": "x"}), "summary or a score"),
     ],
 )
 def test_another_manifest_is_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:
@@ -148,6 +175,18 @@ def fill(name: str, value: float):
     return change
 
 
+def as_integers(name: str):
+    return lambda arrays: arrays.update({name: arrays[name].astype(np.int32)})
+
+
+def without_members(arrays: dict) -> None:
+    arrays.update({name: array[:0].copy() for name, array in arrays.items() if name.startswith("capacity/")})
+
+
+def cut(name: str):
+    return lambda arrays: arrays.update({name: arrays[name][:-1].copy()})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -160,6 +199,17 @@ def fill(name: str, value: float):
         (lambda arrays: arrays.update(more=np.zeros(3)), "more, or something else"),
         (lambda arrays: arrays.update({"offspring/tables/known": np.zeros((7, 7))}), "expected float32"),
         (lambda arrays: arrays.pop("planner/laplace/network/weights 1"), "expected them to end with 3"),
+        (fill("planner/laplace/network/weights 0", 1e30), "numbers beyond 1e.06"),
+        (fill("offspring/deep/weights 0", -1e30), "numbers beyond 1e.06"),
+        (fill("offspring/tables/unknown", 1e30), "numbers beyond 1e.06"),
+        (fill("capacity/rates/weights 0", 1e300), "numbers beyond 1e.12"),
+        (fill("capacity/rates/log scale", 1000.0), "scale of one is absurd"),
+        (fill("planner/surrogate/weights/tables", -1.0), "not those of a value"),
+        (as_integers("planner/surrogate/weights/tables"), "is int32 .* expected float64"),
+        (as_integers("planner/laplace/network/biases 0"), "is int32 .* expected float32"),
+        (cut("planner/surrogate/weights/tables"), "learned for 3"),
+        (cut("capacity/members/size and zero"), "expected float64 of shape"),
+        (without_members, "there is no member"),
     ],
 )
 def test_other_weights_are_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:
@@ -183,8 +233,32 @@ def test_impossible_generators_are_refused(kind: str, name: str, array: np.ndarr
         type(fitted(kind)).restored(changed, SCHEMA)
 
 
-@pytest.mark.parametrize(("name", "value"), [("clip", [0.0]), ("clip", ["a", "b"]), ("never_known", [2])])
+@pytest.mark.parametrize(
+    ("name", "value"), [("clip", [0.0]), ("clip", ["a", "b"]), ("clip", [-1e300, 1.0]), ("never_known", [2])]
+)
 def test_impossible_settings_of_a_diffusion_are_refused(name: str, value: list) -> None:
     stored = fitted("diffusion").stored()
     with pytest.raises(DataFileError, match="out of range"):
         type(fitted("diffusion")).restored(Stored({**stored.settings, name: value}, stored.arrays), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("means", lambda people: np.full(len(people), 1e9), "mean number of recruits"),
+        ("means", lambda people: np.full(len(people), np.nan), "mean number of recruits"),
+        (
+            "survival",
+            lambda people, most: np.tile(np.linspace(0.1, 0.9, most), (len(people), 1)),
+            "chance that coupons",
+        ),
+        ("survival", lambda people, most: np.full((len(people), most), 1.5), "chance that coupons"),
+    ],
+)
+def test_models_are_tried(saved: Path, monkeypatch, part: str, change, message: str) -> None:
+    """Whatever arrays a forger finds: chances that rise with the number of coupons are no model."""
+    from peerfront.models.capacity import LearnedCapacity
+
+    monkeypatch.setattr(LearnedCapacity, part, lambda _, *arguments: change(*arguments))
+    with pytest.raises(DataFileError, match=message):
+        load_fit(saved)

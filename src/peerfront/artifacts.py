@@ -41,9 +41,12 @@ from peerfront.models.capacity import LearnedCapacity
 from peerfront.problem import BranchingWorld, Frontier, History, Rules
 from peerfront.stored_models import (
     GENERATORS,
+    check_behaviour,
+    check_scores,
     generator_class,
     kind_of,
     restored_planner,
+    restored_rules,
     restored_schema,
     stored_planner,
     stored_schema,
@@ -164,6 +167,16 @@ class Fit:
                 f"The rules have {self.rules.budget} coupons, the value was learned for at most "
                 f"{self.planner.surrogate.budget}. Learn it for these rules."
             )
+        rounds = self.planner.surrogate.rounds
+        if rounds is not None and rounds < self.rules.rounds:
+            raise SettingError(
+                f"The rules have {self.rules.rounds} rounds, the value was learned for {rounds}. Learn it for more."
+            )
+        most = self.rules.budget if self.rules.max_per_person is None else self.rules.max_per_person
+        if self.planner.least_per_person > most:
+            raise SettingError(
+                f"The planner gives everybody {self.planner.least_per_person} coupons, the rules allow {most}."
+            )
 
     def _stored(self) -> Stored:
         return Stored.of_parts(
@@ -195,8 +208,10 @@ def load_fit(folder: Path) -> Fit:
         fit._check()
         whole = fit._stored().arrays.keys() == arrays.keys()
         same = json.loads(_text(fit._manifest()))
-    except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as problem:
+    except (SafetensorError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         _refuse(folder, f"its contents do not fit together ({type(problem).__name__}: {problem})")
+    except RecursionError:
+        _refuse(folder, "its settings are nested too deeply")
     except PeerfrontError as problem:
         _refuse(folder, str(problem).rstrip("."))
     if not whole or same | {"files": {WEIGHTS: listed}, "sha256": manifest["sha256"]} != manifest:
@@ -220,18 +235,22 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     stored = Stored(manifest["models"], arrays)
     kind = stored.setting("offspring_kind", str)
     capacity = LearnedCapacity.restored(stored.part("capacity"), schema)
-    return Fit(
+    versions = written.setting("versions", dict)
+    fit = Fit(
         schema=schema,
         capacity=capacity,
         offspring=generator_class(kind).restored(stored.part("offspring"), schema),
         planner=restored_planner(stored.part("planner"), schema, capacity),
-        rules=Rules(**manifest["rules"]),
+        rules=restored_rules(written),
         study_schema=written.setting("study_schema", str),
         data_fingerprint=written.setting("data_fingerprint", str),
         settings=written.setting("settings", dict),
         scores=written.setting("scores", dict),
-        versions=written.setting("versions", dict),
+        versions={name: Stored(versions, {}, "versions").setting(name, str) for name in versions},
     )
+    check_scores(fit.scores, MANIFEST)
+    check_behaviour(schema, capacity, fit.planner, "the fit")
+    return fit
 
 
 def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:

@@ -1,7 +1,11 @@
 """Schemas, generators and planners written down as data, and made again: what saved fits and stored results share."""
 
+from collections.abc import Mapping
+from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.covariates import Field, Schema
@@ -9,6 +13,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
 from peerfront.models.capacity import LearnedCapacity
+from peerfront.problem import Rules
 from peerfront.value.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
 
 if TYPE_CHECKING:
@@ -26,6 +31,10 @@ GENERATORS = {
     "diffusion": "DiffusionOffspring",
 }
 """Classes of generators that can be saved, by kind: each in the module of `models.offspring` named for it."""
+_LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
+_LARGEST_MEAN = 1e7  # recruits that one person brings, on average
+_PROBED = 1000  # people at whom restored models are tried
+_GAIN = ("log_likelihood", "standard_error")  # scores that plans mention
 _MOST_CATEGORIES = 32_767  # codes of categories are 16-bit integers
 
 
@@ -99,3 +108,60 @@ def restored_planner(stored: Stored, schema: Schema, capacity: LearnedCapacity) 
     least = whole_number("least per person", stored.setting("least_per_person", int), 0)
     discount, name = stored.setting("discount", float), stored.setting("name", str)
     return Planner(capacity, surrogate, laplace, discount, least, name)
+
+
+# What models do --------------------------------------------------------------------------------------------------
+
+
+def check_behaviour(schema: Schema, capacity: LearnedCapacity, planner: Planner, place: str) -> None:
+    """Try restored models at people of every category: numbers of the right shape can still be no model.
+
+    Chances that coupons are used lie between 0 and 1 and never rise with the number of coupons; people cover something
+    between nothing and a finite amount, and a recruit leaves a share of it uncovered.
+    """
+    people = np.full((schema.columns + 1, len(schema.fields)), -1, dtype=np.int16)  # the first is quite unknown
+    for field, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
+        people[start + 1 : start + 1 + size, field] = np.arange(size)
+    people = people[:: max(1, len(people) // _PROBED)]
+    surrogate, laplace = learned_networks(planner)
+    with np.errstate(all="ignore"):
+        means, survival = capacity.means(people), capacity.survival(people, 8)
+        covered = surrogate.coverage(surrogate.inputs.rows(people))
+        uncovered = laplace.uncovered(laplace.inputs.rows(people))
+        falls = (np.diff(survival, axis=1) <= 1e-9).all()
+        possible = {
+            "mean number of recruits": ((means >= 0) & (means <= _LARGEST_MEAN)).all(),
+            "chance that coupons are used": falls and ((survival >= 0) & (survival <= 1 + 1e-9)).all(),
+            "coverage of the value": ((covered >= 0) & np.isfinite(covered)).all(),
+            "share that a recruit leaves": ((uncovered > 0) & (uncovered <= 1)).all(),
+        }
+    for what, fine in possible.items():
+        if not fine:
+            raise DataFileError(f"In {place}, the {what} of some people is impossible. Make the fit again.")
+
+
+# Rules and scores ------------------------------------------------------------------------------------------------
+
+
+def restored_rules(written: Stored) -> Rules:
+    """The rules of a study, written as a table of whole numbers."""
+    rules = written.setting("rules", dict)
+    if rules.keys() != {field.name for field in fields(Rules)}:
+        raise DataFileError(f"In {written.place}, the rules are {_short(sorted(rules))}. Make the fit again.")
+    for name, value in rules.items():
+        most = _MOST_ROUNDS if name == "rounds" else _LARGEST_RULE
+        if value is not None and (type(value) is not int or value > most):
+            raise DataFileError(
+                f"In {written.place}, {name} of the rules is {_short(value)}; expected a whole number of at most "
+                f"{most:,}. Make the fit again."
+            )
+    return Rules(**rules)
+
+
+def check_scores(scores: Mapping[str, Any], place: str) -> None:
+    """Refuse scores that plans and reports could not read out."""
+    summary, gain = scores.get("summary", []), scores.get("gain_of_knowing_people", {})
+    readable = type(summary) is list and all(type(line) is str for line in summary)
+    known = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
+    if not readable or not known or type(scores.get("offspring", {})) is not dict:
+        raise DataFileError(f"In {place}, the summary or a score is not one that a fit writes. Make the fit again.")

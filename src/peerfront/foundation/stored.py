@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from peerfront.foundation.errors import DataFileError
 
 T = TypeVar("T")
+_LARGEST = 1e12  # numbers of any array: budgets and the like stay far below
+_LARGEST_WEIGHT = 1e6  # weights of networks, so that what passes through several layers stays finite
 _APART = "/"  # between the name of a part and the name of its array
 
 
@@ -78,9 +80,18 @@ class Stored:
         return tuple(values)
 
     def array(
-        self, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64, *, finite: bool = True
+        self,
+        name: str,
+        shape: tuple[int | None, ...],
+        dtype: type[np.generic] = np.float64,
+        *,
+        finite: bool = True,
+        largest: float = _LARGEST,
     ) -> NDArray[Any]:
-        """The array of this name, of this shape (None: any size) and kind; all numbers finite unless told otherwise."""
+        """The array of this name, of this shape (None: any size) and kind; all numbers finite and not absurdly large.
+
+        `finite=False` allows any numbers.
+        """
         found = self.arrays.get(name)
         if found is None:
             raise DataFileError(f"In {self.place}, the array {name!r} is missing. Make the fit again.")
@@ -98,6 +109,10 @@ class Stored:
             raise DataFileError(
                 f"In {self.place}, the array {name!r} has numbers that are not finite. Refit the model."
             )
+        if finite and (np.abs(found) > largest).any():
+            raise DataFileError(
+                f"In {self.place}, the array {name!r} has numbers beyond {largest:g}, as no fit has. Refit the model."
+            )
         return found
 
 
@@ -113,9 +128,10 @@ def restored_layers(stored: Stored, inputs: int, outputs: int) -> list[tuple[NDA
     widths: list[int] = [inputs]
     layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
     while (name := f"weights {len(layers)}") in stored.arrays:
-        weight = stored.array(name, (widths[-1], None), np.float32)
+        weight = stored.array(name, (widths[-1], None), np.float32, largest=_LARGEST_WEIGHT)
         widths.append(weight.shape[1])
-        layers.append((weight, stored.array(f"biases {len(layers)}", (widths[-1],), np.float32)))
+        biases = stored.array(f"biases {len(layers)}", (widths[-1],), np.float32, largest=_LARGEST_WEIGHT)
+        layers.append((weight, biases))
     if not layers or widths[-1] != outputs:
         raise DataFileError(
             f"In {stored.place}, the network has layers {widths}; expected them to end with {outputs}. "

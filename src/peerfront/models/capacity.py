@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
 _LARGEST_MEAN = 1e6
+_LARGEST_LOG_SCALE = 50.0
 _LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 
 
@@ -88,6 +89,8 @@ class RateEnsemble:
         log_scale = stored.array("log scale", (None, 1))
         layers = list(enumerate(pairwise([inputs, *shape.hidden, 1])))
         members = len(log_scale)
+        if not members or (np.abs(log_scale) > _LARGEST_LOG_SCALE).any():
+            raise DataFileError(f"In {stored.place}, there is no member, or the scale of one is absurd. Fit it again.")
         largest = stored.later("largest", float)
         if largest is not None and not largest > 0.0:
             raise DataFileError(f"In {stored.place}, the largest mean capacity is {largest}; it must be above 0.")

@@ -39,6 +39,7 @@ from peerfront.models.offspring.pairs import Pairs
 Clip = tuple[float, float] | None
 SCHEDULES = ("linear", "cosine")
 _LINEAR_ENDS = (1e-4, 0.02)  # the usual ends for 1,000 steps, which the paper keeps for its 100
+_LARGEST_LIMIT = 100.0  # of predicted children; rows are made of -1, 0 and 1
 _TIME_WIDTH = 16
 _CHUNK = 4096  # children sampled at once: keeps the layers' activations in cache
 _LEAST = 16  # and at least: very small matrices are multiplied in another order, and a child must not see its company
@@ -227,7 +228,8 @@ class DiffusionOffspring:
     def restored(cls, stored: Stored, schema: Schema) -> "DiffusionOffspring":
         columns, betas = schema.columns, stored.part("schedule").array("betas", (None,))
         clip, never_known = stored.optional("clip", list), stored.whole_numbers("never_known")
-        within = clip is None or (len(clip) == 2 and all(type(end) is float for end in clip))
+        ends = [end for end in clip or () if type(end) is float and abs(end) <= _LARGEST_LIMIT]
+        within = clip is None or len(clip) == len(ends) == 2
         known_fields = all(0 <= f < len(schema.fields) for f in never_known)
         if not within or not known_fields or not ((betas > 0.0) & (betas < 1.0)).all():
             raise DataFileError(f"In {stored.place}, a noise, a limit or a field is out of range. Make the fit again.")

@@ -101,8 +101,8 @@ class MaskedDiffusion:
     @classmethod
     def restored(cls, stored: Stored, schema: Schema) -> "MaskedDiffusion":
         columns, tables = schema.columns, stored.part("tables")
-        unknown = tables.array("unknown", (columns,), np.float32)
-        known = tables.array("known", (columns, columns), np.float32)
+        unknown = tables.array("unknown", (columns,), np.float32, largest=1e6)
+        known = tables.array("known", (columns, columns), np.float32, largest=1e6)
         deep = FrozenNetwork.restored(stored.part("deep"), filling_inputs(schema), columns, "gelu")
         return cls(schema, FillingNetwork(unknown, known, deep), stored.setting("steps", int))
 
