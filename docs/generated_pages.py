@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import typer
 from typer.models import ArgumentInfo, OptionInfo
 from typer.utils import get_params_from_function
 
@@ -96,8 +97,8 @@ def commands() -> list[Command]:
 
 
 def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """What Typer makes of a function's arguments."""
-    declared = get_params_from_function(function).values()
+    """What Typer makes of a function's arguments; its own context, which some commands take, is none for users."""
+    declared = [one for one in get_params_from_function(function).values() if one.annotation is not typer.Context]
     return tuple(_parameter(one.name, one.annotation, one.default) for one in declared if not one.default.hidden)
 
 
