@@ -24,6 +24,7 @@ from peerfront.baselines.agents import Action, Counts, Frontiers, RandomActions,
 from peerfront.baselines.budget_dqn import allowed_up_to
 from peerfront.baselines.q_learning import Loss, Transition
 from peerfront.baselines.softmax_split import best_few, best_or_random, by_state, largest_remainders, softmax_weights
+from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
@@ -153,7 +154,8 @@ def one_coupon_futures(world: World, frontiers: Frontiers, rng: np.random.Genera
     frontier of that one recruit, or of nobody, with one coupon less and a round later; one state for each person.
     """
     luck = Luck(rng.integers(2**63, size=len(frontiers.owner)).astype(np.uint64))
-    came = np.minimum(world.capacity.sample(frontiers.covariates, luck), 1)
+    uses_it = world.capacity.survival(frontiers.covariates, 1)  # [people, 1]
+    came = count_from_survival(luck.uniform("capacity"), uses_it)
     brings = np.flatnonzero(came)
     children = frontiers.covariates[:0]
     if len(brings):

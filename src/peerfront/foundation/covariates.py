@@ -81,8 +81,9 @@ class Schema:
     def one_hot(self, codes: Codes) -> NDArray[np.float32]:
         """Rows of zeros and ones, [people, columns]; an unknown category is a block of zeros."""
         rows = np.zeros((len(codes), self.columns), dtype=np.float32)
-        person, field = np.nonzero(codes >= 0)
-        rows[person, self.offsets[field] + codes[person, field]] = 1.0
+        places = np.arange(len(codes))[:, None] * self.columns + self.offsets + codes
+        known = codes >= 0
+        rows.reshape(-1)[places if known.all() else places[known]] = 1.0
         return rows
 
     def from_one_hot(self, rows: NDArray[np.floating]) -> Codes:
