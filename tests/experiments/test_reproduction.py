@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -26,7 +27,7 @@ from peerfront.experiments.reproduction import (
     reproduction_plan,
 )
 from peerfront.experiments.reproduction_report import write_reproduction
-from peerfront.experiments.reproduction_tables import METHODS, TABLE_1, reproduction_table
+from peerfront.experiments.reproduction_tables import METHODS, TABLE_1, published_episodes, reproduction_table
 from peerfront.foundation.errors import OutputExists, UnknownName
 from peerfront.problem import Rules
 
@@ -81,6 +82,18 @@ def test_the_table_sets_the_papers_numbers_beside_ours(found) -> None:
     )
     assert table.loc["described", "upper bound", "discounted_reward", 1.0]["mean"] <= 10
     assert set(table.reset_index()["policy"]) == set(METHODS)
+
+
+def test_the_published_part_alone_has_the_same_rows(found) -> None:
+    whole = reproduction_table(found)
+    parts = {name: results for name, results in found.results.items() if name.startswith("published")}
+    del parts["published, repaired"]
+    alone = reproduction_table(replace(found, results=parts))
+    policies = set(alone["policy"])
+    same = whole[(whole["world"] == "published") & whole["policy"].isin(policies)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone, same)
+    assert set(published_episodes(found)["training"]) == {1, 2}
+    assert {"budget_dqn", "factorized_rl", "gfp-published"} <= policies
 
 
 def test_the_papers_table_is_copied_in_full() -> None:

@@ -16,7 +16,7 @@ from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.models.diagnostics import field_distances, offspring_report
 from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_generator, fit_offspring
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
-from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.inheritance import draw_fields, fit_inheritance
 from peerfront.models.offspring.masked import _gelu
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
@@ -74,6 +74,19 @@ def test_missing_unseen_and_single(name) -> None:
         children = model.sample(unknown, luck)
         schema.check(children)
         assert (children >= 0).all()
+
+
+def test_tables_draw_as_field_by_field() -> None:
+    """Sums made once, fields of other sizes and unknown recruiters: the recruits of the plain rule."""
+    world = make_world("icpsr22140")
+    luck = named_luck(("tables",), 5000)
+    parents = world.population(luck)
+    children = world.offspring.sample(parents, luck)
+    tables = fit_inheritance(Pairs(world.schema, parents, children))
+    parents = np.where(named_generator("unknown").random(parents.shape) < 0.1, -1, parents).astype(np.int16)
+    plain = draw_fields(tables.probabilities(parents), luck)
+    assert np.array_equal(tables.sample(parents, luck), plain)
+    assert tables.sample(parents[:0], named_luck(("tables",), 0)).shape == (0, 17)
 
 
 def test_no_pairs_is_an_error() -> None:
