@@ -1,14 +1,12 @@
-"""From a file of a million people to their coupon sheet: seconds of the processor and peak memory, step by step.
+"""From a study's file of a million people to the coupon sheet of a million who wait: seconds and peak memory by step.
 
-OMP_NUM_THREADS=1 python benchmarks/national_files.py --people 1000000
+OMP_NUM_THREADS=1 python benchmarks/national_files.py --people 1000000 --study 1000000
 
-A value for a million people cannot be learned by simulation in reasonable time. The one used here is learned for 300
-coupons and stretched: c times the weights at r / c, and recruits who each cover 1 / c as much. People are drawn from
-the made-up study's answers, field by field.
+The study repeats the made-up one with other names; those who wait are drawn from its answers, field by field. The value
+is learned for fewer people and coupons, and stretched (`value.stretching`). Seconds are of the processor.
 """
 
 import argparse
-import dataclasses
 import resource
 import tempfile
 import time
@@ -18,33 +16,17 @@ import numpy as np
 import pandas as pd
 
 import peerfront as pf
-from peerfront.advice.model import Model
 from peerfront.foundation.covariates import kinds_of
-from peerfront.value.surrogate import learned_networks
 
-LEARNED_FOR = 300
+NAMED = ("id", "own.coupon", "coupon.1", "coupon.2", "coupon.3")
 
 
-def stretched(model: Model, budget: int) -> Model:
-    """The model with a value for `budget` coupons."""
-    planner, times = model.fit.planner, budget / LEARNED_FOR
-    surrogate, laplace = learned_networks(planner)
-    share = np.arange(budget + 1) / times
-    weights = np.stack(
-        [
-            np.stack([times * np.interp(share, np.arange(LEARNED_FOR + 1), w) for w in table.T], axis=1)
-            for table in surrogate.tables()
-        ]
-    )
-    *first, last = laplace.network.biases
-    network = dataclasses.replace(laplace.network, biases=(*first, (last + np.log(times)).astype(last.dtype)))
-    large = dataclasses.replace(
-        planner,
-        surrogate=dataclasses.replace(surrogate, weights=weights),
-        laplace=dataclasses.replace(laplace, network=network),
-    )
-    rules = dataclasses.replace(model.fit.rules, budget=budget)
-    return Model(dataclasses.replace(model.fit, planner=large, rules=rules))
+def make_study(path: Path, study: pd.DataFrame, people: int) -> None:
+    """Copies of the study below each other, the names of people and coupons made different."""
+    for copy in range(-(-people // len(study))):
+        named = {name: study[name].where(study[name] == "", study[name] + f"-{copy}") for name in NAMED}
+        part = study.assign(**named).iloc[: people - copy * len(study)]
+        part.to_csv(path, index=False, mode="a" if copy else "w", header=not copy)
 
 
 def make_frontier(path: Path, waiting: pd.DataFrame, people: int) -> None:
@@ -55,20 +37,29 @@ def make_frontier(path: Path, waiting: pd.DataFrame, people: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--people", type=int, default=1_000_000)
-    people = parser.parse_args().people
+    parser.add_argument("--people", type=int, default=1_000_000, help="people who wait, and coupons")
+    parser.add_argument("--study", type=int, default=1_000_000, help="people of the study")
+    parser.add_argument("--effort", type=float, default=1.0, help="share of the usual simulations")
+    chosen = parser.parse_args()
+    people = chosen.people
     with tempfile.TemporaryDirectory() as name:
         folder, demo = Path(name), pf.demo_study(people=400)
         make_frontier(folder / "frontier.csv", demo.frontier, people)
-        study = pf.read_study(demo.study)
-        stretched(pf.fit(study, budget=LEARNED_FOR, rounds=3, effort=0.1), people).save(folder / "model")
+        make_study(folder / "study.csv", demo.study, chosen.study)
         begun = [time.process_time()]
 
         def say(what: str) -> None:
             now, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            print(f"{what:<42}{now - begun[0]:7.1f} s{peak:8.0f} MiB", flush=True)
+            print(f"{what:<50}{now - begun[0]:7.1f} s{peak:8.0f} MiB", flush=True)
             begun[0] = time.process_time()
 
+        study = pf.read_study(folder / "study.csv")
+        say(f"read a study of {len(study):,}")
+        model = pf.fit(study, budget=people, people=people, rounds=3, effort=chosen.effort)
+        say(f"fit it for {people:,} coupons and people waiting")
+        model.save(folder / "model")
+        say("save the model")
+        del study, model
         model = pf.load(folder / "model")
         say("load the model")
         frontier = model.frontier(folder / "frontier.csv")

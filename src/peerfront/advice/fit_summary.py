@@ -55,6 +55,8 @@ class Findings:
     offspring: OffspringChoice
     value: ValueReport
     rules: Rules
+    played: Rules
+    """What was simulated: the rules, or fewer people and coupons in proportion."""
     discount: float
 
     @property
@@ -216,9 +218,18 @@ def _value(findings: Findings) -> list[str]:
     return [
         f"Prepared to plan up to {n_coupons(rules.budget)}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
         f"with about {rules.people:,} people waiting at first; {late}.",
-        f"Played in simulations with these models, {_plans_and_rule(report)}.{care}",
+        f"Played in simulations with these models{_fewer(findings)}, {_plans_and_rule(report)}.{care}",
         *rule_against_plans(report),
     ]
+
+
+def _fewer(findings: Findings) -> str:
+    """Say so if fewer people and coupons were simulated."""
+    played = findings.played
+    if played == findings.rules:
+        return ""
+    times = findings.rules.budget / played.budget
+    return f" for {n_people(played.people)} and {n_coupons(played.budget)} ({times:,.0f} times fewer)"
 
 
 def _plans_and_rule(report: ValueReport) -> str:

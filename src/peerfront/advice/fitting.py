@@ -2,13 +2,14 @@
 
 Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
 deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
-study's own people; their rows are used while learning and are not part of what is saved.
+study's own people; their rows are used while learning and are not part of what is saved. For more people and coupons
+than can be simulated the value is learned for fewer, and stretched (`value.stretching`).
 
 A small study says little, and more flexible models would only repeat it by heart: with few people the capacity model
 is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,6 +31,7 @@ from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.value.stretching import smaller_problem, stretched
 from peerfront.value.surrogate import SurrogateSettings
 
 if TYPE_CHECKING:
@@ -155,10 +157,11 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
     world = BranchingWorld(
         f"as in {study.source}", schema.schema, capacity, generator, _StudyPeople(encode_study(study, schema))
     )
-    learning = settings.learning_for(people)
-    heuristics = simple_rules(capacity, rules)
+    played = smaller_problem(rules)
+    learning = replace(settings, budget=played.budget).learning_for(played.people)
+    heuristics = simple_rules(capacity, played)
     learned = learn_by_policy_iteration(
-        world, rules, settings.discount, heuristics, learning, part_of(progress, 0.34, 0.99)
+        world, played, settings.discount, heuristics, learning, part_of(progress, 0.34, 0.99)
     )
     findings = Findings(
         study=study,
@@ -171,6 +174,7 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
         offspring=offspring,
         value=learned.report,
         rules=rules,
+        played=played,
         discount=settings.discount,
     )
     progress(1.0, "done")
@@ -178,7 +182,7 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
         schema=schema.schema,
         capacity=capacity,
         offspring=generator,
-        planner=learned.planner,
+        planner=learned.planner if played is rules else stretched(learned.planner, rules.budget),
         rules=rules,
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),

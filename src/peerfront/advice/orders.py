@@ -3,13 +3,14 @@
 This is the only place where an order is checked and becomes `Rules`; sheet, forecast and report all start here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from peerfront.artifacts import Fit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
 from peerfront.foundation.words import n_coupons, n_people, ordinal
 from peerfront.problem import Frontier, Rules, State
+from peerfront.value.stretching import smaller_problem
 
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
 
@@ -145,6 +146,10 @@ def beyond_shown(shown: int | None, most: int | None) -> str:
     )
 
 
+def _can_be_simulated(rules: Rules, n_waiting: int) -> bool:
+    return smaller_problem(replace(rules, people=n_waiting)).people <= _MOST_SIMULATED
+
+
 def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[str]:
     """Where a task goes beyond what the model was fitted for, or knows."""
     fitted, notes = fit.rules, []
@@ -160,7 +165,11 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
         notes.append(
             f"The model was fitted for about {fitted.people} people at a time, here are {n_waiting:,}: what is "
             "expected later is less sure."
-            + (f" Fitting again with --people {n_waiting} repairs that." if n_waiting <= _MOST_SIMULATED else "")
+            + (
+                f" Fitting again with --people {n_waiting} repairs that."
+                if _can_be_simulated(fitted, n_waiting)
+                else ""
+            )
         )
     beyond = beyond_shown(fit.capacity.most_shown, max_per_person)
     if beyond:

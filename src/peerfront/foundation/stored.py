@@ -5,6 +5,7 @@ format (`artifacts`) only composes them. Reading is strict: what is missing, of 
 an error that names it.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -71,6 +72,18 @@ class Stored:
         if not all(type(value) is str for value in values):
             raise DataFileError(f"In {self.place}, {name!r} is {values!r}; expected texts. Make the fit again.")
         return tuple(values)
+
+    def number(self, name: str, default: float, least: float) -> float:
+        """A number of at least `least`; `default` where it was not written (`unless_default`)."""
+        value = self.later(name, float)
+        if value is None:
+            return default
+        if not least <= value < math.inf:
+            raise DataFileError(
+                f"In {self.place}, {name!r} is {value!r}; expected at least {least:g}. This fit cannot be used; "
+                "make it again."
+            )
+        return value
 
     def whole_numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers."""
@@ -148,3 +161,8 @@ _KINDS = {
     list: "a list",
     dict: "a table",
 }
+
+
+def unless_default(name: str, value: float, default: float) -> dict[str, float]:
+    """A setting to write, or nothing where it has its usual value: such files stay as they were."""
+    return {} if value == default else {name: value}

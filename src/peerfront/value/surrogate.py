@@ -10,9 +10,8 @@ so 0 <= V <= r. A person covers latent coordinate j by h_j; what is covered alre
 
     w(r, 0) = 0,     w(r, t) = r * (the first d of softmax(g(r, t)), which has d + 1),     t = 1 .. T rounds left.
 
-Nothing can come after the last round, and the coordinate left out takes what the time does not suffice to use. In a
-round with t left (this one included) the backup needs w(r - s, t - 1), one more table of the same kind, so that
-Propositions 1 to 3 hold as they stand.
+Nothing can come after the last round, and the coordinate left out takes what the time does not suffice to use. With t
+rounds left the backup needs w(r - s, t - 1), a table of the same kind, so that Propositions 1 to 3 hold as they stand.
 
 **The embeddings.** The conditional Laplace embedding of Equation 5,
 
@@ -44,7 +43,7 @@ from peerfront.foundation.settings import (
     step_size,
     truth,
 )
-from peerfront.foundation.stored import Stored
+from peerfront.foundation.stored import Stored, unless_default
 from peerfront.problem import CapacityModel
 
 Array = NDArray[np.float64]
@@ -59,8 +58,8 @@ SEES = ("nothing", "covariates", "capacity")
 class PersonInputs:
     """What the networks see of a person: the one-hot covariates and, if given, what the capacity model says of them.
 
-    The paper's networks see covariates alone and have to learn again, from a few hundred states, which of them bring
-    many; the capacity model already knows. Networks that are blind see a frontier's size only.
+    The paper's networks see covariates alone and have to learn again which of them bring many; the capacity model
+    already knows. Networks that are blind see a frontier's size only.
     """
 
     schema: Schema
@@ -137,6 +136,7 @@ class FrozenSurrogate:
     inputs: PersonInputs
     coverage_network: FrozenNetwork
     weights: Array  # [budget + 1, latent], w(r); or [rounds + 1, budget + 1, latent], w(r, t)
+    stretch: float = 1.0  # how many people count as one (`value.stretching`)
 
     @property
     def budget(self) -> int:
@@ -166,7 +166,7 @@ class FrozenSurrogate:
 
     def coverage(self, rows: Rows) -> Array:
         """h of people described by `inputs.rows`, [people, latent]."""
-        return np.logaddexp(0.0, self.coverage_network(rows).astype(np.float64))
+        return np.logaddexp(0.0, self.coverage_network(rows).astype(np.float64)) / self.stretch
 
     def values(
         self,
@@ -186,7 +186,7 @@ class FrozenSurrogate:
         return values
 
     def stored(self) -> Stored:
-        settings = {"sees": self.inputs.sees}
+        settings = {"sees": self.inputs.sees, **unless_default("stretch", self.stretch, 1.0)}
         tables = Stored({}, {"tables": self.weights})
         return Stored.of_parts(settings, coverage=self.coverage_network.stored(), weights=tables)
 
@@ -198,7 +198,8 @@ class FrozenSurrogate:
         dimensions = 3 if table is not None and table.ndim == 3 else 2
         weights = tables.array("tables", (None,) * dimensions)
         _check_weights(weights, tables.place)
-        return cls(inputs, FrozenNetwork.restored(stored.part("coverage"), inputs.width, weights.shape[-1]), weights)
+        network = FrozenNetwork.restored(stored.part("coverage"), inputs.width, weights.shape[-1])
+        return cls(inputs, network, weights, stored.number("stretch", 1.0, 1.0))
 
     def check_budget(self, budget: int) -> None:
         if budget > self.budget:
@@ -273,19 +274,23 @@ class LaplaceNetwork:
 
     inputs: PersonInputs
     network: FrozenNetwork
+    stretch: float = 1.0  # as in `FrozenSurrogate`
 
     def uncovered(self, rows: Rows) -> Array:
         """alpha of people described by `inputs.rows`, [people, latent]."""
         scores = self.network(rows).astype(np.float64)
-        return np.clip(1.0 / (1.0 + np.exp(-scores)), _SMALLEST_EMBEDDING, 1.0)
+        uncovered = np.clip(1.0 / (1.0 + np.exp(-scores)), _SMALLEST_EMBEDDING, 1.0)
+        return uncovered if self.stretch == 1.0 else uncovered ** (1.0 / self.stretch)
 
     def stored(self) -> Stored:
-        return Stored.of_parts({"sees": self.inputs.sees}, network=self.network.stored())
+        settings = {"sees": self.inputs.sees, **unless_default("stretch", self.stretch, 1.0)}
+        return Stored.of_parts(settings, network=self.network.stored())
 
     @classmethod
     def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel, latent: int) -> "LaplaceNetwork":
         inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
-        return cls(inputs, FrozenNetwork.restored(stored.part("network"), inputs.width, latent))
+        restored = FrozenNetwork.restored(stored.part("network"), inputs.width, latent)
+        return cls(inputs, restored, stored.number("stretch", 1.0, 1.0))
 
 
 def learned_networks(planner: Planner) -> tuple[FrozenSurrogate, LaplaceNetwork]:
