@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bounds.bound_cases import exact_index, one_state, people
+from peerfront.advice import certificate
 from peerfront.advice.certificate import PricedState, certify_state
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.price_index import BoundSettings
@@ -73,3 +74,17 @@ def test_many_people_are_judged_by_some_of_them() -> None:
     dual = smallest_duals(exact_index(world, 0.9, BoundSettings(largest_budget=4000)), one_state(4000, codes), 3)
     assert abs(found.mean - float(dual.bounds[0])) < 4 * found.standard_error + 0.01 * found.mean
     assert found.standard_error < 0.02 * found.mean
+
+
+@pytest.mark.parametrize("limit", [None, 1500])
+def test_people_counted_by_kind_have_the_bound_they_have_one_by_one(monkeypatch, limit) -> None:
+    world = bridge()
+    codes = people(*np.random.default_rng(1).integers(0, 4, 1200))
+    state = State(2000, Frontier.of(codes), 0, Rules(budget=2000, rounds=3, max_per_round=limit))
+    counted = PricedState(state, *models(world), 0.9)
+    monkeypatch.setattr(certificate, "_COUNTED_BY_KIND", 10_000)
+    listed = PricedState(state, *models(world), 0.9)
+    assert counted.fitted == pytest.approx(listed.fitted, rel=1e-12)
+    assert (counted.price, counted.price_now) == (listed.price, listed.price_now)
+    one, other = counted.audited(), listed.audited()
+    assert (one.mean, one.standard_error) == pytest.approx((other.mean, other.standard_error), rel=1e-9)

@@ -27,6 +27,7 @@ from peerfront.bounds.price_audit import audited_values
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.bounds.price_regression import fit_price_regressions
 from peerfront.bounds.surplus import Chances, chances_that_matter
+from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.problem import CapacityModel, OffspringModel, State
 from peerfront.value.states import StateBatch
@@ -37,6 +38,7 @@ _AUDIT_CHILDREN, _AUDIT_WIDTH, _AUDIT_DEPTH = 32, 2, 8
 _AUDITED_RECRUITS = 80_000  # recruits sampled in an audit of the frontier, about
 _MOST_AUDITS, _FEWEST_AUDITS = 32, 2
 _LOOKAHEAD_PEOPLE, _OUTCOMES, _AUDITED_OUTCOMES = 200, 600, 24
+_COUNTED_BY_KIND = 1_000  # people above which those who are alike are counted together
 _NAME = "certificate of a sheet"
 
 
@@ -119,20 +121,19 @@ class PricedState:
             seed=seed,
         )
         self.index = fit_price_regressions(capacity, offspring, inputs, self.codes, discount, self.rounds, settings)
-        prices = self.index.prices
-        worth = 1.0 + self.index.child_values(self.codes, prices, self.rounds)
+        prices, kinds = self.index.prices, _kinds(self.codes)
+        worth = 1.0 + self.index.child_values(kinds.rows, prices, self.rounds)  # [kinds, prices]
         most, limit = settings.most_per_person, state.rules.max_per_round
-        chances = chances_that_matter(capacity, self.codes, most, float(prices[0]), float(worth.max()))
-        duals = _duals(chances, worth, prices, state.remaining_budget, limit)
+        chances = chances_that_matter(capacity, kinds.rows, most, float(prices[0]), float(worth.max()))
+        duals = _duals(chances, worth, kinds.number, prices, state.remaining_budget, limit)
         now, later = np.unravel_index(int(duals.argmin()), duals.shape)
         self.price = float(prices[later])
         """Of a coupon in the later rounds, the best by the regressions."""
         self.price_now = self.price if len(duals) == 1 else float(prices[now])
         self.fitted = float(duals[now, later])
         """The bound that the regressions say."""
-        self._people = chances.surplus(np.ascontiguousarray(worth[:, later : later + 1]), np.array([self.price_now]))[
-            :, 0
-        ]
+        chosen = np.ascontiguousarray(worth[:, later : later + 1])
+        self._people = chances.surplus(chosen, np.array([self.price_now]))[kinds.kind, 0]
 
     @property
     def proof(self) -> str:
@@ -163,20 +164,31 @@ class PricedState:
         return Estimate(self.fitted + float(more.mean() * people), float(np.sqrt(variance)))
 
 
-def _duals(chances: Chances, worth: Array, prices: Array, budget: int, cap: int | None) -> Array:
+def _kinds(codes: Codes) -> Kinds:
+    """People by kind where there are many; where there are few, everybody is a kind of their own, in their order."""
+    if len(codes) > _COUNTED_BY_KIND:
+        return kinds_of(codes)
+    return Kinds(codes, np.arange(len(codes)), np.ones(len(codes), dtype=np.int64))
+
+
+def _duals(
+    chances: Chances, worth: Array, number: NDArray[np.int64], prices: Array, budget: int, cap: int | None
+) -> Array:
     """D for every price of this round (rows) and of the later ones (columns), [1 or prices, prices].
 
+    `chances` and `worth` [kinds, prices] are those of the kinds of people, `number` [kinds] says how many there are.
     Where this round has a limit, its coupons may cost more than m: q - m for each of them, paid back for `cap` coupons.
     """
     if cap is None or cap >= budget:
-        alone: Array = budget * prices + chances.surplus(worth, prices).sum(axis=0)
+        alone: Array = budget * prices + (number[:, None] * chances.surplus(worth, prices)).sum(axis=0)
         return alone[None]
     duals = np.full((len(prices), len(prices)), np.inf)
     for row, now in enumerate(prices):
         later = now >= prices
         paid_back = budget * prices[later] + cap * (now - prices[later])
         each = np.ascontiguousarray(worth[:, later])
-        duals[row, later] = paid_back + chances.surplus(each, np.full(later.sum(), now)).sum(axis=0)
+        surplus = chances.surplus(each, np.full(later.sum(), now))
+        duals[row, later] = paid_back + (number[:, None] * surplus).sum(axis=0)
     return duals
 
 
