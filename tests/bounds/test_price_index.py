@@ -9,16 +9,11 @@ from bounds.bound_cases import NOBODY, TINY, exact_index, first_frontiers, peopl
 from peerfront.baselines.simple_rules import Threshold
 from peerfront.bounds.certify import certify, certify_many
 from peerfront.bounds.dual import smallest_duals
-from peerfront.bounds.price_audit import (
-    auditable_price,
-    audited_duals,
-    audited_values,
-    check_index,
-    generations_needed,
-)
+from peerfront.bounds.price_audit import auditable_price, audited_duals, audited_values, generations_needed
 from peerfront.bounds.price_fitting import fit_price_index
-from peerfront.bounds.price_index import BoundSettings
-from peerfront.bounds.price_table import every_row, interpolated
+from peerfront.bounds.price_index import BoundSettings, interpolated
+from peerfront.bounds.price_network import check_index
+from peerfront.bounds.price_table import every_row
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State, rollout
@@ -198,7 +193,7 @@ def test_one_wild_audit_does_not_move_the_check(monkeypatch) -> None:
         found[0, 0] *= 1000.0
         return found
 
-    monkeypatch.setattr("peerfront.bounds.price_audit.audited_duals", wild)
+    monkeypatch.setattr("peerfront.bounds.price_network.audited_duals", wild)
     moved = check_index(index, world.offspring, people(0, 1, 2, 3))
     assert moved.factor == pytest.approx(steady.factor, rel=0.01)
 

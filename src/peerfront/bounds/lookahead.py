@@ -37,7 +37,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.bounds.certificate import Caps, Estimate
-from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead_sample import Indices, KnownMeans, RoundSample, first_coupons, prefix_sums
 from peerfront.bounds.price_audit import audited_values
 from peerfront.bounds.price_index import PriceIndex
@@ -144,11 +143,16 @@ class _Problem:
         self.known = KnownMeans.of(index, frontier, self.prices, rounds_left) if index.kind == "table" else None
 
     def _later_prices(self, each: int) -> Array:
-        """Prices to choose from, rising, in the money of the next round, the price bound's among them."""
+        """Prices to choose from, rising, in the money of the next round; of many, some and the price bound's own."""
+        prices = self.index.prices
+        every = len(prices) // _PRICES
+        if every < 2:
+            return np.unique(np.append(prices, 1.0))
+        from peerfront.bounds.dual import smallest_duals
+
         state = StateBatch(np.array([self.budget]), np.array([0, len(self.frontier)]), self.frontier)
         best = smallest_duals(self.index, state, self.rounds_left, each).prices[0] / self.discount
-        every = max(len(self.index.prices) // _PRICES, 1)
-        return np.unique(np.concatenate([self.index.prices[::every], [min(best, 1.0), 1.0]]))
+        return np.unique(np.concatenate([prices[::every], [min(best, 1.0), 1.0]]))
 
     def sample(self, count: int, luck: Luck) -> RoundSample:
         count = max(min(count, int(_RECRUITS / max(self.survival.sum(), 1.0))), _FEWEST_OUTCOMES)

@@ -141,6 +141,17 @@ class ChildValues(Protocol):
         ...
 
 
+def interpolated(values: Array, grid: Array, prices: Array) -> Array:
+    """`values` [people, grid] at other prices ([prices] or [people, prices]), linearly; the ends continue flat."""
+    prices = np.atleast_2d(prices)
+    right = np.clip(np.searchsorted(grid, prices), 1, len(grid) - 1)
+    share = np.clip((prices - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
+    right = np.broadcast_to(right, (len(values), right.shape[1]))
+    below, above = np.take_along_axis(values, right - 1, axis=1), np.take_along_axis(values, right, axis=1)
+    mixed: Array = below + share * (above - below)
+    return mixed
+
+
 @dataclass(frozen=True, eq=False)
 class PriceIndex:
     """J and child values of anybody at any price."""

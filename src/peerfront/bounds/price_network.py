@@ -23,15 +23,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import BSpline
 
-from peerfront.bounds.price_audit import check_index
-from peerfront.bounds.price_index import BoundSettings, PriceIndex
+from peerfront.bounds.dual import smallest_duals
+from peerfront.bounds.price_audit import auditable_price, audited_duals
+from peerfront.bounds.price_index import BoundSettings, PriceCheck, PriceIndex
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.networks import FrozenNetwork, Rows, frozen, gradient_steps, perceptron
 from peerfront.foundation.progress import Progress, silent
-from peerfront.foundation.randomness import named_generator, named_key, named_luck
+from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
 from peerfront.problem import CapacityModel, OffspringModel
-from peerfront.value.states import sampled_recruits
+from peerfront.value.states import StateBatch, sampled_recruits
 from peerfront.value.surrogate import PersonInputs
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ _NEAREST = 0.999  # m / gamma of the last knot; between it and 1 the child value
 _LOGARITHMS = (-25.0, 12.0)  # what log A may be
 _START = -3.0  # log A at even odds before the first fit
 _FIRST_SEARCH = 96  # prices of the first search for the smallest bound
+_CHECKED_FRONTIERS, _CHECK_AUDITS = 32, 5
+_FEWEST_LOW = 6  # frontiers of a price below `auditable_price` that make a check of such prices
+_STEADY = 0.01  # the largest standard error of their factor at which it is believed
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +213,58 @@ class _Trainer:
         values = np.minimum(values, self.settings.largest_budget * np.maximum(1.0 - later, 0.0))
         means: Array = values.reshape(parents, each, len(prices)).mean(axis=1)
         return means
+
+
+def check_index(index: PriceIndex, offspring: OffspringModel, people: Codes) -> PriceCheck:
+    """Audited over fitted bounds of random frontiers of these people, of many sizes and budgets.
+
+    Every frontier is audited several times, and counts with the *median* of its audits. Corrections multiply from
+    generation to generation, so one audit in a hundred may say ten times too much, and a mean would be a matter of
+    whether one such was drawn. The mean of the audits is proved to err upwards; their median, where they are skewed,
+    lies below their mean (by at most their standard deviation). So the factor is an estimate of how far the index is
+    off, and a bound scaled by it is *estimated*; proved is only the mean over audits of a state's own frontier.
+
+    Frontiers whose best price lies below `auditable_price` are checked there too, by audits whose last generation
+    trusts the index. They count if their factor is steady; if not, or if there are too few, these frontiers are checked
+    at `auditable_price`, and no lower price counts as checked.
+    """
+    seed, largest = index.settings.seed, index.settings.largest_budget
+    rng = named_generator("price check", seed)
+    sizes = rng.integers(3, 21, size=_CHECKED_FRONTIERS)
+    states = StateBatch(
+        rng.integers(max(largest // 4, 1), largest + 1, size=_CHECKED_FRONTIERS),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        people[rng.integers(len(people), size=int(sizes.sum()))],
+    )
+    luck = named_luck(("price check", seed), len(states))
+    cap, proved = index.settings.max_per_person, auditable_price(index)
+    fitted = smallest_duals(index, states, max_per_person=cap)
+    low = fitted.prices < proved
+    lowest = float(fitted.prices.min())
+    audited = _audits(index, offspring, states, fitted.prices, luck)
+    if low.any() and (low.sum() < _FEWEST_LOW or not _ratio(audited[low], fitted.bounds[low])[1] <= _STEADY):
+        few = np.flatnonzero(low)
+        limited = smallest_duals(index, states.take(few), max_per_person=cap, at_least=proved)
+        fitted.bounds[few], fitted.prices[few] = limited.bounds, limited.prices
+        audited[few] = _audits(index, offspring, states.take(few), limited.prices, Luck(luck.keys[few]))
+        lowest = proved
+    factor, error = _ratio(audited, fitted.bounds)
+    return PriceCheck(factor, error, _spread(np.median(audited, axis=1) / fitted.bounds), min(lowest, proved))
+
+
+def _audits(index: PriceIndex, offspring: OffspringModel, states: StateBatch, prices: Array, luck: Luck) -> Array:
+    return audited_duals(index, offspring, states, prices, luck, _CHECK_AUDITS, index.settings.max_per_person)
+
+
+def _ratio(audited: Array, fitted: Array) -> tuple[float, float]:
+    """Sums of median audits (of [frontiers, audits]) over fitted bounds [frontiers], and the standard error."""
+    medians = np.median(audited, axis=1)
+    factor = float(medians.sum() / fitted.sum())
+    # Of a ratio of sums: the spread of what each frontier adds to it.
+    return factor, float(np.sqrt(np.square(medians - factor * fitted).sum()) / fitted.sum())
+
+
+def _spread(numbers: Array) -> float:
+    """A standard deviation that outliers do not move: half of the range that holds the middle 68%."""
+    low, high = np.quantile(numbers, [0.16, 0.84])
+    return float(high - low) / 2.0

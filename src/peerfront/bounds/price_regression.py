@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peerfront.allocation.planner import PersonView
-from peerfront.bounds.price_index import BoundSettings, PriceIndex
-from peerfront.bounds.price_table import interpolated
+from peerfront.bounds.price_index import BoundSettings, PriceIndex, interpolated
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import named_luck

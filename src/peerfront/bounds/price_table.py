@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.price_index import BoundSettings
+from peerfront.bounds.price_index import BoundSettings, interpolated
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
@@ -37,17 +37,6 @@ class PriceTable:
         last = len(self.stored) - 1
         table = self.stored[last if rounds_left is None else min(rounds_left - 1, last)]
         return interpolated(table[_rows(covariates, self.schema)], self.prices, prices)
-
-
-def interpolated(values: Array, grid: Array, prices: Array) -> Array:
-    """`values` [people, grid] at other prices ([prices] or [people, prices]), linearly; the ends continue flat."""
-    prices = np.atleast_2d(prices)
-    right = np.clip(np.searchsorted(grid, prices), 1, len(grid) - 1)
-    share = np.clip((prices - grid[right - 1]) / (grid[right] - grid[right - 1]), 0.0, 1.0)
-    right = np.broadcast_to(right, (len(values), right.shape[1]))
-    below, above = np.take_along_axis(values, right - 1, axis=1), np.take_along_axis(values, right, axis=1)
-    mixed: Array = below + share * (above - below)
-    return mixed
 
 
 def price_grid(discount: float, settings: BoundSettings) -> Array:
