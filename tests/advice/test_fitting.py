@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from small_study import QUICK, small_fit, small_study
+from small_study import QUICK, small_fit, small_study, some_people
 
 from peerfront.advice.fit_summary import rule_against_plans
 from peerfront.advice.fitting import FitSettings, fit_study
-from peerfront.advice.model import Model
+from peerfront.advice.model import Model, load
 from peerfront.artifacts import Fit, load_fit
 from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
-from peerfront.problem import Frontier
+from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
+from peerfront.value import stretching
 from peerfront.value.learning import ValueReport, compared
 from peerfront.value.policy_iteration import PolicyIterationSettings
 
@@ -81,6 +82,26 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     assert "+- " in text
     assert "Prepared to plan up to 40 coupons, at most 3 each, over 5 rounds" in text
     assert "the best simple rule" in text
+
+
+def test_more_people_than_can_be_simulated_are_learned_for_by_fewer(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(stretching, "_STRETCHED_FROM", 100)
+    monkeypatch.setattr(stretching, "_SIMULATED", 20)
+    model = Model(fit_study(*small_study(), FitSettings(budget=160, people=80, learning=QUICK)))
+    assert (model.fit.rules.budget, model.fit.rules.people) == (160, 80)
+    assert "with about 80 people waiting" in " ".join(model.summary)
+    assert "simulations with these models for 20 people and 40 coupons (4 times fewer)" in " ".join(model.summary)
+    model.save(tmp_path / "model")
+    frontier, _ = some_people(80)
+    sheets = [each.plan(frontier, budget=160).csv() for each in (model, load(tmp_path / "model"))]
+    assert sheets[0] == sheets[1]
+    assert model.fit.planner.surrogate.budget == 160
+    # The smaller problem is the one of `small_fit`, with the same luck.
+    few, _ = some_people(20)
+    state = State(40, few, 0, small_fit().fit.rules)
+    four = State(160, Frontier.of(np.repeat(few.covariates, 4, axis=0)), 0, model.fit.rules)
+    once, times = small_fit().fit.planner.plan(state), model.fit.planner.plan(four)
+    assert 4 * once.value - 1e-4 <= times.value < 4.2 * once.value
 
 
 def test_the_summary_says_when_a_simple_rule_does_better_than_the_plans() -> None:
