@@ -215,3 +215,12 @@ def test_kinds_are_the_distinct_rows(people: int, fields: int, seed: int, larges
     np.testing.assert_array_equal(kinds.rows[kinds.kind], codes)
     np.testing.assert_array_equal(kinds.rows, np.unique(codes, axis=0))
     assert kinds.number.sum() == people
+
+
+def test_where_nothing_can_be_gained_there_is_no_gap() -> None:
+    uncovered, number, weights = np.full((2, 3), 0.5), np.array([4, 1]), np.ones((6, 3))
+    nobody_comes = plan_by_price(np.zeros((2, 4)), uncovered, number, weights, 0.9)
+    no_coupons = plan_by_price(np.full((2, 4), 0.5), uncovered, number, weights[:1], 0.9)
+    nobody_waits = plan_by_price(np.zeros((0, 4)), uncovered[:0], number[:0], weights, 0.9)
+    for plan in (nobody_comes, no_coupons, nobody_waits):
+        assert (plan.value, plan.gap) == (0.0, 0.0)

@@ -225,11 +225,9 @@ def _value(findings: Findings) -> list[str]:
 
 def _fewer(findings: Findings) -> str:
     """Say so if fewer people and coupons were simulated."""
-    played = findings.played
-    if played == findings.rules:
-        return ""
-    times = findings.rules.budget / played.budget
-    return f" for {n_people(played.people)} and {n_coupons(played.budget)} ({times:,.0f} times fewer)"
+    played, times = findings.played, findings.rules.budget / findings.played.budget
+    fewer = f" for {n_people(played.people)} and {n_coupons(played.budget)} ({times:,.0f} times fewer)"
+    return fewer if played != findings.rules else ""
 
 
 def _plans_and_rule(report: ValueReport) -> str:

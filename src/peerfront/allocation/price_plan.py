@@ -65,7 +65,8 @@ class PricePlan:
     @property
     def gap(self) -> float:
         """Share of the best plan's value that this one can be below it, at most."""
-        return max(1.0 - self.value / self.bound, 0.0) if self.bound > 0.0 else 0.0
+        # A bound of nothing is raised by rounding too, and nothing is no share of it.
+        return max(1.0 - self.value / self.bound, 0.0) if self.bound > 2.0 * _ROUNDING else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,8 +17,7 @@ rounds left the backup needs w(r - s, t - 1), a table of the same kind, so that 
 
     alpha_j(x) = E[exp(-h_j(y))],  y ~ G(. | x),      in (0, 1],
 
-is the share of coordinate j that one recruit of x leaves uncovered. A network gives it, so that planning samples
-nothing.
+is the share of coordinate j that one recruit of x leaves uncovered. A network gives it: planning samples nothing.
 
 Everything here is NumPy; `training` fits both networks with torch.
 """
