@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from peerfront.allocation.backup import Array, check_tables, coverage_gains
 from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
 from peerfront.allocation.greedy import Limits, greedy, greedy_many
-from peerfront.allocation.price_plan import PricePlan, people_of_kinds, plan_by_price
+from peerfront.allocation.price_plan import PricePlan, gap_below, people_of_kinds, plan_by_price
 from peerfront.foundation.covariates import Codes, Kinds, Schema, kinds_of
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
@@ -109,9 +109,7 @@ class Plan:
     @property
     def gap(self) -> float | None:
         """Share of the best plan's Q that this one can be below it, at most; None for exact greedy."""
-        if self.bound is None:
-            return None
-        return max(1.0 - self.value / self.bound, 0.0) if self.bound > 0.0 else 0.0
+        return None if self.bound is None else gap_below(self.bound, self.value)
 
     @property
     def spend(self) -> int:

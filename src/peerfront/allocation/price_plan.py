@@ -65,8 +65,7 @@ class PricePlan:
     @property
     def gap(self) -> float:
         """Share of the best plan's value that this one can be below it, at most."""
-        # A bound of nothing is raised by rounding too, and nothing is no share of it.
-        return max(1.0 - self.value / self.bound, 0.0) if self.bound > 2.0 * _ROUNDING else 0.0
+        return gap_below(self.bound, self.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +125,11 @@ def values_by_price(
         point = search.point(spend, begin, evaluate=True)
         values[place], begin = point.value, point.coverage
     return values
+
+
+def gap_below(bound: float, value: float) -> float:
+    """Share of a bound that a value is below it; none where the bound is nothing but rounding."""
+    return max(1.0 - value / bound, 0.0) if bound > 2.0 * _ROUNDING else 0.0
 
 
 def people_of_kinds(totals: NDArray[np.int64], kind: NDArray[np.int64]) -> NDArray[np.int64]:
