@@ -31,7 +31,6 @@ DEFAULT_WORLDS = ("icpsr22140",)
 DEFAULT_POLICIES = ("random_split", "constant", "threshold", "population_dp")
 BOUND = "bound"  # the task of an upper bound on every policy
 _BOUND_POPULATION, _BOUND_PEOPLE, _BOUND_CHECKED = 2000, 5000, 128
-_BOUND_OUTCOMES = 60  # sampled rounds of each frontier for the lookahead bound
 """People drawn like first recruits, people of later generations too, and those at whom prices are checked."""
 
 
@@ -249,9 +248,7 @@ def _first_frontier_bounds(
     first = np.searchsorted(start.episode, np.arange(len(episodes) + 1))
     states = StateBatch(np.full(len(episodes), rules.budget, dtype=np.int64), first, start.covariates)
     branch = episodes.members(np.full(len(episodes), 1 << 42))
-    certified = certify_many(
-        states, index, world.capacity, world.offspring, branch, rules=rules, outcomes=_BOUND_OUTCOMES
-    )
+    certified = certify_many(states, index, world.capacity, world.offspring, branch, rules=rules, outcomes=60)
     kinds, counts = np.unique(np.char.add(np.char.add(certified.which, ", "), certified.proofs), return_counts=True)
     shares = "; ".join(f"{kind} ({count / len(certified):.0%})" for kind, count in zip(kinds, counts, strict=True))
     return certified.bounds, f"upper bound: {shares}; error of the mean {certified.mean.standard_error:.2f}"
