@@ -234,7 +234,7 @@ def test_files_that_cannot_be_read(tmp_path, content, message) -> None:
 def test_no_file(tmp_path) -> None:
     with pytest.raises(DataFileError, match="there is no such file"):
         read_study(tmp_path / "no.csv")
-    with pytest.raises(DataFileError, match="cannot be read"):
+    with pytest.raises(DataFileError, match="is a folder, not a file"):
         read_study(tmp_path)
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.text_tables import read_days, read_numbers, read_table, read_table_file
+from peerfront.foundation.text_tables import read_table, read_table_file
+from peerfront.foundation.typed_values import read_days, read_numbers
 
 
 def table_of(text: str, **options):

@@ -25,11 +25,20 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck, named_generator
-from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, optional, up_to
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    at_least,
+    check_fields,
+    discount_factor,
+    one_or_more,
+    optional,
+    up_to,
+)
 from peerfront.foundation.words import n_people, percent
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
+from peerfront.problem.limits import MOST_COUPONS, MOST_PEOPLE, MOST_ROUNDS_LEFT
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.value.stretching import smaller_problem, stretched
 from peerfront.value.surrogate import SurrogateSettings
@@ -92,13 +101,13 @@ class FitSettings:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            budget=one_or_more,
+            budget=at_least(1, MOST_COUPONS),
             discount=discount_factor,
-            rounds=one_or_more,
+            rounds=at_least(1, MOST_ROUNDS_LEFT),
             max_per_person=_usual_or_more,
             max_per_round=optional(one_or_more),
-            people=optional(one_or_more),
-            seed=at_least(0),
+            people=optional(at_least(1, MOST_PEOPLE)),
+            seed=at_least(0, MOST_SEED),
             effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
         )
 

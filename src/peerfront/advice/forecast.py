@@ -24,6 +24,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout
+from peerfront.problem.limits import MOST_EPISODES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,7 +166,7 @@ def forecast(
     An order whose round cap is 0 gives out nothing, now or later, and so has no rivals. The same arguments give the
     same tables, to the last bit.
     """
-    n_episodes, seed = whole_number("episodes", episodes, 2), seed_number("seed", seed)
+    n_episodes, seed = whole_number("episodes", episodes, 2, MOST_EPISODES), seed_number("seed", seed)
     n_already = whole_number("people who have taken part already", already, 0)
     n_wanted = None if target is None else whole_number("target", target, 1)
     task = task_of(fit, frontier, order)

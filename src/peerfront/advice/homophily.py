@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.shown import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,4 +126,5 @@ def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> "Figure":
 
 
 def _short(name: str, most: int = 28) -> str:
+    name = visible(name, 10 * most).replace("\n", " ")
     return name if len(name) <= most else f"{name[: most - 1]}…"

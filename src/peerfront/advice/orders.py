@@ -10,6 +10,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
 from peerfront.foundation.words import n_coupons, n_people, ordinal
 from peerfront.problem import Frontier, Rules, State
+from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.value.stretching import smaller_problem
 
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
@@ -40,12 +41,12 @@ class PlanOrder:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            budget=at_least(0),
+            budget=at_least(0, MOST_COUPONS),
             max_per_person=optional(one_or_more),
             min_per_person=at_least(0),
             round_cap=optional(at_least(0)),
-            rounds_left=optional(at_least(0)),
-            reserve=at_least(0),
+            rounds_left=optional(at_least(0, MOST_ROUNDS_LEFT)),
+            reserve=at_least(0, MOST_COUPONS),
         )
         if self.reserve > self.budget:
             raise SettingError(

@@ -30,8 +30,10 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, truth
+from peerfront.foundation.shown import visible_on_page
 from peerfront.foundation.words import percent
 from peerfront.problem import Frontier, History, Rules
+from peerfront.problem.limits import MOST_EPISODES
 
 FEWEST_SHOWN = 5
 """Groups of fewer people are not described: somebody could recognise them."""
@@ -52,7 +54,9 @@ class ReportSettings:
     """Whether the coupon sheet is shown, ids included."""
 
     def __post_init__(self) -> None:
-        check_fields(self, target=optional(one_or_more), episodes=at_least(2), seed=seed_number, with_ids=truth)
+        check_fields(
+            self, target=optional(one_or_more), episodes=at_least(2, MOST_EPISODES), seed=seed_number, with_ids=truth
+        )
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,7 @@ def _environment() -> Environment:
         loader=PackageLoader("peerfront.advice", "."),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
+        finalize=visible_on_page,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -22,6 +22,7 @@ from peerfront.artifacts import Fit
 from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.covariates import Kinds
 from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Allocation, Frontier, State, rollout
 
@@ -82,7 +83,7 @@ class CouponSheet:
 
     def csv(self) -> str:
         """The table as the text of a CSV file."""
-        return self.table.to_csv(index=False, lineterminator="\n", float_format="%.3f")
+        return csv_text(self.table, float_format="%.3f")
 
     def plot(self) -> "Figure":
         """Draw the recruits expected in all against the coupons given out this round."""

@@ -24,11 +24,11 @@ from peerfront.cli.options import (
     out_path,
     read_settings,
 )
+from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_schema import FieldRule, StudySchema
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _SCHEMA_FILE = "schema.toml"
 _FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", _SCHEMA_FILE)
 _TREES = 8  # largest trees shown
+_MOST_ROWS = 200  # columns of the file shown
+_LONGEST = 600  # characters of a fault shown
 _EXAMPLES = 2  # faults of a kind shown
 _COUNT_COLUMNS = ("number", "people who brought", "", "people issued")
 
@@ -72,8 +74,6 @@ def check_command(
     elif overwrite:
         raise SettingError("--overwrite needs --out, the folder it is about.")
 
-    from rich.console import Console
-
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
@@ -100,12 +100,12 @@ def check_command(
         study_schema = saved
     history_of(study, study_schema)  # a value that fit would refuse is refused here
     summary = summarise(study)
-    _print_report(Console(), study, summary, study_schema, reasons, guessed=saved is None)
+    _print_report(new_screen(), study, summary, study_schema, reasons, guessed=saved is None)
     if out is not None:
         _write(out, names, study, summary, study_schema, reasons)
-        typer.echo(f"\nWritten to {out}: {', '.join(names)}.")
+        say(f"\nWritten to {out}: {', '.join(names)}.")
         if saved is None:
-            typer.echo(
+            say(
                 "Edit schema.toml there (leave out columns, name categories), then look again with "
                 f"--schema {out / _SCHEMA_FILE}."
             )
@@ -125,10 +125,11 @@ def _write(
     from peerfront.data.schema_file import schema_text
     from peerfront.data.writers import dot_text
     from peerfront.foundation.files import write_csv, write_text
+    from peerfront.foundation.spreadsheets import csv_text
 
     tables = {"problems.csv": problem_table(study.problems), "summary.csv": summary.table()}
     for name, table in tables.items():
-        write_csv(folder / name, table.to_csv(index=False, lineterminator="\n"), private=True)
+        write_csv(folder / name, csv_text(table), private=True)
     write_text(folder / "summary.json", summary.as_json(), private=True)
     write_text(folder / "tree.dot", dot_text(study), private=True)
     if _SCHEMA_FILE in names:
@@ -147,7 +148,7 @@ def _print_report(
     """Print everything, in the order in which questions come up."""
     from peerfront.data.read_settings import FORMATS
 
-    console.print(_text(study.source, "bold").append(f": {FORMATS[study.format]}.", style="not bold"))
+    console.print(cell(study.source, "bold").append(f": {FORMATS[study.format]}.", style="not bold"))
     _print_columns(console, study)
     _print_sample(console, summary)
     _print_counts(console, summary)
@@ -157,19 +158,12 @@ def _print_report(
     _print_verdict(console, summary)
 
 
-def _text(text: str, style: str = "") -> "Text":
-    """Text that is never taken for markup."""
-    from rich.text import Text
-
-    return Text(text, style=style)
-
-
 def _table(console: "Console", title: str, *columns: str, right: tuple[str, ...] = ()) -> "Table":
     """Print the title, and begin a table; columns without names make one without a header."""
     from rich import box
     from rich.table import Table
 
-    console.print(_text(f"\n{title}", style="bold"))
+    console.print(cell(f"\n{title}", style="bold"))
     headed = any(name.strip() for name in columns)
     table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
     for name in columns:
@@ -187,9 +181,9 @@ def _print_columns(console: "Console", study: "Study") -> None:
     table = _table(console, "How it was read", "", "")
     for role, meaning in ROLES.items():
         if role in study.columns:
-            table.add_row(_text(meaning), _text(_names(study.columns[role])))
+            table.add_row(cell(meaning), cell(_names(study.columns[role])))
     if study.settings.coupons_each is not None:
-        table.add_row(_text(ROLES["coupons_issued"]), _text(f"{study.settings.coupons_each} each, as you said"))
+        table.add_row(cell(ROLES["coupons_issued"]), cell(f"{study.settings.coupons_each} each, as you said"))
     console.print(table)
 
 
@@ -203,7 +197,6 @@ def _print_sample(console: "Console", summary: "Summary") -> None:
 
 
 def _print_counts(console: "Console", summary: "Summary") -> None:
-    most = max(*summary.recruits_per_person, *summary.coupons_per_person)
     widest = max(summary.recruits_per_person.values())
     block = "█" if console.encoding.startswith("utf") else "#"
     table = _table(
@@ -212,18 +205,18 @@ def _print_counts(console: "Console", summary: "Summary") -> None:
         *_COUNT_COLUMNS,
         right=_COUNT_COLUMNS,
     )
-    for number in range(most + 1):
+    for number in sorted({*summary.recruits_per_person, *summary.coupons_per_person}):
         brought, given = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
         if brought or given:
             bar = block * round(16 * brought / widest)
-            table.add_row(str(number), f"{brought:,}", _text(bar, style="cyan"), f"{given:,}")
+            table.add_row(str(number), f"{brought:,}", cell(bar, style="cyan"), f"{given:,}")
     console.print(table)
 
 
 def _print_trees(console: "Console", summary: "Summary") -> None:
     table = _table(console, "Trees, the largest first", "seed", "people", "waves", "", right=("people", "waves"))
     for seed, people, waves, is_seed in summary.trees.head(_TREES).itertuples(index=False):
-        table.add_row(_text(str(seed)), f"{people:,}", str(waves), "" if is_seed else "recruiter unknown, not a seed")
+        table.add_row(cell(str(seed)), f"{people:,}", str(waves), "" if is_seed else "recruiter unknown, not a seed")
     console.print(table)
     rest = summary.trees.iloc[_TREES:]
     if len(rest):
@@ -255,35 +248,39 @@ def _print_fields(
 ) -> None:
     title = "What is known about people" + (" (guessed)" if guessed else f" ({schema.source})")
     table = _table(console, title, "column", "used as", "values", "missing", right=("missing",))
-    for rule in schema.used:
+    for rule in schema.used[:_MOST_ROWS]:
         shown = ", ".join(rule.categories[:8]) + (", ..." if len(rule.categories) > 8 else "")
         absent = summary.missing.get(rule.name, 0)
-        table.add_row(_text(rule.name), _kind(rule), _text(shown), _share(absent, len(study)))
-    for name in schema.exclude:
+        table.add_row(cell(rule.name), _kind(rule), cell(shown), _share(absent, len(study)))
+    for name in schema.exclude[: max(_MOST_ROWS - len(schema.used), 0)]:
         absent = summary.missing.get(name, 0)
         reason = reasons.get(name, "excluded by the schema")
-        table.add_row(_text(name), "not used", _text(reason), _share(absent, len(study)), style="dim")
+        table.add_row(cell(name), "not used", cell(reason), _share(absent, len(study)), style="dim")
     console.print(table)
+    left_out = len(schema.used) + len(schema.exclude) - _MOST_ROWS
+    if left_out > 0:
+        console.print(f"... and {left_out:,} more columns; all are in schema.toml with --out.", style="dim")
     if not schema.used:
         console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
 
 
 def _print_problems(console: "Console", study: "Study") -> None:
     from peerfront.data.problems import KINDS
+    from peerfront.foundation.shown import visible
 
     if not study.problems:
-        console.print(_text("\nNo problems found.", style="bold green"))
+        console.print(cell("\nNo problems found.", style="bold green"))
         return
     counts = Counter(problem.kind for problem in study.problems)
     total = len(study.problems)
     title = f"{total:,} warning{'s' if total > 1 else ''}"
     table = _table(console, title, "how many", "what, and what to do", right=("how many",))
     for kind, count in counts.most_common():
-        text = _text(KINDS[kind].title, style="bold yellow")
+        text = cell(KINDS[kind].title, style="bold yellow")
         mine = [problem for problem in study.problems if problem.kind == kind]
         for problem in mine[:_EXAMPLES]:
             where = "" if problem.row is None else f"{study.place} {problem.row:,}: "
-            text.append(f"\n{where}{problem.what}", style="not bold default")
+            text.append(f"\n{where}{visible(problem.what, _LONGEST)}", style="not bold default")
         if count > _EXAMPLES:
             text.append(
                 f"\n... and {count - _EXAMPLES:,} more; all are in problems.csv with --out.", style="dim not bold"

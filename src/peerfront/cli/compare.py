@@ -19,6 +19,7 @@ from peerfront.cli.options import (
     out_path,
     rules_of,
 )
+from peerfront.cli.screen import new_screen, say
 
 
 def compare_command(
@@ -73,8 +74,6 @@ def compare_command(
 
     Without --out the tables are only printed. With it, Ctrl-C keeps what is finished: repeat the command with --resume.
     """
-    from rich.console import Console
-
     from peerfront.cli.options import shown_progress
     from peerfront.experiments.compare import Workers, run_comparison
     from peerfront.experiments.comparison import DEFAULT_POLICIES, DEFAULT_WORLDS, PAPER_DISCOUNTS, Comparison
@@ -82,11 +81,12 @@ def compare_command(
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.foundation.settings import whole_number
     from peerfront.foundation.specs import Spec
+    from peerfront.problem.limits import MOST_DRAWS
 
     comparison = Comparison(
         worlds=tuple(world or DEFAULT_WORLDS),
         policies=tuple(policy or DEFAULT_POLICIES),
-        draws=tuple(range(whole_number("draws", draws, 1))),
+        draws=tuple(range(whole_number("draws", draws, 1, MOST_DRAWS))),
         discounts=tuple(discount or PAPER_DISCOUNTS),
         episodes=episodes,
         rules=rules_of(budget, people, rounds, max_per_person, max_per_round),
@@ -115,12 +115,10 @@ def compare_command(
             )
         except KeyboardInterrupt:
             if out is not None:
-                typer.echo(
-                    f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True
-                )
+                say(f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True)
             raise typer.Exit(INTERRUPTED) from None
-    console = Console()
+    console = new_screen()
     for table in terminal_tables(results, against):
         console.print(table)
     if out is not None:
-        console.print(f"\nTrajectories, tables and curves are in {out}; start with {out / 'table.md'}.", soft_wrap=True)
+        say(f"\nTrajectories, tables and curves are in {out}; start with {out / 'table.md'}.")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
+from peerfront.cli.screen import say
 
 
 def fit_command(
@@ -63,5 +64,5 @@ def fit_command(
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, progress=progress)
     fitted.save(out, overwrite=overwrite)
-    typer.echo(str(fitted.summary))
-    typer.echo(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")
+    say(str(fitted.summary))
+    say(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")

@@ -18,6 +18,7 @@ from peerfront.cli.options import (
     claim,
     out_path,
 )
+from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,8 +56,6 @@ def forecast_command(
     overwrite: OVERWRITE = False,
 ) -> None:
     """Simulate the study from the people who may refer next: recruits by round, chances, coupons that stay unused."""
-    from rich.console import Console
-
     from peerfront.advice.model import load
     from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
@@ -73,14 +72,14 @@ def forecast_command(
         forecast = fitted.forecast(
             people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
         )
-    console = Console()
+    console = new_screen()
     console.print(_rounds(forecast))
     console.print(_policies(forecast))
     for line in forecast.lines():
-        console.print(line, highlight=False, markup=False)
+        console.print(cell(line))
     if out is not None:
         _write(forecast, out)
-        typer.echo(f"\nWritten to {out}: {', '.join(_FILES)}.")
+        say(f"\nWritten to {out}: {', '.join(_FILES)}.")
 
 
 def _rounds(forecast: "Forecast") -> "Table":
@@ -131,9 +130,10 @@ def _policies(forecast: "Forecast") -> "Table":
 def _write(forecast: "Forecast", out: Path) -> None:
     from peerfront.foundation.figures import rendered
     from peerfront.foundation.files import write_bytes, write_text
+    from peerfront.foundation.spreadsheets import csv_text
 
-    write_text(out / "rounds.csv", forecast.rounds.to_csv(index=False, lineterminator="\n"))
-    write_text(out / "summary.csv", forecast.summary.to_csv(index=False, lineterminator="\n"))
+    write_text(out / "rounds.csv", csv_text(forecast.rounds))
+    write_text(out / "summary.csv", csv_text(forecast.summary))
     figure = forecast.plot()
     for kind in ("png", "svg"):
         write_bytes(out / f"forecast.{kind}", rendered(figure, kind))

@@ -20,6 +20,7 @@ from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
 from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
 from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.shown import lose_nothing, visible_message
 
 BAD_INPUT = 2
 
@@ -78,11 +79,19 @@ def main() -> None:
     """
     # The networks are small: several threads for one only get in each other's way. Commands share work among processes.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        lose_nothing(stream)
     with ended_by_signals(), Shown() as shown:
         try:
             app()
         except PeerfrontError as problem:
             _say(str(problem))
+            sys.exit(BAD_INPUT)
+        except MemoryError as problem:
+            _say(
+                f"There is not enough memory for this ({problem or 'no more is free'}). Use smaller numbers of people, "
+                "coupons, rounds or episodes, or a file with fewer columns; or a larger computer."
+            )
             sys.exit(BAD_INPUT)
         finally:
             if fault := shown.fault():
@@ -92,4 +101,4 @@ def main() -> None:
 
 def _say(problem: str) -> None:
     typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-    typer.echo(problem, err=True)
+    typer.echo(visible_message(problem), err=True)

@@ -15,6 +15,7 @@ from peerfront.cli.options import (
     claim,
     out_path,
 )
+from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
     from peerfront.advice.sheet import CouponSheet
@@ -63,14 +64,13 @@ def plan_command(
     if out is not None:
         write_csv(out, sheet.csv(), private=True)
         write_csv(curve, sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
-        typer.echo(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+        say(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
 
 
 def _print(sheet: "CouponSheet") -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, highlight=False)
+    console = new_screen()
     explained = console.width >= _WIDE
     table = Table(box=None, pad_edge=False)
     numbers = ("coupons", "expected_now", "expected_later")
@@ -79,8 +79,8 @@ def _print(sheet: "CouponSheet") -> None:
             table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
     for row in sheet.table.head(_SHOWN).itertuples(index=False):
         now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"
-        reason = [str(row.reason)] if explained else []
-        table.add_row(str(row.person), str(row.coupons), str(row.chance_used), now, later, *reason)
+        reason = [cell(row.reason)] if explained else []
+        table.add_row(cell(row.person), str(row.coupons), str(row.chance_used), now, later, *reason)
     console.print(table)
     if len(sheet.table) > _SHOWN:
         console.print(f"... and {len(sheet.table) - _SHOWN:,} more people; --out FILE keeps them all.")
@@ -88,4 +88,4 @@ def _print(sheet: "CouponSheet") -> None:
         console.print("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window.")
     console.print()
     for line in sheet.lines():
-        console.print(line)
+        console.print(cell(line))

@@ -19,6 +19,7 @@ from peerfront.cli.options import (
     claim,
     out_path,
 )
+from peerfront.cli.screen import say
 
 
 def report_command(
@@ -75,4 +76,4 @@ def report_command(
             study, people, order,
             out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids, progress=progress,
         )  # fmt: skip
-    typer.echo(f"Written: {out}.")
+    say(f"Written: {out}.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED, rules_of
+from peerfront.cli.screen import cell, new_screen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,23 +18,24 @@ def worlds_command(
     name: Annotated[str | None, typer.Argument(help="Describe this world; leave out to list all.")] = None,
 ) -> None:
     """List the worlds a policy can be tested in, or describe one."""
-    from rich.console import Console
-
+    from peerfront.foundation.shown import visible
     from peerfront.foundation.specs import Spec
     from peerfront.simulation.catalog import WORLDS, make_world, world_entry
 
-    console = Console()
+    console = new_screen()
     if name is None:
         print_list(console, "world", {key: entry.summary for key, entry in WORLDS.items()})
-        console.print("Describe one with [bold]peerfront worlds NAME[/].")
+        console.print("Describe one with peerfront worlds NAME.")
         return
     spec = Spec.parse(name)
     entry, world = world_entry(spec), make_world(spec)
-    console.print(f"[bold]{spec.name}[/]: {entry.summary}\n\n{entry.description}\n")
-    fields = ", ".join(f"{field.name} ({len(field)})" for field in world.schema.fields)
-    console.print(f"Fields (categories): {fields}. {world.schema.columns} one-hot columns.", highlight=False)
+    console.print(cell(spec.name, "bold").append(f": {entry.summary}\n\n{entry.description}\n", style="not bold"))
+    fields = ", ".join(f"{visible(field.name, 60)} ({len(field)})" for field in world.schema.fields[:_FIELDS_SHOWN])
+    left_out = len(world.schema.fields) - _FIELDS_SHOWN
+    fields += f", and {left_out:,} more" if left_out > 0 else ""
+    console.print(f"Fields (categories): {fields}. {world.schema.columns} one-hot columns.")
     for fact in getattr(world, "facts", ()):
-        console.print(fact, highlight=False)
+        console.print(cell(fact))
     console.print(
         "Draws: " + ("each is another world." if entry.has_draws else "all are this one world, with other luck.")
     )
@@ -42,11 +44,9 @@ def worlds_command(
 
 def policies_command() -> None:
     """List the policies that can play, with their settings."""
-    from rich.console import Console
-
     from peerfront.experiments.policies import POLICIES
 
-    console = Console()
+    console = new_screen()
     print_list(console, "policy", {name: entry.summary for name, entry in POLICIES.items()})
     for name, entry in POLICIES.items():
         print_options(console, name, entry.options)
@@ -62,15 +62,14 @@ def print_list(console: "Console", kind: str, summaries: Mapping[str, str]) -> N
 
 
 def print_options(console: "Console", name: str, options: Mapping[str, "Option"]) -> None:
-    from rich.markup import escape
-
     from peerfront.foundation.specs import Option
 
-    console.print(f"Settings, written [bold]{name}:{escape('key=value,key=value')}[/]:")
+    console.print(cell("Settings, written ").append(f"{name}:key=value,key=value", style="bold").append(":"))
     for key, option in {**options, "name": Option(str, "what tables and figures call it")}.items():
-        console.print(f"  [bold]{key}[/]  {escape(option.help)}", highlight=False)
+        console.print(cell(f"  {key}", "bold").append(f"  {option.help}", style="not bold"))
 
 
+_FIELDS_SHOWN = 60
 _ENDINGS = {
     "BUDGET": "every coupon is given out",
     "EXTINCT": "nobody is left who could refer",
@@ -94,21 +93,20 @@ def simulate_command(
 ) -> None:
     """Play one episode and print its rounds as a table."""
     import numpy as np
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_policy
     from peerfront.foundation.settings import whole_number
     from peerfront.problem import Ending, Round, rollout
+    from peerfront.problem.limits import MOST_EPISODES
 
     rules = rules_of(budget, people, rounds, max_per_person, max_per_round)
-    whole_number("episode", episode, 0)
+    whole_number("episode", episode, 0, MOST_EPISODES - 1)
     comparison = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
     task = Task(world, draw, policy, (discount,))
     testing_world, player = prepared_policy(comparison, task, discount)
 
-    table = Table(title=Text(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
+    table = Table(title=cell(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
     for name in ("round", "people", "coupons", "given", "to people, coupons each", "recruits", "reward so far"):
         table.add_column(name, justify="left" if name.startswith("to") else "right", no_wrap=not name.startswith("to"))
     left, reward = rules.budget, 0.0
@@ -129,12 +127,11 @@ def simulate_command(
         left -= given
 
     result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=show)
-    console = Console()
+    console = new_screen()
     console.print(table)
     total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name
     console.print(
         f"{total} recruits with {rules.budget - left} coupons in {int(result.rounds[0])} rounds; "
         f"reward {reward:.2f} at discount {discount:g}. It ended because {_ENDINGS[ending]}.",
-        highlight=False,
     )
     console.print("coupons: left at the start of the round; 3 x 4: three people get four each.", style="dim")

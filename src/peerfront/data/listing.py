@@ -13,9 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, noted
-from peerfront.data.read_settings import COUPONS, RECRUITER, Columns, ReadSettings, settle_with
+from peerfront.data.read_settings import COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings, settle_with
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.text_tables import TextTable
+from peerfront.foundation.typed_values import read_numbers
 
 Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
@@ -106,11 +107,12 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
 
 def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray[np.int64], list[Problem]]:
     """Read whole numbers; 0 and a problem where a text is none."""
-    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=float)
+    numbers = read_numbers(pd.Series(values, dtype=object))
     with np.errstate(invalid="ignore"):
-        wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 1e9))
+        wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers <= MOST_COUPONS_EACH))
+    allowed = f"is no whole number from 0 to {MOST_COUPONS_EACH:,}."
     problems = [
-        Problem("bad-count", int(rows[i]), ids[i], f"Coupons issued to {ids[i]!r}: {values[i]!r} is no whole number.")
+        Problem("bad-count", int(rows[i]), ids[i], f"Coupons issued to {ids[i]!r}: {values[i]!r} {allowed}")
         for i in np.flatnonzero(wrong)
     ]
     return np.where(wrong, 0, numbers).astype(np.int64), problems
@@ -168,18 +170,28 @@ def describes_the_tree(name: str) -> bool:
 
 def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns:
     """Return the columns by role: those the user named, and the best guess for the others."""
+    known = set(header)
     for names in named.values():
         for name in names:
-            if name not in header:
+            if name not in known:
                 raise UnknownName(f"column in {source}", name, header)
-    taken = {name for names in named.values() for name in names}
+    roles: dict[str, str] = {}
+    for role, names in named.items():
+        for name in names:
+            if name in roles:
+                raise SettingError(
+                    f"{source}: column {name!r} is named for {roles[name]} and for {role}. A column is one thing; name "
+                    "another one, or leave one of the two out."
+                )
+            roles[name] = role
+    taken = set(roles)
     plain = {name: _plain(name) for name in header if name not in taken}
     columns = dict(named)
     if "coupons" not in columns:
         issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
         if issued:
             columns["coupons"] = issued
-            plain = {name: text for name, text in plain.items() if name not in issued}
+            plain = {name: text for name, text in plain.items() if name not in set(issued)}
     for role, names in _NAMES.items():
         if role in columns:
             continue

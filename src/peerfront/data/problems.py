@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.text_tables import Note
+from peerfront.foundation.text_files import Note
 
 ERROR = "error"
 WARNING = "warning"
@@ -51,7 +51,11 @@ KINDS = {
         "Correct the coupon of one of the two, so that the recruiter is certain.",
     ),
     "cycle": Kind(ERROR, "recruiters in a circle", "Correct one recruiter or coupon in the circle."),
-    "bad-count": Kind(ERROR, "coupons issued is no number", "Write a whole number; 0 if this person got none."),
+    "bad-count": Kind(
+        ERROR,
+        "coupons issued is no number of coupons",
+        "Write a whole number in digits, such as 3; 0 if this person got none.",
+    ),
     "issued-twice": Kind(
         WARNING,
         "coupon issued to two people",
@@ -97,7 +101,11 @@ KINDS = {
     ),
     "bad-date": Kind(WARNING, "not a date", "Write dates as 2024-05-31. Until then the date counts as unknown."),
     "unsure-dates": Kind(WARNING, "day and month unsure", "Write dates as 2024-05-31 to be certain."),
-    "bad-network-size": Kind(WARNING, "network size is no number", "Write a number, or leave it empty."),
+    "bad-network-size": Kind(
+        WARNING,
+        "network size is no number of people",
+        "Write a number of at least 0, or leave it empty. Until then the size counts as unknown.",
+    ),
     "encoding": Kind(WARNING, "not in UTF-8", "Check names with accents; save as 'CSV UTF-8' to be certain."),
     "unnamed-column": Kind(WARNING, "column without a name", "It was left out. Name it if it matters."),
     "deleted": Kind(WARNING, "deleted record", "It was left out, as the app says."),

@@ -13,8 +13,9 @@ import pandas as pd
 
 from peerfront.data.listing import Listing, texts, without_missing
 from peerfront.data.problems import Problem
-from peerfront.data.read_settings import RDSAT, ReadSettings
+from peerfront.data.read_settings import MOST_COUPONS_EACH, RDSAT, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.text_tables import MOST_COLUMNS
 
 NETWORK_SIZE = "network.size"
 OWN_COUPON = "own.coupon"
@@ -41,15 +42,22 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
         raise DataFileError(f"{path}: an RDSAT file needs a second line (people, coupons, code for none, names).")
     header = _cut(lines[1], _separator(lines[1:2]))
     try:
-        announced, slots = int(header[0]), int(header[1])
-        none = header[2]
-        if slots < 0:
-            raise ValueError
+        announced, slots, none = _count(header[0]), _count(header[1]), header[2]
     except (IndexError, ValueError):
         raise DataFileError(
             f"{path}, line 2: expected the number of people, the most coupons, the code for none and then names, "
             f"such as '264 7 0 Gender Age'; found {lines[1].strip()!r}."
         ) from None
+    if slots > MOST_COUPONS_EACH:
+        raise DataFileError(
+            f"{path}, line 2: it announces {slots:,} coupons a person; at most {MOST_COUPONS_EACH:,} are possible. "
+            "Correct the second number."
+        )
+    if len(header) - 3 > MOST_COLUMNS:
+        raise DataFileError(
+            f"{path}, line 2: there are {len(header) - 3:,} covariates; a file may have {MOST_COLUMNS:,}. "
+            "Leave out those that are not needed."
+        )
     names = ["id", NETWORK_SIZE, OWN_COUPON, *coupon_names(slots), *header[3:]]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
@@ -90,6 +98,13 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
         coupons=frame[issued].to_numpy(dtype=object),
         problems=problems,
     )
+
+
+def _count(text: str) -> int:
+    """Read a number of people or coupons, in at most 12 digits."""
+    if not re.fullmatch("[0-9]{1,12}", text):
+        raise ValueError(text)
+    return int(text)
 
 
 def _separator(lines: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.settings import among, at_least, check_fields, one_of, optional, text_list, truth
+from peerfront.foundation.typed_values import typed_number
 
 COUPONS = "coupons"
 RECRUITER = "recruiter"
@@ -31,6 +32,9 @@ ROLES = {
 }
 Columns = Mapping[str, tuple[str, ...]]  # role -> columns of the file; an empty tuple says there is none
 
+MOST_COUPONS_EACH = 1_000
+"""Coupons that one person can have been issued; more is a typing error."""
+_MOST_OPEN_DAYS = 100_000.0
 _LAST_WAVE = "last-wave"
 _NONE = "none"
 
@@ -63,7 +67,7 @@ class ReadSettings:
             format=among("format", (AUTO, *FORMATS)),
             columns=_column_roles,
             missing=text_list,
-            coupons_each=optional(at_least(0)),
+            coupons_each=optional(at_least(0, MOST_COUPONS_EACH)),
             still_open=_open_rule,
             strict=truth,
         )
@@ -99,15 +103,16 @@ def _open_rule(name: str, value: Any) -> str:
     """Rule: `none`, `last-wave`, or a number of days."""
     if not isinstance(value, str) or (value not in (_NONE, _LAST_WAVE) and _days(value) is None):
         raise SettingError(
-            f"Coupons {name}: {value!r} is not understood. Allowed: {_NONE}, {_LAST_WAVE}, or a number of days, "
-            'such as "30".'
+            f"Coupons {name}: {value!r} is not understood. Allowed: {_NONE}, {_LAST_WAVE}, or a number of days up to "
+            f'{_MOST_OPEN_DAYS:,.0f}, such as "30".'
         )
     return value
 
 
 def _days(text: str) -> float | None:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(?: days?)?", text)
-    return float(match[1]) if match else None
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(?: days?)?", text)
+    days = typed_number(match[1]) if match else None
+    return days if days is not None and days <= _MOST_OPEN_DAYS else None
 
 
 def parse_columns(definitions: Iterable[str]) -> Columns:

@@ -5,6 +5,7 @@ stop with a list of all of them. A frontier's file is a plain table: an id, and 
 """
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -29,18 +30,14 @@ from peerfront.data.study import NOBODY, Study, Trees, trees_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.data.survey_app import list_app
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.text_tables import (
-    TextTable,
-    decoded,
-    file_bytes,
-    read_days,
-    read_numbers,
-    read_table,
-    read_table_file,
-)
+from peerfront.foundation.text_files import decoded, file_bytes
+from peerfront.foundation.text_tables import TextTable, read_table, read_table_file
+from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, read_days, read_numbers
 from peerfront.problem import Frontier
 
 _SHOWN_OF_CIRCLE = 8
+MOST_KNOWN = 100_000
+"""People whom one person can know; more is a typing error."""
 
 
 def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = None) -> Study:
@@ -127,7 +124,7 @@ def _list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
 def _format_by_beginning(text: str) -> str:
     """Recognise RDSAT and JSON by their first characters; return "" for tables, whose columns decide."""
     beginning = text.lstrip()
-    if beginning.partition("\n")[0].strip().upper() == "RDS":
+    if re.match(r"rds[ \t]*(?:\r|\n|$)", beginning[:100], flags=re.IGNORECASE):
         return RDSAT
     return APP if beginning.startswith(("[", "{")) else ""
 
@@ -150,7 +147,7 @@ def _dates(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.f
     texts = listing.people[name].reset_index(drop=True)
     days, unsure = read_days(texts)
     unreadable = np.flatnonzero(np.isnan(days) & (texts != "").to_numpy())
-    said = [f"{name}: {texts[i]!r} is not understood as a date." for i in unreadable]
+    said = [f"{name}: {texts[i]!r} is not understood as a date from {FIRST_YEAR} to {LAST_YEAR}." for i in unreadable]
     faults = each(listing, "bad-date", unreadable, said)
     if unsure:
         example = texts[texts != ""].iloc[0]
@@ -173,9 +170,11 @@ def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[P
     name = listing.columns["network_size"][0]
     texts = listing.people[name].reset_index(drop=True)
     sizes = read_numbers(texts)
-    unreadable = np.flatnonzero(np.isnan(sizes) & (texts != "").to_numpy())
-    said = [f"{name}: {texts[i]!r} is not a number." for i in unreadable]
-    return sizes, each(listing, "bad-network-size", unreadable, said)
+    with np.errstate(invalid="ignore"):
+        impossible = ~((sizes >= 0) & (sizes <= MOST_KNOWN))
+    unreadable = np.flatnonzero(impossible & (texts != "").to_numpy())
+    said = [f"{name}: {texts[i]!r} is not a number from 0 to {MOST_KNOWN:,}." for i in unreadable]
+    return np.where(impossible, np.nan, sizes), each(listing, "bad-network-size", unreadable, said)
 
 
 def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:

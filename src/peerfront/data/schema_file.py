@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from peerfront.data.read_settings import AUTO, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
-from peerfront.foundation.text_tables import file_bytes
+from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = ("format", "missing", "coupons_each", "still_open")
@@ -109,7 +110,12 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
     try:
         text = written.decode("utf-8-sig")
         content = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except RecursionError:
+        raise DataFileError(
+            f"{path} is not a correct schema file: its lists are nested too deeply. "
+            "`peerfront check STUDY --out FOLDER` writes a new one."
+        ) from None
+    except (UnicodeDecodeError, ValueError) as problem:  # ValueError: incorrect TOML, or a date that does not exist
         raise DataFileError(
             f"{path} is not a correct schema file: {problem}. Texts need quotation marks, and lists commas between "
             "their parts; `peerfront check STUDY --out FOLDER` writes a new one."
@@ -123,8 +129,7 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
     for number, entry in enumerate(fields):
         line = f", line {headers[number]}" if len(headers) == len(fields) else ""
         rules.append(_rule(f"{path}{line}", number + 1, entry))
-    names = [rule.name for rule in rules]
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    repeated = next((name for name, count in Counter(rule.name for rule in rules).items() if count > 1), None)
     if repeated is not None:
         raise DataFileError(f"{path}: there are two fields for the column {repeated!r}. Remove one of them.")
     exclude = _texts(str(path), "exclude", content.get("exclude", []))
@@ -169,8 +174,7 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
         if not isinstance(entry.get(key, ""), str):
             raise DataFileError(f"{place}: {key} must be a text in quotation marks; found {entry[key]!r}.")
     cuts = entry.get("cuts", [])
-    numbers = isinstance(cuts, list) and all(isinstance(c, int | float) and not isinstance(c, bool) for c in cuts)
-    if not numbers:
+    if not isinstance(cuts, list) or not all(map(_is_number, cuts)):
         raise DataFileError(f"{place}: cuts must be a list of numbers, such as [25, 40]; found {cuts!r}.")
     if "categories" not in entry:
         raise DataFileError(f"{place}: there is no categories = [...]. List the values that may occur.")
@@ -181,6 +185,11 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
         )
     except PeerfrontError as problem:
         raise DataFileError(f"{place}: {problem}") from None
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether a value is a number that a float can hold."""
+    return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300)
 
 
 def _texts(place: str, key: str, value: Any) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import categories_in
 from peerfront.foundation.settings import at_least, check_fields, proportion
-from peerfront.foundation.text_tables import looks_numeric, read_numbers
+from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 OTHER = "other"
 _IDENTIFIER_PEOPLE = 50  # whole numbers that differ for all of so many people are an identifier, not a measurement

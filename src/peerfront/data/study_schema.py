@@ -17,7 +17,7 @@ from peerfront.data.read_settings import ReadSettings
 from peerfront.data.study import Study
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.text_tables import read_numbers
+from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier, History
 
 _SHOWN = 10  # faulty values that a message lists

@@ -6,6 +6,9 @@ out.
 """
 
 import json
+import math
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,12 @@ import pandas as pd
 
 from peerfront.data.listing import Listing, Texts, guess_columns, without_missing
 from peerfront.data.problems import Problem
-from peerfront.data.read_settings import APP, ReadSettings
+from peerfront.data.read_settings import APP, MOST_COUPONS_EACH, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
 
 SEED = "__SEED__"
 DATE = "createdAt"
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _NEEDED = ("surveyCode", "parentSurveyCode", "childSurveyCodes")
 
 
@@ -38,12 +42,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
             raise DataFileError(
                 f"{path}, record {number}: there is no {absent[0]!r}. Each record needs {', '.join(_NEEDED)}."
             )
-        if not isinstance(record["childSurveyCodes"] or [], list) or not isinstance(
-            record.get("responses") or {}, dict
-        ):
-            raise DataFileError(
-                f"{path}, record {number}: childSurveyCodes must be a list of codes, and responses a set of answers."
-            )
+        _check_record(f"{path}, record {number}", record)
         if record.get("deletedAt"):
             code = _text(record["surveyCode"])
             problems_so_far.append(Problem("deleted", number, code, f"{code!r} is marked as deleted."))
@@ -94,17 +93,67 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
 
 def _records(path: Path, text: str) -> list[dict[str, Any]]:
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_float=_finite, parse_constant=_constant, object_pairs_hook=_once_each)
+        if _ESCAPED_HALF.search(text):
+            json.dumps(content, ensure_ascii=False).encode()
     except json.JSONDecodeError as problem:
         raise DataFileError(
             f"{path}, line {problem.lineno}: this is not correct JSON ({problem.msg}). Export it again."
         ) from None
+    except RecursionError:
+        raise DataFileError(f"{path}: its lists are nested too deeply. Export the surveys again.") from None
+    except UnicodeEncodeError as problem:
+        half = f"\\u{ord(problem.object[problem.start]):04x}"
+        raise DataFileError(
+            f"{path}: it holds half of a character ({half} without its other half). Export it again in UTF-8."
+        ) from None
+    except ValueError as problem:  # ours, and whole numbers of thousands of digits
+        reason = "a number has thousands of digits" if "integer string" in str(problem) else problem
+        raise DataFileError(f"{path}: this cannot be read ({reason}). Correct it, or export it again.") from None
     if isinstance(content, dict):
         lists = [value for value in content.values() if isinstance(value, list)]
         content = lists[0] if len(lists) == 1 else [content]
-    if not content or not all(isinstance(record, dict) for record in content):
+    if not content or not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
         raise DataFileError(f"{path}: expected a list of survey records. Export the surveys again.")
     return list(content)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text} is too large")
+    return number
+
+
+def _constant(name: str) -> None:
+    """Read NaN, which JSON does not have and many programs write, as nothing; refuse the infinities."""
+    if name != "NaN":
+        raise ValueError(f"{name} is not a number")
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"one record gives {name!r} twice")
+    return content
+
+
+def _check_record(place: str, record: dict[str, Any]) -> None:
+    """Refuse codes and answers that cannot be any; `place` is the file and record for messages."""
+    given, answers = record["childSurveyCodes"] or [], record.get("responses") or {}
+    if not isinstance(given, list) or not isinstance(answers, dict):
+        raise DataFileError(f"{place}: childSurveyCodes must be a list of codes, and responses a set of answers.")
+    if len(given) > MOST_COUPONS_EACH:
+        raise DataFileError(
+            f"{place}: {len(given):,} codes were issued to one person; at most {MOST_COUPONS_EACH:,} are possible."
+        )
+    for code in (record["surveyCode"], record["parentSurveyCode"], *given):
+        if code is not None and (isinstance(code, bool | list | dict) or (isinstance(code, float) and code % 1)):
+            raise DataFileError(f"{place}: a code must be a text or a whole number; found {code!r}.")
+    for answer in answers.values():
+        if isinstance(answer, list) and any(isinstance(part, list) for part in answer):
+            raise DataFileError(f"{place}: answers may be lists, and not lists of lists; found {answer!r}.")
 
 
 def _text(value: Any) -> str:

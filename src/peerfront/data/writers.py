@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from peerfront.data.study import NOBODY, Study
 from peerfront.data.survey_app import DATE, SEED
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
+from peerfront.foundation.spreadsheets import neutralised
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
@@ -151,16 +153,15 @@ def _csv(study: Study, columns: Sequence[tuple[str, Iterable[object]]]) -> str:
     _no_clash(study, names)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(
-        zip(*(values for _, values in columns), *(study.people[n] for n in study.people.columns), strict=True)
-    )
+    writer.writerow(map(neutralised, names))
+    rows = zip(*(values for _, values in columns), *(study.people[n] for n in study.people.columns), strict=True)
+    writer.writerows([neutralised(str(value)) for value in row] for row in rows)
     return buffer.getvalue()
 
 
 def _no_clash(study: Study, names: Sequence[str]) -> None:
     """Refuse columns that would have the same name."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise DataFileError(
             f"{study.source}: this format would have two columns called {', '.join(map(repr, repeated))}. "

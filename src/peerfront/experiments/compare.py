@@ -35,6 +35,7 @@ from peerfront.foundation.leftovers import temporary_folder
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
 from peerfront.problem import Rules
+from peerfront.problem.limits import MOST_DRAWS
 
 BACKENDS = ("loky", "dask", "ray")
 _LOOK_EVERY = 1.0  # seconds between two looks of a worker at its parent
@@ -180,7 +181,7 @@ def compare(
     comparison = Comparison(
         worlds=worlds,  # type: ignore[arg-type] # kept as tuples by its checks
         policies=policies,  # type: ignore[arg-type]
-        draws=tuple(range(whole_number("draws", draws, 1))),
+        draws=tuple(range(whole_number("draws", draws, 1, MOST_DRAWS))),
         discounts=discounts,  # type: ignore[arg-type]
         episodes=episodes,
         rules=Rules(budget, people, rounds, max_per_person, max_per_round),

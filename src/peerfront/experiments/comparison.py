@@ -21,9 +21,18 @@ from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection,
 from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.settings import at_least, check_fields, discount_factor, one_or_more, several, truth
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    at_least,
+    check_fields,
+    discount_factor,
+    several,
+    truth,
+)
 from peerfront.foundation.specs import Spec
+from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World, rollout
+from peerfront.problem.limits import MOST_EPISODES
 from peerfront.simulation.catalog import make_world, world_entry
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
@@ -62,10 +71,10 @@ class Comparison:
             self,
             worlds=several(_spec_text),
             policies=several(_spec_text),
-            draws=several(at_least(0)),
+            draws=several(at_least(0, MOST_SEED)),
             discounts=several(discount_factor),
-            episodes=one_or_more,
-            seed=at_least(0),
+            episodes=at_least(1, MOST_EPISODES),
+            seed=at_least(0, MOST_SEED),
             bound=truth,
         )
         for name in ("worlds", "policies", "draws", "discounts"):
@@ -274,7 +283,7 @@ def files_of(world: str) -> list[Path]:
 
 def file_digests(world: str) -> dict[str, str]:
     """The contents of those files, hashed. A missing one is left out: making the world will say so."""
-    return {str(file): digest([file]) for file in files_of(world) if file.exists()}
+    return {str(file): digest([file]) for file in files_of(world) if is_ordinary(file)}
 
 
 def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, Any]:
@@ -291,7 +300,7 @@ def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, A
 
 def _world(spec: str, draw: int) -> World:
     """The world of a specification, made once; made again when its files have changed."""
-    stamps = [file.stat() for file in files_of(spec) if file.exists()]
+    stamps = [file.stat() for file in files_of(spec) if is_ordinary(file)]
     return _made_world(spec, draw, tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
 
 

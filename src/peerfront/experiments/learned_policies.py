@@ -156,7 +156,7 @@ def check_reinforcement(
     if discount is not None:
         checked_discount(discount)
     if episodes is not None:
-        whole_number("episodes", episodes, 1)
+        whole_number("episodes", episodes, 1, 10_000_000)
 
 
 def prepare_budget_dqn(preparation: Preparation, training: str = TRAINING[0], **options: Any) -> Policy:

@@ -27,7 +27,7 @@ from peerfront.experiments.learned_policies import (
 from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import checked_discount, one_of, positive, proportion, whole_number
+from peerfront.foundation.settings import MOST_SEED, checked_discount, one_of, positive, proportion, whole_number
 from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import Policy, Rules, World
 from peerfront.simulation.catalog import make_world
@@ -63,7 +63,7 @@ def make_policy(
     """
     place = make_world(world) if isinstance(world, str) else world
     discount = checked_discount(discount)
-    preparation = Preparation(place, rules or Rules(), discount, (discount,), whole_number("seed", seed, 0))
+    preparation = Preparation(place, rules or Rules(), discount, (discount,), whole_number("seed", seed, 0, MOST_SEED))
     return prepare_policy(Spec.parse(spec) if isinstance(spec, str) else spec, preparation)
 
 
@@ -106,9 +106,9 @@ def _check_evenly(pace: float = 1.0) -> None:
 def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture", recruits: int = 0) -> None:
     from peerfront.baselines.population_dp import MARGINALS
 
-    whole_number("population of population_dp", population, 1)
+    whole_number("population of population_dp", population, 1, 1_000_000)
     one_of("marginal of population_dp", marginal, MARGINALS)
-    whole_number("recruits of population_dp", recruits, 0)
+    whole_number("recruits of population_dp", recruits, 0, 1_000_000)
 
 
 # Preparations; each imports what it needs, so that nothing is loaded for policies that do not play ---------------

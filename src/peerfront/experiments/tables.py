@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from peerfront.foundation.shown import visible
+
 if TYPE_CHECKING:
     from rich.console import Group
 
@@ -214,6 +216,6 @@ def terminal_tables(results: "Results", against: str | None = None) -> "list[Gro
             # Numbers are never cut short; a long name is folded instead.
             table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True, min_width=widest)
         for row in cells:
-            table.add_row(*(Text(cell) for cell in row))
-        shown.append(Group(Text(f"\n{title}", style="bold"), table))
+            table.add_row(*(Text(visible(cell)) for cell in row))
+        shown.append(Group(Text(visible(f"\n{title}"), style="bold"), table))
     return shown

@@ -4,6 +4,7 @@ Inside the program a person is a row of category codes, one small integer per fi
 the paper (x in {0, 1}^72). A code of -1 means "not known" and becomes a block of zeros.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.typed_values import typed_number
 
 Codes = NDArray[np.int16]  # [people, fields]
 UNKNOWN = -1
+MOST_CATEGORIES = int(np.iinfo(np.int16).max)
+"""Categories that one field can have: codes are small integers, counted from 0."""
 _IN_CACHE = 512  # people whose sums stay in the processor's cache
 
 
@@ -28,8 +32,13 @@ class Field:
     def __post_init__(self) -> None:
         if not self.categories:
             raise SettingError(f"Field {self.name!r} has no categories; give it at least one.")
+        if len(self.categories) > MOST_CATEGORIES:
+            raise SettingError(
+                f"Field {self.name!r} has {len(self.categories):,} categories; at most {MOST_CATEGORIES:,} are "
+                "possible. Group them, or leave the field out."
+            )
         if len(set(self.categories)) != len(self.categories):
-            repeated = sorted({c for c in self.categories if self.categories.count(c) > 1})
+            repeated = sorted(c for c, count in Counter(self.categories).items() if count > 1)
             raise SettingError(f"Field {self.name!r} lists {', '.join(repeated)} more than once; list each one once.")
 
     def __len__(self) -> int:
@@ -197,9 +206,7 @@ def categories_in(values: Sequence[str]) -> tuple[str, ...]:
     """The categories that occur, in a stable order: numbers by size, then text by alphabet."""
 
     def order(value: str) -> tuple[int, float, str]:
-        try:
-            return (0, float(value), value)
-        except ValueError:
-            return (1, 0.0, value)
+        number = typed_number(value)  # "NAN" and "inf" are texts: a value that equals nothing has no place
+        return (1, 0.0, value) if number is None else (0, number, value)
 
     return tuple(sorted(set(values), key=order))

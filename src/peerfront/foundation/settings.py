@@ -17,6 +17,10 @@ from peerfront.foundation.errors import SettingError, UnknownName
 
 Rule = Callable[[str, Any], Any]
 _NUMBERS = (int, float, np.integer, np.floating)
+MOST = 10**9
+"""The largest whole number of anything: people, coupons, rounds. Settings with a tighter limit say so."""
+MOST_SEED = 10**18 - 1
+"""The largest number that names luck."""
 
 
 def check_fields(settings: object, owner: str = "", /, **rules: Rule) -> None:
@@ -32,9 +36,9 @@ def check_fields(settings: object, owner: str = "", /, **rules: Rule) -> None:
 # Rules -----------------------------------------------------------------------------------------------------------
 
 
-def at_least(smallest: int) -> Rule:
-    """Rule: a whole number of at least `smallest`."""
-    return lambda name, value: whole_number(name, value, smallest)
+def at_least(smallest: int, largest: int | None = None) -> Rule:
+    """Rule: a whole number of at least `smallest` and at most `largest` (None: MOST, more than anything has)."""
+    return lambda name, value: whole_number(name, value, smallest, largest)
 
 
 def optional(rule: Rule) -> Rule:
@@ -65,8 +69,10 @@ def one_or_more(name: str, value: Any) -> int:
 
 
 def seed_number(name: str, value: Any) -> int:
-    """Rule: any whole number."""
-    return int(_number(name, value, "a whole number", lambda v: v == int(v)))
+    """Rule: any whole number of at most 18 digits."""
+    return int(
+        _number(name, value, "a whole number of at most 18 digits", lambda v: v == int(v) and abs(v) <= MOST_SEED)
+    )
 
 
 def step_size(name: str, value: Any) -> float:
@@ -76,12 +82,22 @@ def step_size(name: str, value: Any) -> float:
 
 def positive(name: str, value: Any) -> float:
     """Rule: a number above 0."""
-    return float(_number(name, value, "a number above 0", lambda v: v > 0))
+    return float(_number(name, value, "a number above 0 and at most 1e9", lambda v: 0 < v <= MOST))
 
 
 def not_negative(name: str, value: Any) -> float:
     """Rule: a number of at least 0."""
-    return float(_number(name, value, "a number of at least 0", lambda v: v >= 0))
+    return float(_number(name, value, "a number of at least 0 and at most 1e9", lambda v: 0 <= v <= MOST))
+
+
+def spread(name: str, value: Any) -> float:
+    """Rule: how much people differ (a standard deviation of log rates), from 0 to 100."""
+    return float(_number(name, value, "a number from 0 to 100", lambda v: 0 <= v <= 100))
+
+
+def mean_rate(name: str, value: Any) -> float:
+    """Rule: a mean number of recruits, above 0 and at most 1,000."""
+    return float(_number(name, value, "a number above 0 and at most 1,000", lambda v: 0 < v <= 1_000))
 
 
 def share(name: str, value: Any) -> float:
@@ -158,12 +174,17 @@ def discount_factor(name: str, value: Any) -> float:
 # Single values ---------------------------------------------------------------------------------------------------
 
 
-def whole_number(name: str, value: Any, at_least: int) -> int:
+def whole_number(name: str, value: Any, at_least: int, at_most: int | None = None) -> int:
     """Return `value` as an int, or raise an error that says what was found and what is allowed."""
-    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not math.isfinite(value):
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value!r}.")
+    largest = MOST if at_most is None else at_most
+    if not _is_finite(value):
+        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {_found(value)}.")
     if value != int(value) or value < at_least:
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {value:g}.")
+        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {_found(value)}.")
+    if value > largest:
+        raise SettingError(
+            f"{name} must be a whole number of at least {at_least} and at most {largest:,}; found {_found(value)}."
+        )
     return int(value)
 
 
@@ -186,10 +207,28 @@ def one_of(kind: str, value: Any, allowed: Iterable[str]) -> str:
 
 
 def _number(name: str, value: Any, allowed: str, fits: Callable[[Any], bool]) -> Any:
-    is_number = isinstance(value, _NUMBERS) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not fits(value):
-        raise SettingError(f"{name} must be {allowed}; found {value!r}.")
+    if not _is_finite(value) or not fits(value):
+        raise SettingError(f"{name} must be {allowed}; found {_found(value)}.")
     return value
+
+
+def _is_finite(value: Any) -> bool:
+    """Tell whether a value is a number that a float can hold: Python's whole numbers can be larger."""
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _found(value: Any) -> str:
+    """Write a value for a message: numbers shortly, whole numbers of thousands of digits by their length."""
+    if isinstance(value, float | np.floating):
+        return f"{value:g}"
+    if isinstance(value, int | np.integer) and abs(int(value)) >= 10**18:
+        return f"a whole number of {int(abs(int(value)).bit_length() * math.log10(2)) + 1:,} digits or so"
+    return repr(value)
 
 
 def _several(name: str, value: Any) -> tuple[Any, ...]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.settings import MOST_SEED
+from peerfront.foundation.typed_values import typed_number
 
 Value = str | int | float | tuple[str, ...]
 
@@ -22,12 +24,15 @@ class Option:
     def read(self, owner: str, name: str, text: str) -> Value:
         if self.kind is tuple:
             return tuple(part for part in text.split("+") if part)
-        try:
-            value: Value = self.kind(text)
-        except ValueError:
-            wanted = {int: "a whole number", float: "a number"}[self.kind]  # text cannot fail
-            raise SettingError(f"{owner}: {name} must be {wanted}; found {text!r}.") from None
-        return value
+        if self.kind is str:
+            return text
+        number = typed_number(text)
+        if self.kind is int and number is not None and abs(number) <= MOST_SEED and number == int(number):
+            return int(text) if text.lstrip("+-").isdigit() else int(number)
+        if self.kind is float and number is not None:
+            return number
+        wanted = "a whole number" if self.kind is int else "a number"
+        raise SettingError(f"{owner}: {name} must be {wanted}; found {text!r}.")
 
 
 @dataclass(frozen=True)

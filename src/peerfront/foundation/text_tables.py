@@ -1,15 +1,16 @@
-"""Tables of text, as spreadsheets and statistics programs write them: encodings, separators, numbers and dates.
+"""Tables of text, as spreadsheets and statistics programs write them.
 
-Every cell stays text, with blanks around it removed: a coupon of 22 digits or with leading zeros survives. Columns of
-numbers and dates are read from that text in the ways people write them. Files that are no text get an error that says
-how to export them.
+Every cell stays text, with blanks around it removed: a coupon of 22 digits or with leading zeros survives. Numbers and
+dates are read from that text by `typed_values`.
 """
 
 import csv
 import dataclasses
 import io
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,33 +19,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.spreadsheets import as_typed
+from peerfront.foundation.text_files import Note, decoded, file_bytes
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-_EXCEL = (
-    "is an Excel workbook. In Excel choose File > Save As > 'CSV UTF-8 (comma delimited)', with the coupon "
-    "columns formatted as text, and give that file."
-)
-_MAGIC = (
-    (b"PK\x03\x04", _EXCEL),
-    (b"\xd0\xcf\x11\xe0", _EXCEL),
-    (b"\x1f\x8b", "is compressed, or R data. Unpack it, or in R: write.csv(table, 'study.csv', row.names = FALSE)."),
-    (b"\xfd7zXZ", "is compressed, or R data. Unpack it, or in R: write.csv(table, 'study.csv', row.names = FALSE)."),
-    (b"$FL2", "is an SPSS file. In SPSS choose File > Save As > CSV."),
-    (b"$FL3", "is an SPSS file. In SPSS choose File > Save As > CSV."),
-    (b"<stata_dta>", "is a Stata file. In Stata: export delimited using study.csv, quote."),
-    (b"%PDF", "is a PDF. Give the CSV file that the study database exports."),
-)
-
-
-@dataclass(frozen=True)
-class Note:
-    """A remark about a file that its user should see."""
-
-    kind: str
-    """encoding or unnamed-column."""
-    row: int | None
-    """Place in the file; None: the whole file."""
-    what: str
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "upright bars"}
+_GUESSED = (",", ";", "\t")
+MOST_COLUMNS = 10_000
+"""Columns of the widest table that is read."""
+LONGEST_CELL = 131_072
+"""Characters of the longest cell that is read, as in Python's own csv module."""
+MOST_CELLS = 50_000_000
+"""Rows times columns of the largest table that is read."""
+_SAMPLE = 1_000_000  # characters from which the separator is guessed
+_NAMED = 5  # columns that a message names
 
 
 @dataclass(frozen=True)
@@ -56,41 +43,6 @@ class TextTable:
     lines: NDArray[np.int64]  # [records], line in a text editor, on which the record ends
     notes: tuple[Note, ...] = ()
     separator: str = ","
-
-
-def file_bytes(path: Path) -> bytes:
-    """Read a whole file, which must not be empty."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise DataFileError(f"{path}: there is no such file. Check the path.") from None
-    except OSError as problem:
-        raise DataFileError(f"{path}: cannot be read ({problem.strerror or problem}). Check the path.") from None
-    if not content.strip():
-        raise DataFileError(f"{path}: the file is empty. Export it again.")
-    return content
-
-
-def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:
-    """Decode UTF-8 (with or without its mark), UTF-16 with its mark, or, with a note, Windows' Western encoding."""
-    for magic, advice in _MAGIC:
-        if content.startswith(magic):
-            raise DataFileError(f"{path} {advice}")
-    try:
-        if content.startswith((b"\xff\xfe", b"\xfe\xff")):  # what Excel calls "Unicode text"
-            return content.decode("utf-16"), ()
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = ""
-    if b"\0" in content:
-        raise DataFileError(f"{path} is not a text file. Export the study as CSV and give that file.")
-    if text:
-        return text, ()
-    try:
-        text, encoding = content.decode("cp1252"), "Windows-1252"
-    except UnicodeDecodeError:
-        text, encoding = content.decode("latin-1"), "Latin-1"
-    return text, (Note("encoding", None, f"The file is not in UTF-8; it was read as {encoding}."),)
 
 
 def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
@@ -106,33 +58,23 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     It must have a row below the header unless it `may_be_empty`. Rows that end early are filled with empty cells, as
     spreadsheets mean them, unless `whole_rows` are demanded.
     """
-    declaration, _, rest = text.partition("\n")
-    declaration = declaration.strip().lower()
-    first, body, separator = 1, text, ""
-    if declaration.startswith("sep=") and len(declaration) == 5 and declaration[-1] in _SEPARATORS:  # Excel's own way
-        separator, first, body = declaration[-1], 2, rest
+    first, body, separator = _declared_separator(path, text)
     separator = separator or _likely_separator(body)
-    reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
-    try:
-        numbered = [(reader.line_num + first - 1, record) for record in reader]
-    except csv.Error as problem:
-        raise DataFileError(
-            f"{path}: cannot be read as a table separated by {_SEPARATORS[separator]} ({problem}). "
-            "Look for quotation marks that are opened and not closed, or export it again."
-        ) from None
-    while numbered and not any(map(str.strip, numbered[0][1])):
-        numbered, first = numbered[1:], first + 1
+    numbered = _records(path, body, separator, first)
+    blank = next((n for n, (_, record) in enumerate(numbered) if any(map(str.strip, record))), len(numbered))
+    numbered, first = numbered[blank:], first + blank
     if not numbered:
         raise DataFileError(f"{path}: the file is empty. Export it again.")
-    header = [name.strip() for name in numbered[0][1]]
-    while len(header) > 1 and not header[-1]:
-        header.pop()  # spreadsheets like to leave empty columns at the end
-    repeated = [name for name, count in Counter(filter(None, header)).items() if count > 1]
-    if repeated:
-        named = ", ".join(map(repr, repeated))
-        raise DataFileError(f"{path}: the header names {named} more than once. Rename the columns so that they differ.")
+    typed = as_typed if "'" in text else str
+    header = _checked_header(path, [typed(name.strip()) for name in numbered[0][1]])
+    full = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1) if any(record)]
+    if len(full) * len(header) > MOST_CELLS:
+        raise DataFileError(
+            f"{path}: {len(full):,} rows of {len(header):,} columns are {len(full) * len(header):,} cells; a table may "
+            f"have {MOST_CELLS:,}. Leave out columns or rows that are not needed."
+        )
     rows, lines, kept = [], [], []
-    for row, (line, record) in enumerate(numbered[1:], start=first + 1):
+    for row, line, record in full:
         if any(map(str.strip, record)):
             rows.append(row)
             lines.append(line)
@@ -140,18 +82,37 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     if not kept and not may_be_empty:
         raise DataFileError(f"{path}: there is a header and nobody below it. Add one row per person.")
     columns: Iterable[Sequence[str]] = zip(*kept, strict=True) if kept else [() for _ in header]
-    cells = [[cell.strip() for cell in column] for column in columns]
+    cells = [[typed(cell.strip()) for cell in column] for column in columns]
     frame = pd.DataFrame({n: pd.Series(column, dtype=object) for n, column in enumerate(cells)})
     frame, notes = _named(frame, header)
     return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes, separator)
 
 
+def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:
+    """Read a first line such as `sep=;`, Excel's own way: the number of the first row, the rest, and the separator."""
+    match = re.match(r'"?sep=([^\r\n])"?[;,\t |]*(?:\r\n|\r|\n)', text[:100], flags=re.IGNORECASE)
+    if match is None:
+        return 1, text, ""
+    if match[1] not in _SEPARATORS:
+        raise DataFileError(
+            f"{path}: the first line says that {match[1]!r} separates columns. Separate them with "
+            f"{', '.join(_SEPARATORS.values())}."
+        )
+    return 2, text[match.end() :], match[1]
+
+
 def _likely_separator(text: str) -> str:
     """Return the separator that cuts the first lines into most columns, the same number in each if possible."""
-    sample = "\n".join(text.splitlines()[:20])
+    lines = text[:_SAMPLE].splitlines()
+    if len(text) > _SAMPLE and len(lines) > 1:
+        lines.pop()  # it may have been cut
+    sample = "\n".join(lines[:20])
     best, likely = (0.0, 0), ","
-    for separator in _SEPARATORS:
-        widths = Counter(len(row) for row in csv.reader(io.StringIO(sample, newline=""), delimiter=separator) if row)
+    for separator in _GUESSED:
+        with _cells_of_up_to(_SAMPLE):
+            widths = Counter(
+                len(row) for row in csv.reader(io.StringIO(sample, newline=""), delimiter=separator) if row
+            )
         if not widths:
             continue
         width, count = widths.most_common(1)[0]
@@ -161,12 +122,60 @@ def _likely_separator(text: str) -> str:
     return likely
 
 
+@contextmanager
+def _cells_of_up_to(characters: int) -> Iterator[None]:
+    """Set the longest cell that the csv module reads; it is one setting for the whole program, so set it back."""
+    before = csv.field_size_limit(characters)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _records(path: Path, body: str, separator: str, first: int) -> list[tuple[int, list[str]]]:
+    """Cut a table into records, each with the line on which it ends; `first` is the number of the first line."""
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
+    try:
+        with _cells_of_up_to(LONGEST_CELL):
+            return [(reader.line_num + first - 1, record) for record in reader]
+    except csv.Error as problem:
+        if "field limit" in str(problem):
+            raise DataFileError(
+                f"{path}, line {reader.line_num + first - 1:,}: a value has more than {LONGEST_CELL:,} characters. "
+                "Most often a quotation mark is opened and not closed. Close it, or shorten the text."
+            ) from None
+        raise DataFileError(
+            f"{path}: cannot be read as a table separated by {_SEPARATORS[separator]} ({problem}). "
+            "Look for quotation marks that are opened and not closed, or export it again."
+        ) from None
+
+
+def _checked_header(path: Path, header: list[str]) -> list[str]:
+    """Drop empty names at the end; refuse too many columns, and names that stand twice."""
+    named = max((n + 1 for n, name in enumerate(header) if name), default=1)
+    header = header[:named]  # spreadsheets like to leave empty columns at the end
+    if len(header) > MOST_COLUMNS:
+        raise DataFileError(
+            f"{path}: the header has {len(header):,} columns; a table may have {MOST_COLUMNS:,}. Leave out those that "
+            "are not needed."
+        )
+    repeated = [name for name, count in Counter(filter(None, header)).items() if count > 1]
+    if repeated:
+        more = f" and {len(repeated) - _NAMED:,} others" if len(repeated) > _NAMED else ""
+        shown = ", ".join(map(repr, repeated[:_NAMED]))
+        raise DataFileError(
+            f"{path}: the header names {shown}{more} more than once. Rename the columns so that they differ."
+        )
+    return header
+
+
 def _fitted(path: Path, row: int, record: list[str], width: int, whole_rows: bool) -> list[str]:
     """Drop empty cells beyond the header, which spreadsheets add, and add those at the end that they leave out."""
     if len(record) == width:
         return record
-    while len(record) > width and not record[-1].strip():
-        record = record[:-1]
+    if len(record) > width:
+        last = max((n + 1 for n in range(width, len(record)) if record[n].strip()), default=width)
+        record = record[:last]
     if len(record) > width or (whole_rows and len(record) < width):
         raise DataFileError(
             f"{path}, row {row}: {len(record)} values for {width} columns. "
@@ -186,73 +195,3 @@ def _named(frame: pd.DataFrame, header: list[str]) -> tuple[pd.DataFrame, tuple[
             notes.append(Note("unnamed-column", 1, f"Column {number + 1} has no name."))
     named = frame[[number for number, name in enumerate(header) if name]]
     return named.set_axis([name for name in header if name], axis=1), tuple(notes)
-
-
-# Numbers and dates -------------------------------------------------------------------------------------------------
-
-_DAY_FIRST = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%y", "%d.%m.%y")
-_MONTH_FIRST = ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y", "%m/%d/%y", "%m.%d.%y")
-_OTHERS = ("%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
-_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-
-
-def read_numbers(texts: pd.Series) -> NDArray[np.float64]:
-    """Read numbers, also with a decimal comma; nan where a text is none."""
-    return _read_once(texts, _numbers)
-
-
-def looks_numeric(texts: pd.Series) -> bool:
-    """Tell whether most of the first values are numbers; cheap for long columns of text."""
-    return bool(np.isfinite(_numbers(texts.iloc[:100])).mean() > 0.5)
-
-
-def _read_once(texts: pd.Series, read: Callable[[pd.Series], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Apply `read` to each different text once: columns have far fewer of them than people."""
-    codes, different = pd.factorize(texts.to_numpy(dtype=object))
-    return read(pd.Series(different, dtype=object))[codes] if len(codes) else np.zeros(0)
-
-
-def _numbers(texts: pd.Series) -> NDArray[np.float64]:
-    plain = pd.to_numeric(texts, errors="coerce")
-    if plain.isna().sum() > (texts == "").sum():
-        commas = texts.where(texts.str.fullmatch(r"[-+]?\d+,\d+"), "").str.replace(",", ".")
-        plain = plain.fillna(pd.to_numeric(commas, errors="coerce"))
-    numbers = plain.to_numpy(dtype=np.float64)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
-
-
-def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
-    """Read dates as days since 1970, nan where a text is none; also tell whether day and month may be swapped.
-
-    The one pattern that fits most of the column is used for all of it. Plain numbers count as days.
-    """
-    filled = texts[texts != ""]
-    if not len(filled):
-        return np.full(len(texts), np.nan), False
-    numbers = read_numbers(texts)
-    eight_digits = filled.str.fullmatch(r"(?:19|20)\d{6}").all()
-    if not eight_digits and np.isfinite(numbers).sum() >= 0.9 * len(filled):
-        return numbers, False
-    best = _days(texts, "ISO8601") if not eight_digits else np.full(len(texts), np.nan)
-    unsure = False
-    if np.isnan(best).sum() > (texts == "").sum():
-        for group in (_OTHERS, _DAY_FIRST, _MONTH_FIRST):
-            for pattern in group:
-                for time in _TIMES:
-                    days = _days(texts, pattern + time)
-                    gained = int(np.isfinite(days).sum()) - int(np.isfinite(best).sum())
-                    if gained > 0:
-                        best, unsure = days, False
-                    elif gained == 0 and group is _MONTH_FIRST and np.isfinite(days).any():
-                        unsure = unsure or not np.array_equal(days, best, equal_nan=True)
-    return best, unsure
-
-
-def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
-    return _read_once(texts, lambda different: _parsed(different, pattern))
-
-
-def _parsed(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
-    parsed = pd.to_datetime(texts.where(texts != "", None), format=pattern, errors="coerce", utc=True)
-    since = (parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    return np.asarray(since, dtype=np.float64)

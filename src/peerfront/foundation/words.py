@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
+from peerfront.foundation.shown import visible, visible_message
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -53,5 +55,6 @@ class Sentences(tuple[str, ...]):
 
 def as_html(lines: Iterable[str], table: "pd.DataFrame | None" = None) -> str:
     """A result for a notebook: a table, and sentences below it."""
-    shown = "" if table is None else table.to_html(index=False, border=0, max_rows=60)
-    return shown + "".join(f"<p style='margin: .2em 0; white-space: pre-wrap'>{escape(line)}</p>" for line in lines)
+    shown = "" if table is None else visible(table.to_html(index=False, border=0, max_rows=60), 10**8)
+    style = "margin: .2em 0; white-space: pre-wrap"
+    return shown + "".join(f"<p style='{style}'>{escape(visible_message(line))}</p>" for line in lines)

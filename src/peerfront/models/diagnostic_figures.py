@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import COLOURS, new_figure
+from peerfront.foundation.shown import visible
 from peerfront.models.diagnostics import CapacityReport, OffspringReport
 
 _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
@@ -51,7 +52,7 @@ def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recru
         axis.plot(
             places + shift, report.fields["match_model"], "osD^v"[number % 5], color=COLOURS[number % 5], label=label
         )
-    axis.set_xticks(places, first["field"], rotation=60, ha="right")
+    axis.set_xticks(places, [visible(name, 40) for name in first["field"]], rotation=60, ha="right")
     axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title)
     figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure

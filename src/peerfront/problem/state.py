@@ -15,6 +15,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
+from peerfront.problem.limits import MOST_COUPONS, MOST_PEOPLE, MOST_ROUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class Rules:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            budget=at_least(0),
-            people=at_least(0),
-            rounds=one_or_more,
+            budget=at_least(0, MOST_COUPONS),
+            people=at_least(0, MOST_PEOPLE),
+            rounds=at_least(1, MOST_ROUNDS),
             max_per_person=optional(one_or_more),
             max_per_round=optional(one_or_more),
         )

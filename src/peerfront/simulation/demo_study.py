@@ -12,7 +12,7 @@ import pandas as pd
 
 from peerfront.foundation.covariates import Codes, Field, Schema, uniform_codes
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
-from peerfront.foundation.settings import whole_number
+from peerfront.foundation.settings import MOST_SEED, whole_number
 from peerfront.problem import BranchingWorld, Crowd
 from peerfront.simulation.icpsr22140 import Inheritance, calibrated
 
@@ -39,6 +39,7 @@ _SEEDS = 12
 _SMALL_WAVE = 10  # people: seeds join smaller waves
 _LARGEST_WAVE = 40  # people: larger waves are cut, as a study can only interview so many in a week
 _MISSING_SHARE = 0.02  # of answers
+_MOST_PEOPLE = 100_000  # waves are small, so more would take minutes
 _FIRST_DAY = "2024-01-08"
 
 
@@ -83,7 +84,7 @@ def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
     >>> list(made.study.columns)[:3], list(made.frontier.columns)[:3]
     (['id', 'own.coupon', 'coupon.1'], ['id', 'gender', 'age_group'])
     """
-    n_people, seed = whole_number("people", people, 2 * _SEEDS), whole_number("seed", seed, 0)
+    n_people, seed = whole_number("people", people, 2 * _SEEDS, _MOST_PEOPLE), whole_number("seed", seed, 0, MOST_SEED)
     world, rng = demo_world(), named_generator("demo study", seed)
     rows: list[pd.DataFrame] = []
     wave = _seeds(world, seed, 0, _SEEDS)

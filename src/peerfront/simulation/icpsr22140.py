@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.counts import poisson_quantile, poisson_survival
 from peerfront.foundation.covariates import Codes, Schema, uniform_codes
 from peerfront.foundation.randomness import Luck, named_generator
-from peerfront.foundation.settings import at_least, check_fields, not_negative, one_or_more, positive
+from peerfront.foundation.settings import at_least, check_fields, mean_rate, spread
 from peerfront.problem import BranchingWorld
 
 
@@ -107,7 +107,7 @@ class Icpsr22140Settings:
     """People from whom first frontiers are drawn."""
 
     def __post_init__(self) -> None:
-        check_fields(self, draw=at_least(0), sigma=not_negative, mean_capacity=positive, pool=one_or_more)
+        check_fields(self, draw=at_least(0), sigma=spread, mean_capacity=mean_rate, pool=at_least(1, 1_000_000))
 
 
 def schema() -> Schema:

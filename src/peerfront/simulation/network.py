@@ -21,7 +21,7 @@ from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
-from peerfront.foundation.settings import not_negative, positive, whole_number
+from peerfront.foundation.settings import mean_rate, spread, whole_number
 from peerfront.problem import Crowd, Referrals
 from peerfront.simulation.icpsr22140 import SoftplusPoisson, calibrated
 
@@ -241,7 +241,7 @@ class NetworkWorld:
 def network_world(society: Society, *, draw: int = 0, sigma: float = 1.0, willingness: float = 2.5) -> NetworkWorld:
     """The world of a society: a softplus oracle for willingness (mean `willingness`), drawn by `draw`."""
     draw = whole_number("draw", draw, 0)
-    sigma, willingness = not_negative("sigma", sigma), positive("willingness", willingness)
+    sigma, willingness = spread("sigma", sigma), mean_rate("willingness", willingness)
     schema = society.schema
     weights = named_generator("network", "weights", draw).standard_normal(schema.columns) * sigma
     weights[schema.offsets[-1] :] = 0.0  # willingness is about people, not about how many they know

@@ -25,7 +25,7 @@ from peerfront.foundation.counts import poisson_log_pmf, poisson_log_survival, p
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.settings import among, at_least, check_fields, not_negative, optional, positive
+from peerfront.foundation.settings import among, at_least, check_fields, mean_rate, optional, spread
 from peerfront.problem import BranchingWorld, History
 from peerfront.simulation.icpsr22140 import Inheritance, Pool, SoftplusPoisson, calibrated
 from peerfront.simulation.inheritance import (
@@ -60,8 +60,8 @@ class StudyWorldSettings:
         check_fields(
             self,
             draw=at_least(0),
-            sigma=not_negative,
-            mean_capacity=optional(positive),
+            sigma=spread,
+            mean_capacity=optional(mean_rate),
             calibrate=among("way to calibrate capacities", (FIT_RECRUITS, FIT_MEAN)),
             otherwise=among("way to draw fields that are not inherited", OTHERWISE),
         )

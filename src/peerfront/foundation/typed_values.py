@@ -1,0 +1,104 @@
+"""Numbers and dates as people write them, read from columns of text; what cannot be one is no number and no date."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+"""Years that a date of a study may have; 0224 and 2924 are typing errors."""
+MOST_DAYS = 100_000.0
+"""Plain numbers up to this size count as days, since whatever day: spreadsheets number today about 46,000."""
+_DAY_FIRST = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%y", "%d.%m.%y")
+_MONTH_FIRST = ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y", "%m/%d/%y", "%m.%d.%y")
+_OTHERS = ("%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_ISO = r"[0-9]{4}-[0-9]{2}.*"  # pandas takes more for ISO dates: 'now' and 'today' would be another day tomorrow
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_LONGEST_NUMBER = 400  # characters: the largest number takes 309 digits
+_IS_NUMBER = re.compile(_NUMBER)
+
+
+def typed_number(text: str) -> float | None:
+    """Read one number; None for anything but ASCII digits with sign, point and exponent, and for endless ones."""
+    text = text.strip()
+    if len(text) > _LONGEST_NUMBER or not _IS_NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if np.isfinite(number) else None
+
+
+def read_numbers(texts: pd.Series) -> NDArray[np.float64]:
+    """Read numbers, also with a decimal comma; nan where a text is none."""
+    return _read_once(texts, _numbers)
+
+
+def looks_numeric(texts: pd.Series) -> bool:
+    """Tell whether most of the first values are numbers; cheap for long columns of text."""
+    return bool(np.isfinite(_numbers(texts.iloc[:100])).mean() > 0.5)
+
+
+def _read_once(texts: pd.Series, read: Callable[[pd.Series], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Apply `read` to each different text once: columns have far fewer of them than people."""
+    codes, different = pd.factorize(texts.to_numpy(dtype=object))
+    return read(pd.Series(different, dtype=object))[codes] if len(codes) else np.zeros(0)
+
+
+def _numbers(texts: pd.Series) -> NDArray[np.float64]:
+    plain = pd.to_numeric(_only(texts, _NUMBER), errors="coerce")
+    if plain.isna().sum() > (texts == "").sum():
+        commas = _only(texts, r"[-+]?[0-9]+,[0-9]+").str.replace(",", ".")
+        plain = plain.fillna(pd.to_numeric(commas, errors="coerce"))
+    numbers = plain.to_numpy(dtype=np.float64)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _only(texts: pd.Series, pattern: str) -> pd.Series:
+    """Keep the texts that a pattern describes and that are short enough for a number; empty the others."""
+    return texts.where(texts.str.fullmatch(pattern) & (texts.str.len() <= _LONGEST_NUMBER), "")
+
+
+def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
+    """Read dates as days since 1970, nan where a text is none; also tell whether day and month may be swapped.
+
+    The one pattern that fits most of the column is used for all of it. Plain numbers count as days.
+    """
+    filled = texts[texts != ""]
+    if not len(filled):
+        return np.full(len(texts), np.nan), False
+    numbers = read_numbers(texts)
+    eight_digits = filled.str.fullmatch(r"(?:19|20)[0-9]{6}").all()
+    if not eight_digits and np.isfinite(numbers).sum() >= 0.9 * len(filled):
+        with np.errstate(invalid="ignore"):
+            return np.where(np.abs(numbers) <= MOST_DAYS, numbers, np.nan), False
+    best = _days(texts, "ISO8601") if not eight_digits else np.full(len(texts), np.nan)
+    unsure = False
+    if np.isnan(best).sum() > (texts == "").sum():
+        for group in (_OTHERS, _DAY_FIRST, _MONTH_FIRST):
+            for pattern in group:
+                for time in _TIMES:
+                    days = _days(texts, pattern + time)
+                    gained = int(np.isfinite(days).sum()) - int(np.isfinite(best).sum())
+                    if gained > 0:
+                        best, unsure = days, False
+                    elif gained == 0 and group is _MONTH_FIRST and np.isfinite(days).any():
+                        unsure = unsure or not np.array_equal(days, best, equal_nan=True)
+    return best, unsure
+
+
+def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
+    return _read_once(texts, lambda different: _parsed(different, pattern))
+
+
+def _parsed(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
+    """Read dates of one pattern; those of impossible years are none, and neither are non-ASCII digits."""
+    written = texts.where(texts.map(str.isascii) & (texts.str.len() <= 40), "")
+    if pattern == "ISO8601":
+        written = written.where(written.str.fullmatch(_ISO), "")
+    parsed = pd.to_datetime(written.where(written != "", None), format=pattern, errors="coerce", utc=True)
+    # Subtracting a time stamp overflows for years that nanoseconds cannot count to, so these go first.
+    plausible = parsed.where(parsed.dt.year.between(FIRST_YEAR, LAST_YEAR))
+    since = (plausible - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    return np.asarray(since, dtype=np.float64)
