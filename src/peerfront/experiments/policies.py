@@ -30,6 +30,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import MOST_SEED, checked_discount, one_of, positive, proportion, whole_number
 from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import Policy, Rules, World
+from peerfront.problem.limits import MOST_COUPONS
 from peerfront.simulation.catalog import make_world
 
 
@@ -88,6 +89,7 @@ def policy_entry(spec: Spec) -> PolicyEntry:
 def _check_constant(**options: Any) -> None:
     from peerfront.baselines.simple_rules import Constant
 
+    whole_number("coupons of constant", options.get("coupons", 0), 0, MOST_COUPONS)
     Constant(**options)
 
 

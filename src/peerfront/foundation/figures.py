@@ -23,7 +23,7 @@ class NotebookFigure(Figure):
         """Draw every text as it was typed: a column called `$x$` is no mathematics, whatever Matplotlib thinks."""
         with _as_typed():
             for text in self.findobj(Text):
-                text.set_parse_math(False)  # type: ignore[attr-defined] # findobj finds texts only
+                text.set_parse_math(False)
             super().draw(renderer)
 
     def _repr_png_(self) -> bytes:

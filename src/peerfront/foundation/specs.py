@@ -53,10 +53,10 @@ class Spec:
                     f"Cannot read {part!r} in {text!r}. Write settings as name:key=value,key=value, "
                     "for example threshold:cutoff=0.9,at_least=12; values cannot contain commas."
                 )
-            if key.strip() == "name" and not re.fullmatch(r"\w[\w .-]*", value.strip()):
+            if key.strip() == "name" and not re.fullmatch(r"\w[\w .-]{0,79}", value.strip()):
                 raise SettingError(
                     f"The name {value!r} in {text!r} has signs that tables and file names cannot hold. "
-                    "Use letters, digits, blanks, dots, hyphens and underscores."
+                    "Use at most 80 letters, digits, blanks, dots, hyphens and underscores."
                 )
             options.append((key.strip(), value.strip()))
         return cls(name.strip(), tuple(options))

@@ -8,6 +8,7 @@ texts. Plain negative numbers (-5) stay as they are.
 
 import re
 
+import numpy as np
 import pandas as pd
 
 _SIGNS = "[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"  # the full-width signs begin formulas in some editions
@@ -32,5 +33,5 @@ def csv_text(table: pd.DataFrame, float_format: str | None = None) -> str:
     for place, (_, values) in enumerate(table.items()):
         if values.dtype == object or isinstance(values.dtype, pd.StringDtype | pd.CategoricalDtype):
             cells = [neutralised(cell) if isinstance(cell, str) else cell for cell in values]
-            safe.isetitem(place, pd.Series(cells, index=table.index, dtype=object))
+            safe.isetitem(place, np.array([*cells, None], dtype=object)[:-1])  # an array of objects, whatever they are
     return safe.to_csv(index=False, lineterminator="\n", float_format=float_format)
