@@ -144,11 +144,11 @@ def read_settings(
 
     saved = schema.reading if schema is not None else ReadSettings()
     return ReadSettings(
-        format=format or saved.format,
+        format=saved.format if format is None else format,
         columns={**saved.columns, **parse_columns(map or ())},
         missing=tuple(dict.fromkeys((*saved.missing, *(missing or ())))),
         coupons_each=saved.coupons_each if coupons_each is None else coupons_each,  # type: ignore[arg-type] # checked
-        still_open=still_open or saved.still_open,
+        still_open=saved.still_open if still_open is None else still_open,
         strict=strict,
     )
 

@@ -1,5 +1,6 @@
 """Guess a first schema from a study: what each column seems to hold, and why some are excluded."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -70,7 +71,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     for name in map(str, study.people.columns):
         values = study.people[name]
         reason = _of_the_tree(study, name, values)
-        digest = pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes()
+        digest = hashlib.blake2b("\0".join(values).encode("utf-8", "surrogatepass")).digest()
         if not reason and digest in seen:
             reason = f"the same as {seen[digest]}"
         rule = reason or _rule(name, values, settings)

@@ -294,7 +294,7 @@ def summarise(study: Study) -> Summary:
         coupons_per_person=_counts(study.issued),
         people_per_wave=_counts(trees.wave),
         trees=sizes,
-        missing={str(name): int((study.people[name] == "").sum()) for name in study.people.columns},
+        missing={str(name): int(count) for name, count in (study.people == "").sum().items()},
     )
 
 

@@ -1,5 +1,6 @@
 """Numbers and dates as people write them, read from columns of text; what cannot be one is no number and no date."""
 
+import math
 import re
 from collections.abc import Callable
 
@@ -15,19 +16,22 @@ _DAY_FIRST = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y", "%m/%d/%y", "%m.%d.%y")
 _OTHERS = ("%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-_ISO = r"[0-9]{4}-[0-9]{2}.*"  # pandas takes more for ISO dates: 'now' and 'today' would be another day tomorrow
-_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-_LONGEST_NUMBER = 400  # characters: the largest number takes 309 digits
-_IS_NUMBER = re.compile(_NUMBER)
+_ISO = re.compile(
+    r"[0-9]{4}-[0-9]{2}.*"
+)  # pandas takes more for ISO dates: 'now' and 'today' would be another day tomorrow
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
+_LONGEST_NUMBER, _LONGEST_DATE = 400, 40  # characters: the largest number takes 309 digits
+Texts = NDArray[np.object_]
 
 
 def typed_number(text: str) -> float | None:
     """Read one number; None for anything but ASCII digits with sign, point and exponent, and for endless ones."""
     text = text.strip()
-    if len(text) > _LONGEST_NUMBER or not _IS_NUMBER.fullmatch(text):
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return None
     number = float(text)
-    return number if np.isfinite(number) else None
+    return number if math.isfinite(number) else None
 
 
 def read_numbers(texts: pd.Series) -> NDArray[np.float64]:
@@ -37,27 +41,24 @@ def read_numbers(texts: pd.Series) -> NDArray[np.float64]:
 
 def looks_numeric(texts: pd.Series) -> bool:
     """Tell whether most of the first values are numbers; cheap for long columns of text."""
-    return bool(np.isfinite(_numbers(texts.iloc[:100])).mean() > 0.5)
+    return bool(np.isfinite(_numbers(texts.iloc[:100].to_numpy(dtype=object))).mean() > 0.5)
 
 
-def _read_once(texts: pd.Series, read: Callable[[pd.Series], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _read_once(texts: pd.Series, read: Callable[[Texts], NDArray[np.float64]]) -> NDArray[np.float64]:
     """Apply `read` to each different text once: columns have far fewer of them than people."""
     codes, different = pd.factorize(texts.to_numpy(dtype=object))
-    return read(pd.Series(different, dtype=object))[codes] if len(codes) else np.zeros(0)
+    return read(different)[codes] if len(codes) else np.zeros(0)
 
 
-def _numbers(texts: pd.Series) -> NDArray[np.float64]:
-    plain = pd.to_numeric(_only(texts, _NUMBER), errors="coerce")
-    if plain.isna().sum() > (texts == "").sum():
-        commas = _only(texts, r"[-+]?[0-9]+,[0-9]+").str.replace(",", ".")
-        plain = plain.fillna(pd.to_numeric(commas, errors="coerce"))
-    numbers = plain.to_numpy(dtype=np.float64)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
+def _numbers(texts: Texts) -> NDArray[np.float64]:
+    return np.array([_number(text) for text in texts], dtype=np.float64)
 
 
-def _only(texts: pd.Series, pattern: str) -> pd.Series:
-    """Keep the texts that a pattern describes and that are short enough for a number; empty the others."""
-    return texts.where(texts.str.fullmatch(pattern) & (texts.str.len() <= _LONGEST_NUMBER), "")
+def _number(text: str) -> float:
+    number = typed_number(text)
+    if number is None and _DECIMAL_COMMA.fullmatch(text):
+        number = typed_number(text.replace(",", "."))
+    return math.nan if number is None else number
 
 
 def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
@@ -92,13 +93,16 @@ def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
     return _read_once(texts, lambda different: _parsed(different, pattern))
 
 
-def _parsed(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
-    """Read dates of one pattern; those of impossible years are none, and neither are non-ASCII digits."""
-    written = texts.where(texts.map(str.isascii) & (texts.str.len() <= 40), "")
-    if pattern == "ISO8601":
-        written = written.where(written.str.fullmatch(_ISO), "")
-    parsed = pd.to_datetime(written.where(written != "", None), format=pattern, errors="coerce", utc=True)
+def _parsed(texts: Texts, pattern: str) -> NDArray[np.float64]:
+    """Read dates of one pattern; those of impossible years, or in other than ASCII digits, are none."""
+    dates = [text if _may_be_date(text, pattern) else None for text in texts]
+    parsed = pd.Series(pd.to_datetime(pd.Series(dates, dtype=object), format=pattern, errors="coerce", utc=True))
     # Subtracting a time stamp overflows for years that nanoseconds cannot count to, so these go first.
     plausible = parsed.where(parsed.dt.year.between(FIRST_YEAR, LAST_YEAR))
     since = (plausible - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
     return np.asarray(since, dtype=np.float64)
+
+
+def _may_be_date(text: str, pattern: str) -> bool:
+    short = 0 < len(text) <= _LONGEST_DATE and text.isascii()
+    return short and (pattern != "ISO8601" or _ISO.fullmatch(text) is not None)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
 from peerfront.foundation.randomness import Luck
-from peerfront.problem.limits import MOST_EPISODE_PEOPLE, MOST_EPISODE_ROUNDS
+from peerfront.problem.limits import check_size
 from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
 from peerfront.problem.world import Crowd, Referrals, World
 
@@ -75,15 +75,7 @@ class Episodes:
     ) -> None:
         self.world, self.rules, self.luck = world, rules, luck
         count = len(luck)
-        for each, most, what in (
-            (rules.rounds, MOST_EPISODE_ROUNDS, "rounds"),
-            (rules.people, MOST_EPISODE_PEOPLE, "people at the start"),
-        ):
-            if count * each > most:
-                raise SettingError(
-                    f"{count:,} episodes of {each:,} {what} are {count * each:,} to keep in mind; at most {most:,} are "
-                    "possible. Simulate fewer episodes at a time, or a smaller study."
-                )
+        check_size(count, rounds=rules.rounds, people=rules.people)
         self.round = 0
         self._horizon = np.full(count, rules.rounds) if rounds_left is None else rounds_left.astype(np.int64)
         if self._horizon.shape != (count,) or (self._horizon < 0).any() or (self._horizon > rules.rounds).any():
