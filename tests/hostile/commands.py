@@ -67,8 +67,8 @@ PLAN_OPTIONS = {
     "--round-cap=-1": "!at least 0",
     "--round-cap=1e308": "!at most",
     "--round-cap=0": "limit is 0",
-    "--rounds-left=1e9": "!at most 500",
-    "--rounds-left=501": "!at most 500",
+    "--rounds-left=1e9": "!at most 104",
+    "--rounds-left=105": "!at most 104",
     "--rounds-left=0": "no round is left",
     "--rounds-left=-5": "!at least 0",
     "--reserve=1e308": "!at most",
@@ -90,7 +90,7 @@ FORECAST_OPTIONS = {
     "--seed=1.5": "!Invalid value",
     f"--seed={HUGE}": "!",
     "--seed=99999999999999999999": "!18 digits",
-    "--rounds-left=1e6": "!at most 500",
+    "--rounds-left=1e6": "!at most 104",
 }
 
 
@@ -206,7 +206,7 @@ FIT = {
     "--budget=0": "!at least 1",
     "--budget=1e9": "!at most 10,000,000",
     "--budget=nan": "!nan",
-    "--rounds=501": "!at most 500",
+    "--rounds=105": "!at most 104",
     "--rounds=0": "!at least 1",
     "--people=1e12": "!at most",
     "--people=0": "!at least 1",

@@ -9,8 +9,8 @@ MOST_PEOPLE = 10_000_000
 """People who wait for coupons at once."""
 MOST_ROUNDS = 10_000
 """Rounds of a simulated study."""
-MOST_ROUNDS_LEFT = 500
-"""Rounds that are left of a real study: ten years of weeks."""
+MOST_ROUNDS_LEFT = 104
+"""Rounds that are left of a real study: two years of weeks."""
 MOST_EPISODES = 1_000_000
 """Simulated studies."""
 MOST_DRAWS = 10_000
