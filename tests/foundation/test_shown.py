@@ -34,6 +34,7 @@ def test_tables_for_spreadsheets_neutralise_texts_and_names_and_leave_numbers() 
     assert list(back.columns) == ["=a", "n", "k"]
     assert back["=a"].tolist() == ["@x", "b", "-5"]
     assert csv_text(pd.DataFrame({"a": []})) == "a\n"
+    assert read_table("made", csv_text(pd.DataFrame({"a": ["x\ry"]}))).frame["a"].tolist() == ["x\ry"]
 
 
 @given(st.text(max_size=40))

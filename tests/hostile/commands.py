@@ -204,11 +204,11 @@ COMPARE = {
 }
 FIT = {
     "--budget=0": "!at least 1",
-    "--budget=1e9": "!at most 10,000,000",
+    "--budget=1e9": "!at most 1,000,000",
     "--budget=nan": "!nan",
     "--rounds=105": "!at most 104",
     "--rounds=0": "!at least 1",
-    "--people=1e12": "!at most",
+    "--people=1e12": "!at most 200,000",
     "--people=0": "!at least 1",
     "--discount=0": "!above 0",
     "--discount=2": "!at most 1",

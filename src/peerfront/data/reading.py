@@ -30,6 +30,7 @@ from peerfront.data.study import NOBODY, Study, Trees, trees_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.data.survey_app import list_app
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import TextTable, read_table, read_table_file
 from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, read_days, read_numbers
@@ -59,7 +60,7 @@ def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = 
 def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:
     """Read a study from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
     settings = settings or ReadSettings()
-    return _checked(_list_text(Path(name), table.to_csv(index=False), settings, ()), settings)
+    return _checked(_list_text(Path(name), csv_text(table), settings, ()), settings)
 
 
 def _checked(listing: Listing, settings: ReadSettings) -> Study:
@@ -221,7 +222,7 @@ def frontier_from_table(
     table: pd.DataFrame, schema: StudySchema, id_column: str | None = None, name: str = "the table"
 ) -> Frontier:
     """Read the same from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
-    text_table = read_table(Path(name), table.to_csv(index=False), may_be_empty=True)
+    text_table = read_table(Path(name), csv_text(table), may_be_empty=True)
     return _frontier(Path(name), text_table, schema, id_column)
 
 

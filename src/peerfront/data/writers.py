@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from peerfront.data.study import NOBODY, Study
 from peerfront.data.survey_app import DATE, SEED
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
-from peerfront.foundation.spreadsheets import neutralised
+from peerfront.foundation.spreadsheets import neutralised, quoting_for
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
@@ -152,10 +153,10 @@ def _csv(study: Study, columns: Sequence[tuple[str, Iterable[object]]]) -> str:
     names = [*(name for name, _ in columns), *map(str, study.people.columns)]
     _no_clash(study, names)
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(map(neutralised, names))
-    rows = zip(*(values for _, values in columns), *(study.people[n] for n in study.people.columns), strict=True)
-    writer.writerows([neutralised(str(value)) for value in row] for row in rows)
+    columns = [*columns, *((str(name), study.people[name]) for name in study.people.columns)]
+    cells = [[neutralised(str(value)) for value in (name, *values)] for name, values in columns]
+    writer = csv.writer(buffer, lineterminator="\n", quoting=quoting_for(chain.from_iterable(cells)))
+    writer.writerows(zip(*cells, strict=True))
     return buffer.getvalue()
 
 

@@ -7,6 +7,8 @@ MOST_COUPONS = 10_000_000
 """Coupons of a whole study."""
 MOST_PEOPLE = 10_000_000
 """People who wait for coupons at once."""
+MOST_COUPONS_FITTED, MOST_PEOPLE_FITTED = 1_000_000, 200_000
+"""Coupons and people that a fit prepares for: it simulates many studies of that size."""
 MOST_ROUNDS = 10_000
 """Rounds of a simulated study."""
 MOST_ROUNDS_LEFT = 104
