@@ -92,7 +92,7 @@ def not_negative(name: str, value: Any) -> float:
 
 def spread(name: str, value: Any) -> float:
     """Rule: how much people differ (a standard deviation of log rates), from 0 to 100."""
-    return float(_number(name, value, "a number from 0 to 100", lambda v: 0 <= v <= 100))
+    return float(_number(name, value, "a number of at least 0 and at most 100", lambda v: 0 <= v <= 100))
 
 
 def mean_rate(name: str, value: Any) -> float:
