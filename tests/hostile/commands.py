@@ -197,6 +197,7 @@ COMPARE = {
     "--rounds=1e6": "!at most 10,000",
     "--people=1e7": "!at most 20,000,000",
     "--budget=1e7": "!at most 20,000,000",
+    "--budget=1e6": "!--max-per-person",
     "--policy=constant": "!called the same",
     "--world=bridge:name=a b.c-d": "a b.c-d",
     "--seed=1.5": "!Invalid value",
@@ -204,11 +205,11 @@ COMPARE = {
 }
 FIT = {
     "--budget=0": "!at least 1",
-    "--budget=1e9": "!at most 1,000,000",
+    "--budget=1e9": "!at most 2,000,000",
     "--budget=nan": "!nan",
     "--rounds=105": "!at most 104",
     "--rounds=0": "!at least 1",
-    "--people=1e12": "!at most 200,000",
+    "--people=1e12": "!at most 10,000,000",
     "--people=0": "!at least 1",
     "--discount=0": "!above 0",
     "--discount=2": "!at most 1",

@@ -38,7 +38,7 @@ from peerfront.foundation.words import n_people, percent
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
-from peerfront.problem.limits import MOST_COUPONS_FITTED, MOST_PEOPLE_FITTED, MOST_ROUNDS_LEFT
+from peerfront.problem.limits import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.value.stretching import smaller_problem, stretched
 from peerfront.value.surrogate import SurrogateSettings
@@ -106,7 +106,7 @@ class FitSettings:
             rounds=at_least(1, MOST_ROUNDS_LEFT),
             max_per_person=_usual_or_more,
             max_per_round=optional(one_or_more),
-            people=optional(at_least(1, MOST_PEOPLE_FITTED)),
+            people=optional(at_least(1, MOST_PEOPLE)),
             seed=at_least(0, MOST_SEED),
             effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
         )

@@ -32,7 +32,7 @@ from peerfront.foundation.settings import (
 from peerfront.foundation.specs import Spec
 from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World, rollout
-from peerfront.problem.limits import MOST_EPISODES, check_size
+from peerfront.problem.limits import MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import make_world, world_entry
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
@@ -85,6 +85,7 @@ class Comparison:
                     f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."
                 )
         check_size(self.episodes, rounds=self.rules.rounds, people=self.rules.people, coupons=self.rules.budget)
+        check_caps(self.rules.budget, self.rules.max_per_person, self.rules.max_per_round)
         check_models(self.models)
         for world in self.worlds:
             world_entry(Spec.parse(world))

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln
 
+from peerfront.foundation.errors import SettingError
+
 Array = NDArray[np.float64]
 FAMILIES = ("poisson", "zip", "nb", "zinb")
 DESCRIPTIONS = {
@@ -23,6 +25,7 @@ DESCRIPTIONS = {
     "nb": "negative binomial",
     "zinb": "zero-inflated negative binomial",
 }
+_MOST_ENTRIES = 100_000_000  # people times coupons in one table: 0.8 GB
 _UNDERFLOW = 1e-250  # probabilities below this are computed by their logs
 _SEARCH_LIMIT = 500.0  # beyond this mean exp(-rate) underflows, and the bulk search hands over to SciPy
 
@@ -35,6 +38,16 @@ def is_dispersed(family: str) -> bool:
     return family in ("nb", "zinb")
 
 
+def _check_size(n_people: int, max_count: int) -> None:
+    """Refuse tables that would fill the memory, before they do."""
+    if n_people * max_count > _MOST_ENTRIES:
+        raise SettingError(
+            f"The chances of use of {max_count:,} coupons for each of {n_people:,} people are too many to compute at "
+            f"once ({n_people * max_count:,}; at most {_MOST_ENTRIES:,}). Set a limit of coupons per person, or lower "
+            "the budget."
+        )
+
+
 # Poisson in bulk ----------------------------------------------------------------------------------------------------
 
 
@@ -45,6 +58,7 @@ def poisson_survival(rates: NDArray[np.float64], max_count: int) -> NDArray[np.f
     it, from the far end, so that small tails keep their relative precision.
     """
     rates = np.asarray(rates, dtype=np.float64)
+    _check_size(len(rates), max_count)
     if max_count == 0:
         return np.zeros((len(rates), 0))
     counts = np.arange(1, max_count, dtype=np.float64)
@@ -182,6 +196,7 @@ def censored_log_likelihood(
 
 def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:
     """P(C >= l) for l = 1 .. max_count, [people, max_count], nonincreasing along each row."""
+    _check_size(len(means), max_count)
     table = _nb_survival(means, size, max_count) if is_dispersed(family) else poisson_survival(means, max_count)
     return table * (1.0 - zero) if is_inflated(family) else table
 
