@@ -298,6 +298,23 @@ def test_a_lock_whose_file_was_removed_meanwhile_is_taken_anew(tmp_path, monkeyp
         assert lock.exists()
 
 
+def test_in_a_shared_folder_a_lock_blocks_nobody_and_is_no_trap(tmp_path) -> None:
+    former = os.umask(0o077)
+    try:
+        with locked(tmp_path / "lock", "x"):
+            assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o666, "another user can take it over"
+    finally:
+        os.umask(former)
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "lock").hardlink_to(tmp_path / "precious")
+    with locked(tmp_path / "lock", "x"):
+        pass
+    (tmp_path / "lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(DataFileError, match="Cannot write to"), locked(tmp_path / "lock", "x"):
+        pass
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
 def test_the_absolute_path_of_an_output(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert output_path(Path()) == tmp_path.resolve()

@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,6 +21,7 @@ from peerfront.foundation.errors import DataFileError, OutputInUse
 _LOCKS = re.compile(r"\.peerfront(-[0-9a-f]{8})?\.lock")
 _BUSY = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 _LONGEST_NOTE = 200
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _BEYOND = 1 << 20  # the byte that is locked on Windows: beyond the note, which others can then still read
 
 
@@ -38,10 +40,7 @@ def locked(lock: Path, purpose: str) -> Iterator[None]:
     """Hold the lock, or raise an error that says who does. Where there are no locks, go on without."""
     descriptor = _open(lock, purpose)
     try:
-        note = f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}"
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, note.encode()[:_LONGEST_NOTE])
+        _leave_note(descriptor)
         yield
     finally:
         _remove(lock, descriptor)
@@ -50,7 +49,7 @@ def locked(lock: Path, purpose: str) -> Iterator[None]:
 def remove_unheld(lock: Path) -> None:
     """Remove a lock file that a killed run left behind; one that is held stays."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(lock, os.O_RDWR)
+        descriptor = os.open(lock, os.O_RDWR | _NO_LINK)
         if _try_to_hold(descriptor) and _is_still(lock, descriptor):
             _remove(lock, descriptor)
         else:
@@ -60,7 +59,9 @@ def remove_unheld(lock: Path) -> None:
 def _open(lock: Path, purpose: str) -> int:
     while True:
         try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = _open_file(lock)
+        except FileExistsError:
+            continue  # made by somebody else between two steps of ours
         except OSError as problem:
             raise DataFileError(
                 f"Cannot write to {lock.parent} ({problem.strerror}). Allow writing there, or choose another place."
@@ -72,6 +73,27 @@ def _open(lock: Path, purpose: str) -> int:
         if _is_still(lock, descriptor):
             return descriptor
         os.close(descriptor)
+
+
+def _open_file(lock: Path) -> int:
+    """Open the lock file, or make one that everybody who works in this folder can open after us."""
+    try:
+        return os.open(lock, os.O_RDWR | _NO_LINK)
+    except FileNotFoundError:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, 0o666)  # whatever the umask: it holds nothing that is secret
+    return descriptor
+
+
+def _leave_note(descriptor: int) -> None:
+    """Write down who holds the lock, unless the file is more than a lock: in a shared folder it may be a trap."""
+    note = f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}"
+    with contextlib.suppress(OSError):
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_size <= _LONGEST_NOTE:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, note.encode()[:_LONGEST_NOTE])
 
 
 def _remove(lock: Path, descriptor: int) -> None:
