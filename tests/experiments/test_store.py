@@ -24,7 +24,7 @@ from peerfront.experiments.policies import prepare_policy
 from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, _checksum, program
 from peerfront.experiments.stored_dynamics import CAPACITY, OFFSPRING
 from peerfront.experiments.stored_policies import POLICY
-from peerfront.experiments.stored_results import restored_result, stored_result
+from peerfront.experiments.stored_results import form_with_cost, restored_result, stored_result
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.specs import Spec
@@ -301,6 +301,17 @@ def test_results_come_back() -> None:
     assert np.array_equal(back.learning[0], result.learning[0], equal_nan=True)
     bound = TaskResult(Task("bridge", 0, BOUND, (0.9,)), ("how",), (), (np.arange(5.0),))
     assert np.array_equal(restored_result(stored_result(bound), bound.task, 5).bounds[0], np.arange(5.0))
+
+
+def test_results_come_back_with_what_they_cost(tmp_path) -> None:
+    comparison, result = small_result()
+    store = Store(tmp_path)
+    for task, made in ((result.task, (result, 1.5, 200)), (None, (None, 2.0, 0))):
+        form = form_with_cost(task, comparison.episodes)
+        store.find_or_make("piece", {"task": task}, lambda made=made: made, form)
+        back = store.find_or_make("piece", {"task": task}, lambda: pytest.fail("it is kept"), form)
+        assert back[1:] == made[1:]
+        assert (back[0] is None) == (task is None)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ from peerfront.experiments.comparison import (
 )
 from peerfront.experiments.planning_world import TABLES_OF_DIFFUSION
 from peerfront.experiments.results import Results
-from peerfront.experiments.store import Form, Store, program
-from peerfront.experiments.stored_results import restored_result, stored_result
+from peerfront.experiments.store import Store, program
+from peerfront.experiments.stored_results import form_with_cost
 from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import output_path, write_text
@@ -45,7 +45,6 @@ from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
-from peerfront.foundation.stored import Stored
 
 PAPER_METHODS = {
     "Random": "random_split",
@@ -262,22 +261,9 @@ def _do(store: Store, piece: Piece) -> DonePiece:
         identity = task_identity(comparison, piece.task)
     else:
         identity = world_identity(comparison, comparison.worlds[0], piece.draw)
-    form = Form(_stored_piece, partial(_restored_piece, piece))
+    form = form_with_cost(piece.task, comparison.episodes)
     result, seconds, peak = store.find_or_make("piece", identity, lambda: _made(store, piece), form)
     return DonePiece(piece, result, seconds, peak)
-
-
-def _stored_piece(made: tuple[TaskResult | None, float, int]) -> Stored:
-    result, seconds, peak = made
-    settings = {"seconds": seconds, "peak_memory": peak}
-    return Stored(settings, {}) if result is None else Stored.of_parts(settings, result=stored_result(result))
-
-
-def _restored_piece(piece: Piece, stored: Stored) -> tuple[TaskResult | None, float, int]:
-    result = None
-    if piece.task is not None:
-        result = restored_result(stored.part("result"), piece.task, piece.part.comparison.episodes)
-    return result, stored.setting("seconds", float), stored.setting("peak_memory", int)
 
 
 def _made(store: Store, piece: Piece) -> tuple[TaskResult | None, float, int]:

@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from peerfront.experiments.comparison import BOUND, Task, TaskResult
+from peerfront.experiments.store import Form
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.stored import Stored
 from peerfront.problem import Ending, Trajectories
@@ -48,3 +49,18 @@ def _trajectories(stored: Stored, number: int, episodes: int) -> Trajectories:
         raise DataFileError(f"In {stored.place}, a number of people, coupons or rounds is impossible.")
     recruits, spend, frontier = by_round
     return Trajectories(recruits, spend, frontier, rounds, ending)
+
+
+def form_with_cost(task: Task | None, episodes: int) -> Form[tuple[TaskResult | None, float, int]]:
+    """How the result of a task, or the mere fact that it was done (no task), is kept with its seconds and memory."""
+
+    def stored_piece(made: tuple[TaskResult | None, float, int]) -> Stored:
+        result, seconds, peak = made
+        settings = {"seconds": seconds, "peak_memory": peak}
+        return Stored(settings, {}) if result is None else Stored.of_parts(settings, result=stored_result(result))
+
+    def restored_piece(stored: Stored) -> tuple[TaskResult | None, float, int]:
+        result = None if task is None else restored_result(stored.part("result"), task, episodes)
+        return result, stored.setting("seconds", float), stored.setting("peak_memory", int)
+
+    return Form(stored_piece, restored_piece)
