@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from advice.small_advice import a_fit, a_frontier, a_study, study_csv
 from peerfront.advice.disclosure import disclosures
 from peerfront.advice.figures import MOST_DRAWN, icicle, tree_figure
-from peerfront.advice.homophily import homophily_table
+from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
 from peerfront.advice.report import ReportSettings, _environment, study_report
 from peerfront.data.read_settings import ReadSettings
@@ -230,3 +231,14 @@ def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
     assert (found["broken"], found["images"]) == (0, 5)
     assert found["smallest"] > 250
     assert "CONSOLE" not in ran.stderr
+
+
+def test_typed_names_are_seen_as_they_are_on_the_page_and_in_its_pictures() -> None:
+    names = ["$x$", "$\\frac$", "[/x]", "<script>", "\x1b[31m", "\u202ex"]
+    rows = {"field": names, "pairs": 9, "same": 0.5, "low": 0.4, "high": 0.6, "chance": 0.3}
+    table = pd.DataFrame({**rows, "chance_low": 0.2, "chance_high": 0.4, "index": 0.3})
+    drawn = rendered(homophily_figure(table), "svg").decode()
+    for name in ("$x$", "$\\frac$", "[/x]", "\\x1b[31m", "\\u202ex"):
+        assert f"<!-- {name} -->" in drawn
+    page = _environment().from_string("{% for name in names %}{{ name }}\n{% endfor %}").render(names=names)
+    assert page.split() == ["$x$", "$\\frac$", "[/x]", "&lt;script&gt;", "\\x1b[31m", "\\u202ex"]
