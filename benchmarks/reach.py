@@ -62,7 +62,7 @@ def learned_world(case: Case, world: World) -> tuple[World, str]:
         history,
         CapacitySettings(
             shapes=usual.shapes if case.formula == "with" else (LOG_LINEAR, NETWORK),
-            reach=usual.reach if case.limit == "yes" else None,
+            doubt=usual.doubt if case.limit == "yes" else None,
         ),
     )
     offspring = fit_offspring(history, "inheritance").model

@@ -16,6 +16,7 @@ from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.privacy import rounded_count
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
@@ -77,8 +78,10 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     assert loaded.scores["summary"] == list(fitted.summary)
     text = " ".join(fitted.summary)
     used = study.recruits[study.informative] >= 1
-    assert f"The first coupon is used by {used.mean():.0%} +-" in text
-    assert f"{len(study)} people, of whom {study.informative.sum()} have usable recruitment counts" in text
+    share = rounded_count(used.sum()) / rounded_count(len(used))
+    assert f"The first coupon is used by {share:.0%} +-" in text
+    about = [rounded_count(count) for count in (len(study), study.informative.sum())]
+    assert f"about {about[0]} people, of whom about {about[1]} have usable recruitment counts" in text
     assert "+- " in text
     assert "Prepared to plan up to 40 coupons, at most 3 each, over 5 rounds" in text
     assert "the best simple rule" in text
@@ -165,7 +168,7 @@ def test_too_small_a_study_is_refused_with_what_can_be_said() -> None:
         fit_study(study, guess_schema(study).schema, FitSettings(budget=10))
 
 
-@pytest.mark.parametrize(("people", "brings", "coupons"), [(10, 2, 3), (24, 1, 1)])
+@pytest.mark.parametrize(("people", "brings", "coupons"), [(15, 2, 3), (24, 1, 1)])
 def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
     table = tiny_table(people, brings, coupons)
     everything_used = brings == coupons
@@ -175,9 +178,9 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
     schema = guess_schema(study).schema
     fitted = Model(fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK)))
     text = " ".join(fitted.summary)
-    assert f"Warning: {people - everything_used} people are very few" in text
+    assert f"Warning: about {rounded_count(people - everything_used)} people are very few" in text
     assert ("every coupon was used" in text) == everything_used
-    assert f"with {people - 1} pairs, whom people bring is mostly a guess" in text
+    assert f"with about {rounded_count(people - 1)} pairs, whom people bring is mostly a guess" in text
     assert fitted.fit.rules.max_per_person == min(coupons, 3)
     assert ("cannot show what a second one does" in text) == (coupons == 1)
     order = {"max_per_person": coupons + 2}

@@ -52,7 +52,10 @@ def test_the_largest_mean_has_the_chance_asked_for(most, chance, size) -> None:
 @pytest.mark.parametrize("family", ["poisson", "zip", "nb", "zinb"])
 def test_nobody_is_believed_to_go_far_beyond_what_people_have_shown(family) -> None:
     history = growing()
-    free, held = (fit_capacity(history, dataclasses.replace(QUICK, family=family, reach=r)) for r in (None, 0.6))
+    free, held = (
+        fit_capacity(history, dataclasses.replace(QUICK, family=family, doubt=d))
+        for d in (None, len(history.coupons) / 1.5)
+    )
     assert held.most_shown == free.most_shown == 5
     everybody = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, 8).T.astype(np.int16)
     assert (held.survival(everybody, 5)[:, 4] <= 0.6 + 1e-6).all()
@@ -65,10 +68,15 @@ def test_nobody_is_believed_to_go_far_beyond_what_people_have_shown(family) -> N
 
 
 def test_the_papers_fit_has_no_limit_and_the_default_has_one() -> None:
-    assert CapacitySettings.paper().reach is None
-    assert CapacitySettings().reach is not None
-    with pytest.raises(SettingError, match="reach must be a number above 0 and below 1; found 1"):
-        CapacitySettings(reach=1)
+    assert CapacitySettings.paper().doubt is None
+    assert CapacitySettings().doubt is not None
+    with pytest.raises(SettingError, match="doubt must be .* found 0"):
+        CapacitySettings(doubt=0)
+
+
+def test_more_rows_reach_further() -> None:
+    small, large = (fit_capacity(growing(rows), QUICK).rates.largest for rows in (100, 800))
+    assert small < large < np.inf
 
 
 def test_a_single_outlier_shows_nothing() -> None:
@@ -82,7 +90,8 @@ def test_a_single_outlier_shows_nothing() -> None:
 
 
 def test_forecasts_respect_the_limit_too() -> None:
-    model = fit_capacity(growing(), dataclasses.replace(QUICK, reach=0.5))
+    history = growing()
+    model = fit_capacity(history, dataclasses.replace(QUICK, doubt=len(history.coupons)))  # a chance of one half
     luck = named_luck(("reach",), 4000)
     people = np.repeat(BOTH, 4000, axis=0)
     calm, upwards = np.zeros((4000, 3)), np.tile([5.0, 0.0, 0.0], (4000, 1))
@@ -114,7 +123,7 @@ def test_nobody_had_a_second_coupon() -> None:
     model = fit_capacity(history, dataclasses.replace(QUICK, shapes=(LINEAR,)))
     assert model.most_shown == 1
     assert "what a second one does is a guess" in model.reason
-    assert (model.survival(BOTH, 1) <= CapacitySettings().reach + 1e-6).all()
+    assert (model.survival(BOTH, 1) < len(history.coupons) / (len(history.coupons) + 149)).all()
 
 
 def test_everybody_used_every_coupon() -> None:
@@ -122,5 +131,4 @@ def test_everybody_used_every_coupon() -> None:
     everything = dataclasses.replace(history, recruits=history.coupons)
     model = fit_capacity(everything, dataclasses.replace(QUICK, penalties=(1.0,)))
     assert "only known from below" in model.reason
-    assert (model.survival(BOTH, 5) <= 1.0).all()
-    assert model.survival(BOTH, 5)[0, 4] <= CapacitySettings().reach + 1e-6
+    assert model.survival(BOTH, 5)[0, 4] < len(history.coupons) / (len(history.coupons) + 149)

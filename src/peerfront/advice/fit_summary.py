@@ -1,5 +1,6 @@
 """What a fit shows, in words a coordinator can use: how well it predicts, which models, how sure one can be."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,8 @@ from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, ordinal, percent
+from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.foundation.words import Sentences, counted, n_coupons, ordinal, percent
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.diagnostics import capacity_report
 from peerfront.models.offspring.choice import OffspringChoice
@@ -58,6 +60,8 @@ class Findings:
     played: Rules
     """What was simulated: the rules, or fewer people and coupons in proportion."""
     discount: float
+    merged: Mapping[str, str]
+    """Columns of which answers were merged or left out because too few people gave them, and what was done."""
 
     @property
     def n_holders(self) -> int:
@@ -79,6 +83,23 @@ class Findings:
         return capacity_report(self.capacity, self.history).calibration
 
     @cached_property
+    def told_use(self) -> list[dict[str, Any]]:
+        """`calibration` as it may be told: of rounded numbers, and None for a share of few people."""
+        rows = []
+        for row in self.calibration.to_dict("records"):
+            people = rounded_count(row["people"])
+            used = rounded_count(round(row["observed"] * row["people"]))
+            if people < 2 * FEWEST:
+                continue
+            tells = FEWEST <= used <= people - FEWEST
+            shares = {"observed": used / people, "low": row["low"], "high": row["high"]}
+            told = {name: round(share, 2) if tells else None for name, share in shares.items()}
+            most = tells or used >= FEWEST
+            rows.append({"coupon": int(row["coupon"]), "people": people, "predicted": round(row["predicted"], 2)})
+            rows[-1] |= told | {"by": None if tells else ("nearly all" if most else "hardly any")}
+        return rows
+
+    @cached_property
     def gain(self) -> tuple[float, float]:
         """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike", and its error."""
         of_family = (each for each in self.capacity.candidates if each.family == self.capacity.family)
@@ -93,15 +114,16 @@ class Findings:
 
     def scores(self) -> dict[str, Any]:
         """The findings as a saved fit keeps them."""
+        gain, gain_error = self.gain
         return {
-            "people": len(self.study),
-            "finished_coupon_holders": self.n_holders,
-            "pairs": self.n_pairs,
-            "still_open": self.n_open,
+            "people": rounded_count(len(self.study)),
+            "finished_coupon_holders": rounded_count(self.n_holders),
+            "pairs": rounded_count(self.n_pairs),
+            "still_open": rounded_count(self.n_open),
             "capacity": self.capacity.scores(),
             "offspring": self.offspring.scores(),
-            "coupon_use": self.calibration.to_dict("records"),
-            "gain_of_knowing_people": dict(zip(("log_likelihood", "standard_error"), self.gain, strict=True)),
+            "coupon_use": self.told_use,
+            "gain_of_knowing_people": {"log_likelihood": round(gain, 2), "standard_error": round(gain_error, 2)},
             "effects": self.effects,
             "value": {
                 "promised": self.value.promised,
@@ -120,28 +142,39 @@ class Findings:
 
 
 def _basis(findings: Findings) -> list[str]:
-    still_open = counted(findings.n_open, "person has", "people have")
-    waiting = f" {still_open} coupons that may still be used." if findings.n_open else ""
+    waiting = f" {_about(findings.n_open).capitalize()} people have coupons that may still be used."
     basis = (
-        f"Fitted to {findings.study.source}: {len(findings.study):,} people, of whom {findings.n_holders:,} have "
-        f"usable recruitment counts, and {counted(findings.n_pairs, 'pair', 'pairs')} of recruiter and "
-        f"recruit.{waiting}"
+        f"Fitted to {findings.study.source}: {_about(len(findings.study))} people, of whom "
+        f"{_about(findings.n_holders)} have usable recruitment counts, and {_about(findings.n_pairs)} pairs of "
+        f"recruiter and recruit.{waiting if findings.n_open else ''}"
     )
-    if findings.n_learned_from is None:
-        return [basis]
-    return [basis, f"A study this large is learned from {findings.n_learned_from:,} people and pairs, drawn at random."]
+    lines = [basis]
+    if findings.n_learned_from is not None:
+        few = f"{findings.n_learned_from:,} people and pairs"
+        lines.append(f"A study this large is learned from {few}, drawn at random.")
+    for column, done in findings.merged.items():
+        lines.append(f"Column {column!r}: {done}.")
+    return lines
+
+
+def _about(count: int) -> str:
+    """A count as a model may tell it: to the nearest five."""
+    return f"about {rounded_count(count):,}" if count >= FEWEST else "fewer than five"
 
 
 def _use(findings: Findings) -> list[str]:
     lines = []
-    for row in findings.calibration.head(4).to_dict("records"):
-        seen, reach = float(row["observed"]), (float(row["high"]) - float(row["low"])) / 2
+    for row in findings.told_use[:4]:
+        which, people = ordinal(row["coupon"]), f"the about {row['people']:,} people who had one"
+        verdict = f"the model says {percent(row['predicted'])}"
+        if row["observed"] is None:
+            lines.append(f"The {which} coupon is used by {row['by']} of {people}; {verdict}.")
+            continue
+        reach = (row["high"] - row["low"]) / 2
         inside = row["low"] <= row["predicted"] <= row["high"]
-        verdict = f"the model says {percent(row['predicted'])}" + ("" if inside else ", which is outside that range")
-        lines.append(
-            f"The {ordinal(int(row['coupon']))} coupon is used by {percent(seen)} +- {percent(reach)} of the "
-            f"{row['people']:,} people who had one; {verdict}."
-        )
+        verdict += "" if inside else ", which is outside that range"
+        seen = f"{percent(row['observed'])} +- {percent(reach)}"
+        lines.append(f"The {which} coupon is used by {seen} of {people}; {verdict}.")
     return lines
 
 
@@ -195,7 +228,9 @@ def _certainty(findings: Findings) -> list[str]:
     def reach(people: int) -> float:
         return float(1.96 * np.sqrt(share * (1 - share) / people))
 
-    words = f"How sure is that? With {n_people(n)}, an average over everybody is known to about +- {percent(reach(n))}"
+    words = (
+        f"How sure is that? With {_about(n)} people, an average over everybody is known to about +- {percent(reach(n))}"
+    )
     if n > 2 * _GROUP:
         words += (
             f"; for a group of {_GROUP} of them to about +- {percent(reach(_GROUP))}. Two groups of {_GROUP} have to "
@@ -261,12 +296,11 @@ def _warnings(findings: Findings) -> list[str]:
     warnings = []
     if findings.small:
         warnings.append(
-            f"Warning: {findings.n_holders} people are very few. Everybody looks almost alike to the model; use the "
-            "sheet to share coupons sensibly over the rounds, not to tell people apart."
+            f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
+            "use the sheet to share coupons sensibly over the rounds, not to tell people apart."
         )
     if findings.n_pairs < _FEW_PAIRS:
-        pairs = counted(findings.n_pairs, "pair", "pairs")
-        warnings.append(f"Warning: with {pairs}, whom people bring is mostly a guess.")
+        warnings.append(f"Warning: with {_about(findings.n_pairs)} pairs, whom people bring is mostly a guess.")
     shown, most = findings.capacity.most_shown, findings.rules.max_per_person
     beyond = beyond_shown(shown, most)
     if beyond:

@@ -18,6 +18,7 @@ import numpy as np
 from peerfront.advice.fit_summary import Findings
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
+from peerfront.data.private_schema import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, history_of
@@ -50,6 +51,8 @@ FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""
 FEW = 50
 """Below this many people a study is small: simple models, and a warning."""
+NETWORK_PAIRS = 500
+"""Pairs below which whom people bring is a table: networks learn from single pairs, and could repeat them."""
 LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
 USUAL = "usual"
@@ -144,7 +147,12 @@ def _usual_or_more(name: str, value: Any) -> int | str | None:
 
 
 def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress: Progress = silent) -> Fit:
-    """Fit models and planner to the study. One that is too small is refused, with what can still be said of it."""
+    """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
+
+    What comes out may leave the house: models know only categories that at least five people share, tables of whom
+    people bring are made from rounded counts, and findings tell no count under five.
+    """
+    schema, merged = private_schema(study, schema)
     history = history_of(study, schema)
     n_holders = int((history.coupons > 0).sum())
     if n_holders < FEWEST or not len(history.parents):
@@ -152,12 +160,12 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
     small = len(study) < FEW or n_holders < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
     counting = part_of(progress, 0.0, 0.28, "how many people bring")
-    capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed), counting)
+    capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed), counting).rounded()
     plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
     alike = fit_capacity(_everybody_alike(learned_from), plain)
-    rivals = ("inheritance",) if small else QUICK_RIVALS
+    rivals = ("inheritance",) if len(learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
     generating = part_of(progress, 0.3, 0.34, "whom they bring")
-    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating)
+    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
     generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
@@ -185,6 +193,7 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
         rules=rules,
         played=played,
         discount=settings.discount,
+        merged=merged,
     )
     progress(1.0, "done")
     return Fit(

@@ -15,7 +15,7 @@ from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = ("format", "missing", "coupons_each", "still_open")
-_FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other")
+_FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown")
 _TEXTS = 'a list of texts, such as ["a", "b"]'
 
 
@@ -58,6 +58,7 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         '#   missing           values of this column that mean "not known"',
         "#   missing_category  a category for values that are not known (otherwise they stay unknown)",
         "#   other             the category for all values that are not listed (otherwise they are errors)",
+        "#   others_unknown    true: values that are not listed count as not known",
     ]
     for rule in schema.fields:
         lines += ["", "[[field]]", f"name = {_quoted(rule.name)}"]
@@ -69,6 +70,8 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         for key, category in (("missing_category", rule.missing_category), ("other", rule.other)):
             if category is not None:
                 lines.append(f"{key} = {_quoted(category)}")
+        if rule.others_unknown:
+            lines.append("others_unknown = true")
     return "\n".join(lines) + "\n"
 
 
@@ -173,6 +176,8 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
     for key in ("missing_category", "other"):
         if not isinstance(entry.get(key, ""), str):
             raise DataFileError(f"{place}: {key} must be a text in quotation marks; found {entry[key]!r}.")
+    if not isinstance(entry.get("others_unknown", False), bool):
+        raise DataFileError(f"{place}: others_unknown must be true or false; found {entry['others_unknown']!r}.")
     cuts = entry.get("cuts", [])
     if not isinstance(cuts, list) or not all(map(_is_number, cuts)):
         raise DataFileError(f"{place}: cuts must be a list of numbers, such as [25, 40]; found {cuts!r}.")
@@ -181,7 +186,13 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
     categories, missing = (_texts(place, key, entry.get(key, [])) for key in ("categories", "missing"))
     try:
         return FieldRule(
-            name, categories, tuple(map(float, cuts)), missing, entry.get("missing_category"), entry.get("other")
+            name,
+            categories,
+            tuple(map(float, cuts)),
+            missing,
+            entry.get("missing_category"),
+            entry.get("other"),
+            entry.get("others_unknown", False),
         )
     except PeerfrontError as problem:
         raise DataFileError(f"{place}: {problem}") from None

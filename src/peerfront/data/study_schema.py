@@ -41,6 +41,8 @@ class FieldRule:
     """The category for values that are not known; None leaves them unknown."""
     other: str | None = None
     """The category for values that are not listed; None makes them errors."""
+    others_unknown: bool = False
+    """Whether values that are not listed count as not known, instead."""
 
     def __post_init__(self) -> None:
         Field(self.name, self.categories)  # checks the name and the categories
@@ -52,8 +54,10 @@ class FieldRule:
                     f"Field {self.name!r}: {key} = {category!r} is not among its categories "
                     f"({', '.join(self.categories)}). Add it there."
                 )
-        if self.cuts and self.other is not None:
+        if self.cuts and (self.other is not None or self.others_unknown):
             raise SettingError(f"Field {self.name!r}: bands hold every number, so leave 'other' out.")
+        if self.other is not None and self.others_unknown:
+            raise SettingError(f"Field {self.name!r}: values that are not listed are {self.other!r}, or not known.")
         rising = all(a < b for a, b in pairwise(self.cuts)) and np.isfinite(self.cuts).all()
         if not rising:
             raise SettingError(
@@ -77,7 +81,9 @@ class FieldRule:
             codes = pd.Index(self.categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
             if self.other is not None:
                 codes = np.where(codes < 0, self.categories.index(self.other), codes)
-            wrong = (codes < 0) & ~absent
+            wrong = (codes < 0) & ~absent & (not self.others_unknown)
+        if self.others_unknown:
+            absent = absent | (codes < 0)
         unknown = UNKNOWN if self.missing_category is None else self.categories.index(self.missing_category)
         return np.where(absent, unknown, codes).astype(np.int16), wrong
 

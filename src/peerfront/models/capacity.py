@@ -4,7 +4,7 @@ A person's rate is the average over an ensemble of small networks, each trained 
 is Poisson or negative binomial around the rate, perhaps zero-inflated. Such models are fitted by `capacity_fit`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -180,10 +180,23 @@ class LearnedCapacity:
         means = np.minimum(self.means(covariates) * np.exp(rate), self.rates.largest + SMALLEST_RATE)
         return quantile(self.family, luck.uniform("capacity"), means, size, odds / (1.0 + odds))
 
+    def rounded(self) -> "LearnedCapacity":
+        """The same model with parameters of three decimals: no more than data can tell, and less about single rows."""
+        assert self.members is not None, "__post_init__ fills it in"
+        rates = self.rates
+        weights, biases = (tuple(np.round(layer, 3) for layer in layers) for layers in (rates.weights, rates.biases))
+        return replace(
+            self,
+            rates=replace(rates, weights=weights, biases=biases, log_scale=np.round(rates.log_scale, 3)),
+            size=max(round(self.size, 3), 1e-3) if np.isfinite(self.size) else self.size,
+            zero=round(self.zero, 3),
+            members=np.round(self.members, 3),
+        )
+
     def scores(self) -> dict[str, Any]:
         """Why this model, and the mean held-out log-likelihood of every candidate, for a report."""
         tried = [
-            {"label": each.label, "held_out": each.score if np.isfinite(each.score) else None}
+            {"label": each.label, "held_out": round(each.score, 3) if np.isfinite(each.score) else None}
             for each in self.candidates
         ]
         return {"reason": self.reason, "tried": tried}

@@ -23,10 +23,10 @@ from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import (
     among,
     check_fields,
-    inside,
     one_or_more,
     optional,
     penalty_list,
+    positive,
     seed_number,
     step_size,
 )
@@ -63,16 +63,16 @@ class CapacitySettings:
     learning_rate: float = 1e-3
     penalties: tuple[float, ...] = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.003)
     """Ridge penalties a linear shape chooses from, by held-out likelihood, in units of rows."""
-    reach: float | None = 0.6
-    """How far rates go beyond what people have shown. However strongly a shape extrapolates, nobody is believed to be
-    able to bring the most coupons that people had (`LearnedCapacity.most_shown`) with a chance above this, zero
-    inflation aside; None for no limit."""
+    doubt: float | None = 150.0
+    """How much to doubt what nobody has shown. However strongly a shape extrapolates, nobody is believed to be able to
+    bring the most coupons that people had (`LearnedCapacity.most_shown`) with a chance above rows / (rows + doubt), as
+    if so many more people had brought fewer; zero inflation aside. None for no limit."""
     seed: int = 0
 
     @classmethod
     def paper(cls) -> "CapacitySettings":
         """Two hidden layers of 64, 200 epochs of batches of 128, Adam with 1e-3, nothing held out."""
-        return cls(family="poisson", shapes=(NETWORK,), folds=1, reach=None)
+        return cls(family="poisson", shapes=(NETWORK,), folds=1, doubt=None)
 
     def __post_init__(self) -> None:
         check_fields(
@@ -85,7 +85,7 @@ class CapacitySettings:
             batch=one_or_more,
             learning_rate=step_size,
             penalties=penalty_list,
-            reach=optional(inside(0.0, 1.0)),
+            doubt=optional(positive),
             seed=seed_number,
         )
 
@@ -139,8 +139,9 @@ def fit_capacity(
     if data.all_saturated:
         reason += " Every coupon was used, so capacities are only known from below: how far above is a guess."
     # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by what they predict.
-    reach = settings.reach
-    largest = np.inf if reach is None else float(largest_means(data.most_shown, reach, np.array(best.size)))
+    doubt, largest = settings.doubt, np.inf
+    if doubt is not None:
+        largest = float(largest_means(data.most_shown, len(data) / (len(data) + doubt), np.array(best.size)))
     return LearnedCapacity(
         schema=history.schema,
         family=best.candidate.family,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import one_of, seed_number, share
-from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.inheritance import fit_inheritance, fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.problem import History, OffspringModel
 
@@ -39,16 +39,19 @@ class OffspringChoice:
         return {"kind": self.kind, "reason": self.reason, "rivals": rivals}
 
 
-def fit_generator(kind: str, pairs: Pairs, seed: int = 0, progress: Progress = silent) -> OffspringModel:
-    """Fit a generator of this kind with its usual settings."""
+def fit_generator(
+    kind: str, pairs: Pairs, seed: int = 0, progress: Progress = silent, *, private: bool = False
+) -> OffspringModel:
+    """Fit a generator of this kind with its usual settings; a private one holds no table of small counts."""
+    tables = fit_private_inheritance if private else fit_inheritance
     if one_of("generator", kind, GENERATORS) == "inheritance":
-        return fit_inheritance(pairs)
+        return tables(pairs)
     if kind in ("softmax", "masked"):
         from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 
         if kind == "softmax":
             return fit_softmax(pairs, SoftmaxSettings(seed=seed), progress)
-        return fit_masked(pairs, MaskedSettings(seed=seed), progress)
+        return fit_masked(pairs, MaskedSettings(seed=seed), progress, tables=tables)
     from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 
     usual = DiffusionSettings() if kind == "diffusion" else DiffusionSettings.paper()
@@ -63,8 +66,12 @@ def fit_offspring(
     rivals: Sequence[str] = QUICK_RIVALS,
     held_out: float = 0.2,
     progress: Progress = silent,
+    private: bool = False,
 ) -> OffspringChoice:
-    """Fit one generator, or all rivals on part of the recruiters and the best of them again on everybody."""
+    """Fit one generator, or all rivals on part of the recruiters and the best of them again on everybody.
+
+    `private`: tables are such that no count under five can be recovered from them.
+    """
     one_of("generator", kind, (*GENERATORS, "auto"))
     for name in rivals:
         one_of("rival generator", name, GENERATORS)
@@ -74,7 +81,7 @@ def fit_offspring(
     pairs = Pairs.of(history)
     if kind != "auto":
         progress(0.0, f"fitting {kind}")
-        model = fit_generator(kind, pairs, seed, part_of(progress, 0.0, 1.0, f"fitting {kind}"))
+        model = fit_generator(kind, pairs, seed, part_of(progress, 0.0, 1.0, f"fitting {kind}"), private=private)
         return OffspringChoice(kind, model, pd.DataFrame(), "as asked")
     training, judged = pairs.split(held_out, seed)
     scores: dict[str, NDArray[np.float64]] = {}
@@ -82,7 +89,7 @@ def fit_offspring(
     for number, name in enumerate(rivals):
         progress(number / parts, f"judging {name}")
         epochs = part_of(progress, number / parts, (number + 1) / parts, f"judging {name}")
-        rival = fit_generator(name, training, seed, epochs)
+        rival = fit_generator(name, training, seed, epochs, private=private)
         scores[name] = sampled_log_scores(rival, judged, seed=seed).sum(axis=1)
     best = max(scores, key=lambda name: float(scores[name].mean()))
     reason = f"{best}: the best held-out log score of {len(scores)} rivals on {len(judged)} pairs"
@@ -93,7 +100,7 @@ def fit_offspring(
         )
     last = f"fitting {best} to all pairs"
     progress(len(rivals) / parts, last)
-    model = fit_generator(best, pairs, seed, part_of(progress, len(rivals) / parts, 1.0, last))
+    model = fit_generator(best, pairs, seed, part_of(progress, len(rivals) / parts, 1.0, last), private=private)
     return OffspringChoice(best, model, _rival_table(scores, best), reason)
 
 

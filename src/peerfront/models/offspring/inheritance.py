@@ -2,6 +2,9 @@
 
 Rows with few pairs are shrunk towards the recruits' marginal; how strongly is chosen field by field by leave-one-out
 likelihood. A category that no recruiter has, and an unknown one, give the marginal itself.
+
+Such a table holds every count of recruiter and recruit: it can be solved for them. `fit_private_inheritance` makes one
+from which no count under five can be recovered, for models that leave the house.
 """
 
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.privacy import rounded_counts
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.models.offspring.pairs import Pairs
@@ -19,6 +23,9 @@ from peerfront.models.offspring.pairs import Pairs
 Array = NDArray[np.float64]
 SHRINKAGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # pairs the marginal is worth
 _CHUNK = 4096  # children sampled at once: keeps the arrays in cache
+_LARGE_CELL = 10  # pairs of a cell of its own in a private table; those, and matches, are rounded to multiples of it
+_STRUCTURE_PAIRS = 50.0  # pairs that the paper's structure is worth in a private table
+_MOST_ALIKE = 0.98
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +95,51 @@ def fit_inheritance(pairs: Pairs) -> InheritanceTable:
     return InheritanceTable(
         pairs.schema,
         tuple(
-            _field_table(pairs.parents[:, f], pairs.children[:, f], int(size))
+            _field_table(field_counts(pairs.parents[:, f], pairs.children[:, f], int(size)))
             for f, size in enumerate(pairs.schema.sizes)
         ),
     )
 
 
-def _field_table(parents: NDArray[np.int16], children: NDArray[np.int16], size: int) -> Array:
+def fit_private_inheritance(pairs: Pairs) -> InheritanceTable:
+    """Tables that are computed from rounded counts alone (`foundation.privacy`), and so tell no small one.
+
+    In each field recruits are like their recruiter with some chance, and otherwise like anybody (the paper's structure,
+    from the totals of categories and of matches). Cells of many pairs, and the rest of their rows together, move the
+    table away from that, as far as they outweigh `_STRUCTURE_PAIRS` pairs.
+    """
+    fields = enumerate(pairs.schema.sizes.tolist())
+    tables = (private_table(field_counts(pairs.parents[:, f], pairs.children[:, f], size)) for f, size in fields)
+    return InheritanceTable(pairs.schema, tuple(tables))
+
+
+def private_table(counts: Array) -> Array:
+    """Chances from counts, [categories + 1, categories] both; the last row is for unknown recruiters."""
+    totals = rounded_counts(counts.sum(axis=0))
+    marginal = (totals + 0.5) / (totals + 0.5).sum()
+    by_chance = (marginal**2).sum()
+    matching = rounded_counts(np.trace(counts), _LARGE_CELL) / max(totals.sum(), 1.0)
+    alike = np.clip((matching - by_chance) / max(1.0 - by_chance, 1e-9), 0.0, _MOST_ALIKE)
+    structure = np.vstack([alike * np.eye(len(marginal)) + (1.0 - alike) * marginal, marginal])
+    large = counts >= _LARGE_CELL
+    rest = rounded_counts(np.where(large, 0.0, counts).sum(axis=1, keepdims=True))
+    spread = np.where(large, 0.0, structure)
+    spread /= np.maximum(spread.sum(axis=1, keepdims=True), 1e-300)
+    shown = np.where(large, rounded_counts(counts, _LARGE_CELL), rest * spread)
+    table: Array = (shown + _STRUCTURE_PAIRS * structure) / (shown.sum(axis=1, keepdims=True) + _STRUCTURE_PAIRS)
+    table[-1] = marginal
+    return table
+
+
+def field_counts(parents: NDArray[np.int16], children: NDArray[np.int16], size: int) -> Array:
+    """Pairs by the recruiter's and the recruit's category, [categories + 1, categories]."""
     known = children >= 0
     counts = np.zeros((size + 1, size))
     np.add.at(counts, (parents[known], children[known]), 1.0)  # an unknown recruiter, -1, is the last row
+    return counts
+
+
+def _field_table(counts: Array) -> Array:
     marginal = counts.sum(axis=0) + 0.5
     marginal /= marginal.sum()
     best = max(SHRINKAGES, key=lambda shrinkage: _leave_one_out(counts, marginal, shrinkage))

@@ -4,6 +4,7 @@ Both minimise the cross-entropy of the recruit's fields and stop on held-out pai
 share of a recruit's fields and weighs the loss of the hidden ones by one over that share, which bounds the likelihood.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,11 +166,16 @@ class _TrainedFilling(nn.Module):
         return FillingNetwork(self.unknown.numpy(), self.known.numpy(), frozen(self.deep, "gelu"))
 
 
-def fit_masked(pairs: Pairs, settings: MaskedSettings | None = None, progress: Progress = silent) -> MaskedDiffusion:
-    """Fit a masked diffusion to the pairs."""
+def fit_masked(
+    pairs: Pairs,
+    settings: MaskedSettings | None = None,
+    progress: Progress = silent,
+    tables: Callable[[Pairs], InheritanceTable] = fit_inheritance,
+) -> MaskedDiffusion:
+    """Fit a masked diffusion to the pairs, starting from `tables` of them."""
     settings, schema, fields = settings or MaskedSettings(), pairs.schema, len(pairs.schema.fields)
     training, held_out = pairs.split(settings.held_out, settings.seed)
-    network = _TrainedFilling(fit_inheritance(training), settings.hidden, settings.seed)
+    network = _TrainedFilling(tables(training), settings.hidden, settings.seed)
     rng = named_generator("masked", settings.seed)
 
     def loss_of(data: Pairs, rows: NDArray[np.int64], masks: NDArray[np.bool_]) -> Tensor:
