@@ -14,7 +14,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.privacy import FEWEST, rounded_count
-from peerfront.foundation.words import Sentences, counted, n_coupons, ordinal, percent
+from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, ordinal, percent
 from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.diagnostics import capacity_report
 from peerfront.models.offspring.choice import OffspringChoice
