@@ -35,6 +35,7 @@ from peerfront.foundation.settings import (
     optional,
     up_to,
 )
+from peerfront.foundation.threads import THREADS, one_thread
 from peerfront.foundation.words import n_people, percent
 from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
@@ -150,8 +151,14 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
 
     What comes out may leave the house: models know only categories that at least five people share, tables of whom
-    people bring are made from rounded counts, and findings tell no count under five.
+    people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
+    fit, to the last bit, whatever the number of threads.
     """
+    with one_thread(training=True):
+        return _fitted(study, schema, settings, progress)
+
+
+def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: Progress) -> Fit:
     schema, merged = private_schema(study, schema)
     history = history_of(study, schema)
     n_holders = int((history.coupons > 0).sum())
@@ -204,7 +211,12 @@ def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress
         rules=rules,
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),
-        settings={"discount": settings.discount, "seed": settings.seed, "learning": _plain(asdict(learning))},
+        settings={
+            "discount": settings.discount,
+            "seed": settings.seed,
+            "threads": THREADS,
+            "learning": _plain(asdict(learning)),
+        },
         scores=findings.scores(),
     )
 

@@ -22,6 +22,7 @@ from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
+from peerfront.foundation.threads import one_thread
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout
 from peerfront.problem.limits import MOST_EPISODES
@@ -149,6 +150,7 @@ class Forecast:
         return as_html(self.lines(), self.summary[columns].round(2))
 
 
+@one_thread()
 def forecast(
     fit: Fit,
     frontier: Frontier,

@@ -23,6 +23,7 @@ from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.covariates import Kinds
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.spreadsheets import csv_text
+from peerfront.foundation.threads import one_thread
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
 from peerfront.problem import Allocation, Frontier, State, rollout
 
@@ -98,6 +99,7 @@ class CouponSheet:
         return as_html(self.lines(), self.table)
 
 
+@one_thread()
 def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]

@@ -78,7 +78,8 @@ def main() -> None:
     is kept, temporary files are removed and workers ended.
     """
     # The networks are small: several threads for one only get in each other's way. Commands share work among processes.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # And with one thread a command gives the same answer on every machine.
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
     for stream in (sys.stdout, sys.stderr):
         lose_nothing(stream)
     with ended_by_signals(), Shown() as shown:
