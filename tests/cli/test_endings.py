@@ -41,11 +41,20 @@ def _alive(process: int) -> bool:
 
 
 @pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps")
+def _heed_hangups() -> None:
+    """Undo what `nohup` does to the whole run of the tests: commands started under it rightly ignore hang-ups."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_workers_end_with_the_command(number, tmp_path) -> None:
     parts = tmp_path / "out" / "parts"
     with subprocess.Popen(
-        [*LONG, "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True, env=HERE
+        [*LONG, "--out", str(tmp_path / "out")],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=HERE,
+        preexec_fn=_heed_hangups,
     ) as process:
         while not list(parts.glob("*.npz")):
             assert process.poll() is None, process.stderr.read()
