@@ -56,6 +56,7 @@ def test_from_the_file_to_the_sheet(made, run, tmp_path) -> None:
     plan = ("plan", made / "model", made / "frontier.csv", "--budget", "30")
     code, out, _ = run(*plan, "--out", tmp_path / "sheet.csv")
     assert code == 0
+    assert "characters" not in out, "our own sentences are shown whole"
     for text in ("Give out", "kept for later rounds", "Other numbers of coupons", "no plan whatever can expect more"):
         assert text in out
     sheet, frontier = pd.read_csv(tmp_path / "sheet.csv"), pd.read_csv(made / "frontier.csv")

@@ -20,9 +20,9 @@ def cell(text: object, style: str = "") -> "Text":
     """Return text for a table or a line as it was typed, with whatever would not be seen spelled out."""
     from rich.text import Text
 
-    from peerfront.foundation.shown import visible
+    from peerfront.foundation.shown import LONGEST_LINE, visible
 
-    return Text(visible(str(text)), style=style)
+    return Text(visible(str(text), LONGEST_LINE), style=style)
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -10,7 +10,7 @@ import re
 from typing import Any, TextIO
 
 _LONGEST = 300  # characters of one name, id or category that are shown
-_LONGEST_LINE = 1_000  # characters of a line of a message
+LONGEST_LINE = 1_000  # characters of a sentence, or of a line of a message
 _MOST_LINES = 200  # of a message
 # What can be typed only with effort and would be seen as something else, or not at all: control characters, marks of
 # direction and of no width, line and paragraph separators, tags, and halves of surrogate pairs. Newlines stay.
@@ -37,14 +37,14 @@ def visible_message(text: str) -> str:
     """Make a message of several lines visible; lines and messages that are too long are cut."""
     lines = text.split("\n")
     left_out = len(lines) - _MOST_LINES
-    shown = [visible(line, _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    shown = [visible(line, LONGEST_LINE) for line in lines[:_MOST_LINES]]
     return "\n".join([*shown, f"... and {left_out:,} more lines."] if left_out > 0 else shown)
 
 
 def visible_on_page(value: Any) -> Any:
     """Make text for a page visible; other values, pictures (`data:image/...`) and HTML of our own stay as they are."""
     typed = isinstance(value, str) and not hasattr(value, "__html__") and not value.startswith("data:image/")
-    return visible(value, _LONGEST_LINE) if typed else value
+    return visible(value, LONGEST_LINE) if typed else value
 
 
 def _spelled(match: re.Match[str]) -> str:
