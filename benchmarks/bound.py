@@ -32,9 +32,9 @@ THRESHOLDS = {  # good rules, for comparison
 def index_of(world: World, discount: float, draw: int) -> PriceIndex:
     population = world.population(named_luck(("bound population", draw), 2000))
     return fit_price_index(
-        world.capacity,
+        world.response,
         world.offspring,
-        generations(world.capacity, world.offspring, population, 5000, draw),
+        generations(world.response, world.offspring, population, 5000, draw),
         world.schema,
         discount,
         BoundSettings(seed=draw),
@@ -75,19 +75,19 @@ def measured(name: str, draw: int, discount: float, chosen: argparse.Namespace) 
     luck = named_luck(("bound frontiers", draw), chosen.states)
     start = world.seeds(luck, 10)
     states = StateBatch(np.full(chosen.states, 100), 10 * np.arange(chosen.states + 1), start.covariates)
-    models = (index, world.capacity, world.offspring)
+    models = (index, world.response, world.offspring)
     tightest = certify_many(states, *models, luck)
     begun = time.perf_counter()
     priced = certify_many(states, *models, luck, samples=0)
     bulk = time.perf_counter() - begun
-    trees = clairvoyant_returns(world.capacity, world.offspring, states, discount, Rules().rounds, luck, 20).mean(
+    trees = clairvoyant_returns(world.response, world.offspring, states, discount, Rules().rounds, luck, 20).mean(
         axis=1
     )
     few = states.take(np.arange(chosen.audited))
     begun = time.perf_counter()
     audited = certify_many(few, *models, Luck(luck.keys[: chosen.audited]), samples=0, audits=16)
     audit = (time.perf_counter() - begun) / chosen.audited
-    rule = Threshold(world.capacity, *THRESHOLDS[name][DISCOUNTS.index(discount)])
+    rule = Threshold(world.response, *THRESHOLDS[name][DISCOUNTS.index(discount)])
     earned = rollout(world, rule, Rules(), luck).discounted_rewards(discount)
     return [
         tightest.mean.mean, tightest.mean.standard_error, priced.mean.mean,

@@ -106,7 +106,7 @@ def horizon() -> None:
             runs = [played(world, policy, rules, draw) for policy in policies]
             plain.append(rewards(runs))
             left.append([rules.budget - float(run.spend.sum(axis=1).mean()) for run in runs])
-            ends = [played(world, AllAtLast(world.capacity, policy), rules, draw) for policy in policies]
+            ends = [played(world, AllAtLast(world.response, policy), rules, draw) for policy in policies]
             ended.append(rewards(ends))
         show(f"{rounds} rounds", plain)
         show(f"{rounds} rounds, all at last", ended, plain)
@@ -145,7 +145,7 @@ def study() -> None:
         for draw in DRAWS:
             world = world_like(made, None, StudyWorldSettings(draw=draw, calibrate=calibrate))
             people = world.seed_model.members[made.informative]
-            counts.append(float(world.capacity.survival(people, given.shape[1])[given].sum()))
+            counts.append(float(world.response.gains(people, given.shape[1])[given].sum()))
         came = int(made.recruits[made.informative].sum())
         print(f"  {calibrate:10}", "  ".join(f"{count:.0f}" for count in counts), f"(the study: {came})")
     print("  Threshold, 60 coupons, 5 rounds, at most 3 each, discounts .9 and 1, by what fields are otherwise")

@@ -33,8 +33,8 @@ def main() -> None:
         policies: list[Policy] = [
             RandomSplit(),
             Constant(3),
-            Threshold(world.capacity, 0.9, 12),
-            fit_population_dp(world.capacity, people, Rules(), 0.95),
+            Threshold(world.response, 0.9, 12),
+            fit_population_dp(world.response, people, Rules(), 0.95),
         ]
         print(f"{name}: 100 coupons, 10 people, one core")
         print(f"  {'policy':34} {'in bulk':>12} {'one by one':>12} {'ratio':>7}   (episodes a second)")

@@ -12,14 +12,14 @@ import pandas as pd
 
 from peerfront.foundation.covariates import uniform_codes
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 from peerfront.models.diagnostics import field_distances, rate_errors
 from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
 
-CAPACITY = {"paper": CapacitySettings.paper(), "default": CapacitySettings()}
+CAPACITY = {"paper": ResponseSettings.paper(), "default": ResponseSettings()}
 JUDGED, CHILDREN = 400, 20
 
 
@@ -39,9 +39,9 @@ def main() -> None:
             "fresh": uniform_codes(schema, named_generator("judged", draw).random((JUDGED, len(schema.fields)))),
         }
         for name, settings in CAPACITY.items():
-            model = fit_capacity(history, settings)
+            model = fit_response(history, settings)
             for where, codes in people.items():
-                found = rate_errors(model.expected(codes), world.capacity.rates(codes))  # type: ignore[attr-defined]
+                found = rate_errors(model.expected(codes), world.response.rates(codes))  # type: ignore[attr-defined]
                 rates.append({"settings": name, "people": where, "draw": draw, **found})
                 if name == "default" and where == "pool":
                     print(f"draw {draw}: {model.reason}", flush=True)

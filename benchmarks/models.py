@@ -9,10 +9,10 @@ import time
 import numpy as np
 
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.diffusion import DiffusionOffspring
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.problem import OffspringModel
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
@@ -56,9 +56,9 @@ def main() -> None:
             f"{reference / seconds:8.1f} {error:12.4f}"
         )
     print("capacity:")
-    for name, settings in (("paper", CapacitySettings.paper()), ("default", CapacitySettings())):
+    for name, settings in (("paper", ResponseSettings.paper()), ("default", ResponseSettings())):
         begun = time.perf_counter()
-        fit_capacity(history, settings)
+        fit_response(history, settings)
         print(f"  {name:20} {time.perf_counter() - begun:8.2f} s")
 
 

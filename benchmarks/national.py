@@ -15,6 +15,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.allocation.backup import Tables
 from peerfront.allocation.greedy import greedy, greedy_at
 from peerfront.allocation.price_plan import plan_by_price
 from peerfront.foundation.counts import poisson_survival
@@ -33,11 +34,11 @@ CASES = (
     (1_000_000, 1_000, "even", ONE),
     (1_000_000, 1_000, "now", ONE),
 )
-Problem = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+Problem = tuple[Tables, NDArray[np.float64], NDArray[np.int64]]
 
 
 def problem(people: int, kinds: int, which: str) -> Problem:
-    """Survival and embeddings by kind, weights for as many coupons as people, and everybody's kind.
+    """Tables by kind, weights for as many coupons as people, and everybody's kind.
 
     Kinds differ in size, rates are widely spread, and recruits cover a future that saturates within the budget.
     """
@@ -49,23 +50,23 @@ def problem(people: int, kinds: int, which: str) -> Problem:
     scale = {"even": 0.95, "now": 0.2}[which] * people
     weights = scale * left * (1.0 - 0.3 * left) * shares / shares.sum(axis=1, keepdims=True)
     kind = rng.choice(kinds, people, p=rng.dirichlet(np.ones(kinds)))
-    return survival, uncovered, weights, kind
+    return Tables.of_capacity(survival, uncovered), weights, kind
 
 
 def row(people: int, kinds: int, which: str, compared: str) -> str:
-    survival, uncovered, weights, kind = problem(people, kinds, which)
+    tables, weights, kind = problem(people, kinds, which)
     number = np.bincount(kind, minlength=kinds)
-    some = number > 0
+    some = np.flatnonzero(number)
     begun = time.process_time()
-    plan = plan_by_price(survival[some], uncovered[some], number[some], weights, DISCOUNT, most_per_person=MOST)
+    plan = plan_by_price(tables.take(some), number[some], weights, DISCOUNT, most_per_person=MOST)
     took = time.process_time() - begun
-    cells = f"{people:>10,}{some.sum():>8,} {which:<5}{took:8.2f}{plan.spend:>10,}{100 * plan.gap:9.4f}"
+    cells = f"{people:>10,}{len(some):>8,} {which:<5}{took:8.2f}{plan.spend:>10,}{100 * plan.gap:9.4f}"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     begun, exact = time.process_time(), np.nan
     if compared == ALL:
-        exact = greedy(survival[kind], uncovered[kind], weights, DISCOUNT, most_per_person=MOST).value
+        exact = greedy(tables.take(kind), weights, DISCOUNT, most_per_person=MOST).value
     elif compared == ONE:
-        _, values = greedy_at(survival[kind], uncovered[kind], weights, DISCOUNT, [plan.spend], MOST)
+        _, values = greedy_at(tables.take(kind), weights, DISCOUNT, [plan.spend], MOST)
         exact = float(values[0])
     if compared == NONE:
         return f"{cells}{peak:8.0f}"
@@ -76,9 +77,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="only the cases of 10,000 people")
     quick = parser.parse_args().quick
-    plan_by_price(*problem(20, 3, "even")[:2], np.array([5, 5, 10]), problem(20, 3, "even")[2], DISCOUNT)  # compile
-    greedy(*problem(20, 20, "even")[:3], DISCOUNT)
-    greedy_at(*problem(20, 20, "even")[:3], DISCOUNT, [4], MOST)
+    tables, weights, _ = problem(20, 3, "even")
+    plan_by_price(tables, np.array([5, 5, 10]), weights, DISCOUNT)  # compile
+    greedy(tables, weights, DISCOUNT)
+    greedy_at(tables, weights, DISCOUNT, [4], MOST)
     print(f"{'people':>10}{'kinds':>8} {'':<5}{'s':>8}{'spend':>10}{'gap, %':>9}{'MiB':>8}", end="")
     print(f"  {'exact for':<11}{'s':>8}{'share, %':>10}")
     for people, kinds, which, compared in CASES:

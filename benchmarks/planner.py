@@ -2,6 +2,7 @@
 
 python benchmarks/planner.py
 
+The tables of what each coupon covers are made anew in every run, as a planner does for a new frontier.
 A variant that would take more than a minute is left out. Memory is the peak of the process so far (MiB), so it belongs
 to the largest problem up to that line.
 """
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation import greedy_kernels as kernels
+from peerfront.allocation.backup import Tables
 from peerfront.allocation.greedy import RUNS_BEFORE_TANGENT
 from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.foundation.counts import poisson_survival
+from peerfront.problem.coverage import coverage_gains
 
 LATENT, LEVELS, DISCOUNT = 32, 64, 0.95
 SIZES = ((10, 100), (100, 100), (100, 1000), (1000, 1000), (1000, 10_000), (10_000, 10_000))
@@ -47,9 +50,21 @@ def seconds(work: Callable[[], object]) -> float:
 
 def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Callable[[], Any]:
     """Nobody has a twin here."""
-    nobody = np.full(len(tables[0]), -1)
+    survival, uncovered, weights = tables
+    nobody = np.full(len(survival), -1)
     return lambda: kernels.plan_frontier(
-        *tables, DISCOUNT, budget, budget, 0, every_spend, lazy, RUNS_BEFORE_TANGENT, nobody, nobody
+        survival,
+        coverage_gains(survival, uncovered),
+        weights,
+        DISCOUNT,
+        budget,
+        budget,
+        0,
+        every_spend,
+        lazy,
+        RUNS_BEFORE_TANGENT,
+        nobody,
+        nobody,
     )
 
 
@@ -64,7 +79,9 @@ def main() -> None:
     for people, budget in SIZES:
         tables = problem(people, budget)
         works = {
-            "NumPy": lambda t=tables, b=budget: greedy_reference(*t, DISCOUNT, spendable=b, most_per_person=b),
+            "NumPy": lambda t=tables, b=budget: greedy_reference(
+                Tables.of_capacity(t[0], t[1]), t[2], DISCOUNT, spendable=b, most_per_person=b
+            ),
             "Numba, plain": kernel(tables, budget, True, False),
             "lazy": kernel(tables, budget, True, True),
             "lazy + pruned": kernel(tables, budget, False, True),

@@ -29,7 +29,7 @@ def best_seconds(survival: NDArray[np.float64], rules: Rules) -> float:
 
 def main() -> None:
     world = make_world("icpsr22140")
-    survival = world.capacity.survival(world.population(named_luck(("benchmark",), 1024)), 200).mean(axis=0)
+    survival = world.response.gains(world.population(named_luck(("benchmark",), 1024)), 200).mean(axis=0)
     begun = time.perf_counter()
     population_values(survival, Rules(budget=2), DISCOUNT)
     print(f"first call (compiled code from the cache, or compiled now): {time.perf_counter() - begun:.2f} s")

@@ -26,9 +26,9 @@ CASES = (("icpsr22140", 7, 0.9), ("boom_bust", 0, 0.95))
 def network_of(world: World, discount: float, draw: int, seed: int) -> PriceIndex:
     population = world.population(named_luck(("bound population", draw), 2000))
     return fit_price_index(
-        world.capacity,
+        world.response,
         world.offspring,
-        generations(world.capacity, world.offspring, population, 5000, draw),
+        generations(world.response, world.offspring, population, 5000, draw),
         world.schema,
         discount,
         replace(BoundSettings(seed=seed), table_rows=0),
@@ -44,11 +44,11 @@ def row(name: str, draw: int, discount: float, seed: int, frontiers: int) -> str
     index = network_of(world, discount, draw, seed)
     check = index.check
     assert check is not None, "below a discount of 1 a network is checked"
-    found = certify_many(states, index, world.capacity, world.offspring, luck).mean
+    found = certify_many(states, index, world.response, world.offspring, luck).mean
     text = f"{name:<12}{draw:>5}{discount:>10}{seed:>6}{check.factor:>10.4f} +- {check.standard_error:.4f}"
     text += f"{check.lowest_price:>10.3f}{found.mean:>9.1f} +- {found.standard_error:.2f}"
     if hasattr(world, "transition"):
-        exact = certify_many(states, index_of(world, discount, draw), world.capacity, world.offspring, luck).mean
+        exact = certify_many(states, index_of(world, discount, draw), world.response, world.offspring, luck).mean
         text += f"   exact table {exact.mean:.1f}"
     return text
 

@@ -19,7 +19,7 @@ from peerfront.experiments.comparison import Comparison, planned_in
 from peerfront.experiments.reproduction import PUBLISHED_MODELS
 from peerfront.experiments.store import Store
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
+from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Policy, Rules, World, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
@@ -35,17 +35,17 @@ def population_dp(
 ) -> Iterator[tuple[str, Policy]]:
     def fitted(capacity_world: World, recruits_of: World) -> Policy:
         people = planning_population(recruits_of, 300, 4096, seed)
-        return fit_population_dp(capacity_world.capacity, people, RULES, discount)
+        return fit_population_dp(capacity_world.response, people, RULES, discount)
 
     yield "as in the table", fitted(planning, planning)
     yield "true models", fitted(true, true)
-    yield "the pool alone", fit_population_dp(planning.capacity, true.seed_model.members, RULES, discount)
+    yield "the pool alone", fit_population_dp(planning.response, true.seed_model.members, RULES, discount)
     yield "recruits of the diffusion", fitted(planning, _planned_in(DIFFUSION, seed, store))
     for epochs in (20, 60):
-        settings = replace(CapacitySettings.paper(), epochs=epochs)
-        capacity = fit_capacity(simulate_history(true, seed=seed), settings)
+        settings = replace(ResponseSettings.paper(), epochs=epochs)
+        response = fit_response(simulate_history(true, seed=seed), settings)
         people = planning_population(planning, 300, 4096, seed)
-        yield f"count model after {epochs} epochs", fit_population_dp(capacity, people, RULES, discount)
+        yield f"count model after {epochs} epochs", fit_population_dp(response, people, RULES, discount)
 
 
 def gfp(true: World, planning: World, seed: int, discount: float, _: Store) -> Iterator[tuple[str, Policy]]:
@@ -71,9 +71,9 @@ def budget_dqn(_: World, planning: World, seed: int, discount: float, store: Sto
 METHODS = {"population_dp": population_dp, "gfp": gfp, "budget_dqn": budget_dqn}
 
 
-def _mixed(true: World, capacity: World, offspring: World) -> World:
+def _mixed(true: World, response: World, offspring: World) -> World:
     assert isinstance(true, BranchingWorld), "the published world is one"
-    return replace(true, capacity=capacity.capacity, offspring=offspring.offspring)
+    return replace(true, response=response.response, offspring=offspring.offspring)
 
 
 def _planned_in(models: str, seed: int, store: Store) -> World:

@@ -21,8 +21,8 @@ from peerfront.experiments.planning_world import Preparation
 from peerfront.experiments.policies import prepare_policy
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.specs import Spec
-from peerfront.models.capacity_fit import LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import fit_offspring
+from peerfront.models.response_fit import LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Rules, World, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import HistorySettings, simulate_history
@@ -57,17 +57,17 @@ def learned_world(case: Case, world: World) -> tuple[World, str]:
     if not case.rows:
         return world, "true"
     history = simulate_history(world, HistorySettings(triples=case.rows, pairs=2 * case.rows), seed=0)
-    usual = CapacitySettings()
-    capacity = fit_capacity(
+    usual = ResponseSettings()
+    response = fit_response(
         history,
-        CapacitySettings(
+        ResponseSettings(
             shapes=usual.shapes if case.formula == "with" else (LOG_LINEAR, NETWORK),
             doubt=usual.doubt if case.limit == "yes" else None,
         ),
     )
     offspring = fit_offspring(history, "inheritance").model
-    learned = BranchingWorld("learned", world.schema, capacity, offspring, TrueFirst(world))
-    return learned, f"{capacity.family}, {capacity.rates.shape.label}"
+    learned = BranchingWorld("learned", world.schema, response, offspring, TrueFirst(world))
+    return learned, f"{response.family}, {response.rates.shape.label}"
 
 
 def measured(case: Case) -> list[dict[str, object]]:

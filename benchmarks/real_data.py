@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from peerfront.foundation.covariates import Field, Schema, categories_in
-from peerfront.models.capacity_fit import LOG_LINEAR, CapacitySettings, fit_capacity
-from peerfront.models.diagnostics import capacity_report
+from peerfront.models.diagnostics import response_report
 from peerfront.models.offspring.choice import fit_offspring
+from peerfront.models.response_fit import LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 
 STUDIES = {
@@ -54,7 +54,7 @@ def villages(folder: Path) -> History:
 def main() -> None:
     for name, fields in STUDIES.items():
         history = study(Path(sys.argv[1]) / name, fields)
-        model = fit_capacity(history, CapacitySettings(shapes=(LOG_LINEAR,)))
+        model = fit_response(history, ResponseSettings(shapes=(LOG_LINEAR,)))
         base = model.candidates[0]
         for candidate in model.candidates:
             gain = candidate.held_out - base.held_out
@@ -65,8 +65,8 @@ def main() -> None:
             )
         print(f"  chosen: {model.reason}")
         for family in ("poisson", model.family):
-            fitted = fit_capacity(history, CapacitySettings(family=family, shapes=(LOG_LINEAR,)))
-            report = capacity_report(fitted, history, parameters=2)
+            fitted = fit_response(history, ResponseSettings(family=family, shapes=(LOG_LINEAR,)))
+            report = response_report(fitted, history, parameters=2)
             print(f"  {family}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
         print(report.rootogram.round(1).to_string(index=False))
         print(fit_offspring(history).rivals.round(3).to_string(index=False))

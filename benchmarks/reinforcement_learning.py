@@ -15,9 +15,9 @@ from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factoriz
 from peerfront.baselines.q_learning import TrainedPolicy
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
-from peerfront.models.capacity_fit import fit_capacity
 from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.response_fit import fit_response
 from peerfront.problem import BranchingWorld, OffspringModel, Rules
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
@@ -79,7 +79,7 @@ def main() -> None:
 
     true = make_world("icpsr22140")
     history = simulate_history(true)
-    capacity = fit_capacity(history)
+    response = fit_response(history)
     pairs = Pairs.of(history)
     print(f"icpsr22140 with learned models, 100 coupons, 10 people, discount {DISCOUNT}; one gradient step a round")
     print(
@@ -88,7 +88,7 @@ def main() -> None:
     )
     for generator in chosen.generators or default:
         model = fit_generator(generator, pairs)
-        world = BranchingWorld(f"learned, {generator}", true.schema, capacity, model, true.seed_model)  # type: ignore[attr-defined]
+        world = BranchingWorld(f"learned, {generator}", true.schema, response, model, true.seed_model)  # type: ignore[attr-defined]
         for policy, (_, settings) in POLICIES.items():
             train(world, policy, 2, 2)  # warm up
             together = train(world, policy, bulk, settings.learning.at_once)

@@ -24,11 +24,11 @@ import torch
 
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.randomness import named_luck
-from peerfront.models import capacity_training
-from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
+from peerfront.models import response_training
 from peerfront.models.diagnostics import rate_errors
 from peerfront.models.offspring import diffusion
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
@@ -45,10 +45,10 @@ def bias() -> None:
         world = make_world(WORLD, draw)
         history = simulate_history(world)
         people = world.population(named_luck(("judged", draw), 400))
-        true = world.capacity.rates(people)  # type: ignore[attr-defined]
-        at_mean = fit_capacity(history, CapacitySettings.paper())
-        with patch.object(capacity_training, "_inverse_link", lambda link, means: np.zeros_like(means)):
-            at_zero = fit_capacity(history, CapacitySettings.paper())
+        true = world.response.rates(people)  # type: ignore[attr-defined]
+        at_mean = fit_response(history, ResponseSettings.paper())
+        with patch.object(response_training, "_inverse_link", lambda link, means: np.zeros_like(means)):
+            at_zero = fit_response(history, ResponseSettings.paper())
         for start, model in (("the mean rate", at_mean), ("zero", at_zero)):
             errors = rate_errors(model.expected(people), true)
             found = ", ".join(f"{what} {error:.3f}" for what, error in errors.items())
@@ -57,7 +57,7 @@ def bias() -> None:
 
 def loss() -> None:
     world = make_world(WORLD, 0)
-    inputs = PersonInputs.seeing("covariates", world.schema, world.capacity)
+    inputs = PersonInputs.seeing("covariates", world.schema, world.response)
     people = world.population(named_luck(("laplace people",), 1124))
     squared = patch.object(
         torch.nn.functional,

@@ -31,7 +31,7 @@ BUDGET, ROUNDS, MOST_HUBS, MOST_EACH = 60, 5, 60, 14
 def index_of(world: TypedWorld, discount: float, settings: BoundSettings) -> PriceIndex:
     nobody = np.zeros((0, 1), dtype=np.int16)
     return fit_price_index(
-        world.capacity, world.offspring, nobody, world.schema, discount, settings, transition=world.transition
+        world.response, world.offspring, nobody, world.schema, discount, settings, transition=world.transition
     )
 
 

@@ -26,9 +26,9 @@ from peerfront.experiments.planning_world import Preparation
 from peerfront.experiments.store import Store
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.models.capacity import LearnedCapacity
-from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
-from peerfront.problem import BranchingWorld, History, Rules, rollout
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.problem import BinomialResponse, BranchingWorld, History, Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
@@ -40,10 +40,10 @@ _LEVELS = 64  # coupons up to which a mixture of capacities is tabulated
 
 
 @dataclass(frozen=True, eq=False)
-class Bootstrapped:
+class Bootstrapped(BinomialResponse):
     """Capacity models fitted to resampled histories, as one: their mean survival, less some standard deviations."""
 
-    members: Sequence[LearnedCapacity]
+    members: Sequence[LearnedResponse]
     pessimism: float = 0.0
 
     def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
@@ -52,15 +52,15 @@ class Bootstrapped:
         kept: NDArray[np.float64] = np.minimum.accumulate(lower, axis=1)
         return kept
 
-    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         chance = 1.0 - luck.uniform("capacity")
         counts: NDArray[np.int64] = (self.survival(covariates, _LEVELS) > chance[:, None]).sum(axis=1)
         return counts
 
 
-def bootstrapped(history: History, fitted: LearnedCapacity, members: int, pessimism: float) -> Bootstrapped:
+def bootstrapped(history: History, fitted: LearnedResponse, members: int, pessimism: float) -> Bootstrapped:
     """Members of the family that the full history chose, with the shape it chooses in every draw of this world."""
-    settled = CapacitySettings(family=fitted.family, shapes=(LINEAR,))
+    settled = ResponseSettings(family=fitted.family, shapes=(LINEAR,))
     found = []
     for number in range(members):
         rows = named_generator("bootstrap", number).integers(len(history.referrers), size=len(history.referrers))
@@ -70,7 +70,7 @@ def bootstrapped(history: History, fitted: LearnedCapacity, members: int, pessim
             coupons=history.coupons[rows],
             recruits=history.recruits[rows],
         )
-        found.append(fit_capacity(resampled, settled))
+        found.append(fit_response(resampled, settled))
     return Bootstrapped(found, pessimism)
 
 
@@ -146,9 +146,9 @@ def measured(
     planning = planned_in(Comparison((name,), models=changed.models), name, draw, Store(store))
     if changed.pessimism is not None:
         assert isinstance(planning, BranchingWorld)
-        assert isinstance(planning.capacity, LearnedCapacity)
-        fitted = bootstrapped(simulate_history(world, seed=seed), planning.capacity, 8, changed.pessimism)
-        planning = replace(planning, capacity=fitted)
+        assert isinstance(planning.response, LearnedResponse)
+        fitted = bootstrapped(simulate_history(world, seed=seed), planning.response, 8, changed.pessimism)
+        planning = replace(planning, response=fitted)
     begun = time.perf_counter()
     learned = changed.learn(Preparation(planning, rules, discount, (discount,), seed))
     seconds = time.perf_counter() - begun

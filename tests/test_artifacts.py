@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from safetensors.numpy import load as load_arrays
 
 from models.small_fits import FITS, SCHEMA, a_history, codes, fitted
-from peerfront.artifacts import MANIFEST, WEIGHTS, fingerprint, load_fit
+from peerfront.allocation.story import Story
+from peerfront.artifacts import MANIFEST, WEIGHTS, Fit, fingerprint, load_fit
 from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import OffspringChoice, fit_offspring
+from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
 from peerfront.value.surrogate import PersonInputs
+from problem.given_responses import GivenResponse
 from small_artifacts import RULES, a_fit, people
 
 
@@ -49,10 +51,12 @@ def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: s
     crowd = np.concatenate([people(300), codes((-1, 2), (0, -1), (-1, -1))])
     luck = named_luck(("luck",), len(crowd))
     np.testing.assert_array_equal(fit.offspring.sample(crowd, luck), again.offspring.sample(crowd, luck))
-    np.testing.assert_array_equal(fit.capacity.survival(crowd, 9), again.capacity.survival(crowd, 9))
-    np.testing.assert_array_equal(fit.capacity.sample(crowd, luck), again.capacity.sample(crowd, luck))
+    saved, loaded = (each.planner.story.response for each in (fit, again))
+    np.testing.assert_array_equal(saved.gains(crowd, 9), loaded.gains(crowd, 9))
+    np.testing.assert_array_equal(saved.sample(crowd, 9, luck), loaded.sample(crowd, 9, luck))
     worlds = (
-        BranchingWorld("learned", SCHEMA, each.capacity, each.offspring, FirstRecruits()) for each in (fit, again)
+        BranchingWorld("learned", SCHEMA, response, each.offspring, FirstRecruits())
+        for response, each in ((saved, fit), (loaded, again))
     )
     one, other = (
         rollout(world, each.planner, RULES, named_luck(("episodes",), 40))
@@ -65,7 +69,7 @@ def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: s
     assert again.settings == fit.settings
     assert again.scores["value"]["history"] == [["start", 1.5]]
     assert again.planner.name == "gfp of a test"
-    assert again.planner.surrogate.rounds == (4 if deadline else None)
+    assert again.planner.rounds == (4 if deadline else None)
     assert again.versions["peerfront"]
 
 
@@ -97,10 +101,10 @@ def test_the_manifest_is_readable_sorted_and_knows_nobody(tmp_path: Path) -> Non
     text = (tmp_path / "fit" / MANIFEST).read_text()
     manifest = json.loads(text)
     assert text == json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    assert manifest["format_version"] == 1
+    assert manifest["format_version"] == 2
     assert manifest["schema"][0] == {"name": "a", "categories": ["1", "2", "3"]}
     assert manifest["models"]["planner"]["discount"] == 0.95
-    assert manifest["models"]["capacity"]["size"] is None  # a Poisson's is infinite, which JSON cannot say
+    assert manifest["models"]["response 1"]["size"] is None  # a Poisson's is infinite, which JSON cannot say
     assert manifest["rules"]["max_per_person"] == 3
     assert "Alter, in Jahren: ä" in text
     arrays = load_arrays((tmp_path / "fit" / WEIGHTS).read_bytes())
@@ -121,12 +125,12 @@ def test_a_fingerprint_is_that_of_the_data() -> None:
 
 
 def test_scores_of_the_models_can_be_saved() -> None:
-    capacity = fit_capacity(a_history(), CapacitySettings("poisson", folds=1, epochs=1))
-    assert capacity.scores()["tried"][0]["held_out"] is None  # nothing was held out
+    response = fit_response(a_history(), ResponseSettings("poisson", folds=1, epochs=1))
+    assert response.scores()["tried"][0]["held_out"] is None  # nothing was held out
     chosen = fit_offspring(a_history(), rivals=("inheritance",))
     lone = OffspringChoice("inheritance", chosen.model, pd.DataFrame({"generator": ["x"], "log_score": [np.nan]}), "so")
     assert lone.scores()["rivals"] == [{"generator": "x", "log_score": None}]
-    scores = {"capacity": capacity.scores(), "offspring": chosen.scores(), "lone": lone.scores()}
+    scores = {"capacity": response.scores(), "offspring": chosen.scores(), "lone": lone.scores()}
     manifest = json.loads(dataclasses.replace(a_fit(), scores=scores).files()[MANIFEST])
     assert manifest["scores"]["offspring"]["rivals"][0]["generator"] == "inheritance"
 
@@ -182,7 +186,6 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
         ({"scores": {"x": float("nan")}}, "finite numbers"),
         ({"settings": {"x": object()}}, "texts, finite numbers"),
         ({"offspring": FirstRecruits()}, "A FirstRecruits cannot be saved"),
-        ({"capacity": fitted("zip")}, "planner must use that one"),
         ({"schema": Schema.of_sizes({"a": 3, "z": 4})}, "the same schema"),
         ({"rules": Rules(budget=21)}, "learned for at most 20"),
     ],
@@ -195,12 +198,21 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path, change: dict, message: 
 
 def test_a_broken_model_is_not_saved(tmp_path: Path) -> None:
     fit = a_fit()
-    weights = fit.planner.surrogate.weights.copy()
+    story = fit.planner.story
+
+    def with_stories(*stories: Story) -> Fit:
+        return dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, stories=stories))
+
+    weights = story.surrogate.weights.copy()
     weights[1, 5, 0] = np.nan
-    surrogate = dataclasses.replace(fit.planner.surrogate, weights=weights)
-    with pytest.raises(SettingError, match="planner/surrogate/weights/tables has numbers that are not finite"):
-        dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, surrogate=surrogate)).save(tmp_path / "fit")
-    looks = PersonInputs(SCHEMA, fitted("zip"))
-    odd = dataclasses.replace(fit.planner.laplace, inputs=looks)
-    with pytest.raises(SettingError, match="another capacity model"):
-        dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, laplace=odd)).files()
+    surrogate = dataclasses.replace(story.surrogate, weights=weights)
+    with pytest.raises(SettingError, match="planner/story 1/surrogate/weights/tables has numbers that are not finite"):
+        with_stories(dataclasses.replace(story, surrogate=surrogate)).save(tmp_path / "fit")
+    odd = dataclasses.replace(story.laplace, inputs=PersonInputs(SCHEMA, fitted("zip")))
+    with pytest.raises(SettingError, match="another response model"):
+        with_stories(dataclasses.replace(story, laplace=odd)).files()
+    table = GivenResponse(np.full((3, 2), 0.5))
+    with pytest.raises(SettingError, match="made by fit_response"):
+        with_stories(dataclasses.replace(story, response=table)).files()
+    with pytest.raises(SettingError, match="each story of what a coupon does once; found capacity, capacity"):
+        with_stories(*(dataclasses.replace(story, weight=0.5) for _ in range(2))).files()

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +32,16 @@ import peerfront
 from peerfront.allocation.planner import Planner
 from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.covariates import Codes, Schema
-from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
+from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.files import output_path, write_bytes, write_temporary
 from peerfront.foundation.leftovers import names_in, temporary_name
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
-from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.response import LearnedResponse
 from peerfront.problem import BranchingWorld, Frontier, History, Rules
 from peerfront.stored_models import (
     GENERATORS,
+    STORIES,
     check_behaviour,
     check_scores,
     generator_class,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from peerfront.stored_models import Generator
 
 FORMAT = "peerfront fit"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 PENDING = ".manifest.json.new"
 """The manifest of weights that have just been replaced, until it takes the place of the old one."""
@@ -69,10 +70,9 @@ class Fit:
     """Models of how people refer, a planner that uses them, and where they come from."""
 
     schema: Schema
-    capacity: LearnedCapacity
     offspring: "Generator"
     planner: Planner
-    """Its capacity model is `capacity`; it knows the discount."""
+    """Its stories hold the response models; it knows the discount."""
     rules: Rules
     """What the planner was prepared for: coupons, people, rounds, caps."""
     study_schema: str = ""
@@ -90,9 +90,28 @@ class Fit:
     def discount(self) -> float:
         return self.planner.discount
 
-    def world(self, frontier: Frontier) -> BranchingWorld:
-        """A world of the fitted models whose first frontier is this one, if the rules have as many people."""
-        return BranchingWorld("learned", self.schema, self.capacity, self.offspring, _ThesePeople(frontier.covariates))
+    @property
+    def responses(self) -> dict[str, LearnedResponse]:
+        """What a coupon does by each story that is left, the most believed first."""
+        believed = sorted(self.planner.stories, key=lambda story: -story.weight)
+        return {story.name: cast(LearnedResponse, story.response) for story in believed}
+
+    @property
+    def most_shown(self) -> int | None:
+        """The most coupons that a few people of the study had at once; None if that is not known."""
+        return next(iter(self.responses.values())).most_shown
+
+    def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
+        """A world of the fitted models whose first frontier is this one, if the rules have as many people.
+
+        `story` says what a coupon does there; None takes the story that is believed most.
+        """
+        responses = self.responses
+        name = next(iter(responses)) if story is None else story
+        if name not in responses:
+            raise UnknownName("story of what a coupon does", name, responses)
+        people = _ThesePeople(frontier.covariates)
+        return BranchingWorld("learned", self.schema, responses[name], self.offspring, people)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the fit; an existing one is replaced only if asked, and anything else never."""
@@ -155,19 +174,23 @@ class Fit:
             raise SettingError(
                 f"A {type(self.offspring).__name__} cannot be saved; fit one of: {', '.join(sorted(GENERATORS))}."
             )
-        if not isinstance(self.capacity, LearnedCapacity) or self.planner.capacity is not self.capacity:
-            raise SettingError("A fit has one capacity model, made by fit_capacity, and its planner must use that one.")
-        seen = [network.inputs for network in learned_networks(self.planner)]
-        if any(inputs.capacity not in (None, self.capacity) for inputs in seen):
-            raise SettingError("The planner's networks look at another capacity model than the fit's. Learn it again.")
-        if any(part.schema != self.schema for part in (self.capacity, self.offspring, *seen)):
-            raise SettingError("The parts of a fit must know people by the same schema. Fit them to the same history.")
-        if self.planner.surrogate.budget < self.rules.budget:
+        names = [story.name for story in self.planner.stories]
+        if len(set(names)) < len(names):
+            raise SettingError(f"A fit tells each story of what a coupon does once; found {', '.join(names)}.")
+        for story in self.planner.stories:
+            if not isinstance(story.response, LearnedResponse):
+                raise SettingError("The response models of a fit are made by fit_response; found another one.")
+            seen = [network.inputs for network in learned_networks(story)]
+            if any(inputs.response not in (None, story.response) for inputs in seen):
+                raise SettingError("The planner's networks look at another response model than it. Learn it again.")
+            if any(part.schema != self.schema for part in (story.response, self.offspring, *seen)):
+                raise SettingError("The parts of a fit must know people by the same schema. Fit them to one history.")
+        if self.planner.budget < self.rules.budget:
             raise SettingError(
                 f"The rules have {self.rules.budget} coupons, the value was learned for at most "
-                f"{self.planner.surrogate.budget}. Learn it for these rules."
+                f"{self.planner.budget}. Learn it for these rules."
             )
-        rounds = self.planner.surrogate.rounds
+        rounds = self.planner.rounds
         if rounds is not None and rounds < self.rules.rounds:
             raise SettingError(
                 f"The rules have {self.rules.rounds} rounds, the value was learned for {rounds}. Learn it for more."
@@ -179,9 +202,13 @@ class Fit:
             )
 
     def _stored(self) -> Stored:
+        responses = {
+            f"response {number}": cast(LearnedResponse, story.response).stored()
+            for number, story in enumerate(self.planner.stories, start=1)
+        }
         return Stored.of_parts(
-            {"offspring_kind": kind_of(self.offspring)},
-            capacity=self.capacity.stored(),
+            {"offspring_kind": kind_of(self.offspring), "responses": len(responses)},
+            **responses,
             offspring=self.offspring.stored(),
             planner=stored_planner(self.planner),
         )
@@ -234,13 +261,15 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     schema = restored_schema(manifest.get("schema"), MANIFEST)
     stored = Stored(manifest["models"], arrays)
     kind = stored.setting("offspring_kind", str)
-    capacity = LearnedCapacity.restored(stored.part("capacity"), schema)
+    responses = [
+        LearnedResponse.restored(stored.part(f"response {number}"), schema)
+        for number in range(1, min(max(stored.setting("responses", int), 0), len(STORIES)) + 1)
+    ]
     versions = written.setting("versions", dict)
     fit = Fit(
         schema=schema,
-        capacity=capacity,
         offspring=generator_class(kind).restored(stored.part("offspring"), schema),
-        planner=restored_planner(stored.part("planner"), schema, capacity),
+        planner=restored_planner(stored.part("planner"), schema, responses),
         rules=restored_rules(written),
         study_schema=written.setting("study_schema", str),
         data_fingerprint=written.setting("data_fingerprint", str),
@@ -249,7 +278,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         versions={name: Stored(versions, {}, "versions").setting(name, str) for name in versions},
     )
     check_scores(fit.scores, MANIFEST)
-    check_behaviour(schema, capacity, fit.planner, "the fit")
+    check_behaviour(schema, fit.planner, "the fit")
     return fit
 
 
@@ -283,6 +312,11 @@ def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
         raise DataFileError(
             f"{folder} has format {number}; this version of peerfront ({peerfront.__version__}) reads up to "
             f"{FORMAT_VERSION}. Install a newer one."
+        )
+    if number == 1:
+        raise DataFileError(
+            f"{folder} was made by an earlier version of peerfront, which knew one story of what a coupon does. Fit "
+            "the study again with `peerfront fit`."
         )
     if number != FORMAT_VERSION:
         _refuse(folder, f"its format version is {number!r}")

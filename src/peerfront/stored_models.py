@@ -1,6 +1,6 @@
 """Schemas, generators and planners written down as data, and made again: what saved fits and stored results share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peerfront.allocation.planner import Planner
-from peerfront.foundation.covariates import Field, Schema
+from peerfront.allocation.story import Story
+from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
-from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.response import LearnedResponse
 from peerfront.problem import Rules
 from peerfront.value.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
 
@@ -31,8 +32,9 @@ GENERATORS = {
     "diffusion": "DiffusionOffspring",
 }
 """Classes of generators that can be saved, by kind: each in the module of `models.offspring` named for it."""
+STORIES = ("capacity", "per_coupon", "both")
+"""What a coupon may do: a person has so many to bring; each coupon is used on its own; both at once."""
 _LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
-_LARGEST_MEAN = 1e7  # recruits that one person brings, on average
 _PROBED = 1000  # people at whom restored models are tried
 _GAIN = ("log_likelihood", "standard_error")  # scores that plans mention
 _MOST_CATEGORIES = 32_767  # codes of categories are 16-bit integers
@@ -95,25 +97,48 @@ def kind_of(offspring: object) -> str | None:
 
 
 def stored_planner(planner: Planner) -> Stored:
-    """The value, the embeddings and how to use them; the capacity model is stored on its own."""
+    """Stories with their values and embeddings, and how to use them; response models are stored on their own."""
     settings = {"discount": planner.discount, "least_per_person": planner.least_per_person, "name": planner.name}
-    surrogate, laplace = learned_networks(planner)
+    stories = {f"story {number}": _stored_story(story) for number, story in enumerate(planner.stories, start=1)}
+    return Stored.of_parts({**settings, "stories": len(stories)}, **stories)
+
+
+def _stored_story(story: Story) -> Stored:
+    surrogate, laplace = learned_networks(story)
+    settings = {"name": story.name, "weight": story.weight}
     return Stored.of_parts(settings, surrogate=surrogate.stored(), laplace=laplace.stored())
 
 
-def restored_planner(stored: Stored, schema: Schema, capacity: LearnedCapacity) -> Planner:
-    """The planner `stored_planner` wrote, with this capacity model."""
-    surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, capacity)
-    laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, capacity, surrogate.latent)
+def restored_planner(stored: Stored, schema: Schema, responses: Sequence[LearnedResponse]) -> Planner:
+    """The planner `stored_planner` wrote, with the response models of its stories."""
+    count = stored.setting("stories", int)
+    if count != len(responses) or not 1 <= count <= len(STORIES):
+        raise DataFileError(f"In {stored.place}, {count} stories do not fit {len(responses)} models. Make it again.")
+    stories = tuple(
+        _restored_story(stored.part(f"story {number}"), schema, response)
+        for number, response in enumerate(responses, start=1)
+    )
     least = whole_number("least per person", stored.setting("least_per_person", int), 0)
     discount, name = stored.setting("discount", float), stored.setting("name", str)
-    return Planner(capacity, surrogate, laplace, discount, least, name)
+    return Planner(stories, discount, least, name)
+
+
+def _restored_story(stored: Stored, schema: Schema, response: LearnedResponse) -> Story:
+    surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, response)
+    laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, response, surrogate.latent)
+    name, weight = stored.setting("name", str), stored.setting("weight", float)
+    if name not in STORIES or not 0.0 < weight <= 1.0:
+        raise DataFileError(
+            f"In {stored.place}, the story is {_short(name)} with a weight of {weight}; known are "
+            f"{', '.join(STORIES)}, with weights above 0 and at most 1. Make the fit again."
+        )
+    return Story(response, surrogate, laplace, weight, name)
 
 
 # What models do --------------------------------------------------------------------------------------------------
 
 
-def check_behaviour(schema: Schema, capacity: LearnedCapacity, planner: Planner, place: str) -> None:
+def check_behaviour(schema: Schema, planner: Planner, place: str) -> None:
     """Try restored models at people of every category: numbers of the right shape can still be no model.
 
     Chances that coupons are used lie between 0 and 1 and never rise with the number of coupons; people cover something
@@ -123,15 +148,19 @@ def check_behaviour(schema: Schema, capacity: LearnedCapacity, planner: Planner,
     for field, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
         people[start + 1 : start + 1 + size, field] = np.arange(size)
     people = people[:: max(1, len(people) // _PROBED)]
-    surrogate, laplace = learned_networks(planner)
+    for story in planner.stories:
+        _check_story(story, people, place)
+
+
+def _check_story(story: Story, people: Codes, place: str) -> None:
+    surrogate, laplace = learned_networks(story)
     with np.errstate(all="ignore"):
-        means, survival = capacity.means(people), capacity.survival(people, 8)
+        gains = story.response.gains(people, 8)
         covered = surrogate.coverage(surrogate.inputs.rows(people))
         uncovered = laplace.uncovered(laplace.inputs.rows(people))
-        falls = (np.diff(survival, axis=1) <= 1e-9).all()
+        falls = (np.diff(gains, axis=1) <= 1e-9).all()
         possible = {
-            "mean number of recruits": ((means >= 0) & (means <= _LARGEST_MEAN)).all(),
-            "chance that coupons are used": falls and ((survival >= 0) & (survival <= 1 + 1e-9)).all(),
+            "chance that coupons are used": falls and ((gains >= 0) & (gains <= 1 + 1e-9)).all(),
             "coverage of the value": ((covered >= 0) & np.isfinite(covered)).all(),
             "share that a recruit leaves": ((uncovered > 0) & (uncovered <= 1)).all(),
         }

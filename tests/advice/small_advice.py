@@ -9,6 +9,7 @@ import numpy as np
 
 from peerfront.advice.orders import PlanOrder
 from peerfront.allocation.planner import Planner
+from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
@@ -18,15 +19,15 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.problem import Frontier, Rules
+from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.problem import Frontier, History, Rules
 from peerfront.value.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
 from peerfront.value.training import Surrogate
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
-QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5)
+QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5, drop_fields=False)
 
 
 def order(budget: int = 12, **changed: int | None) -> PlanOrder:
@@ -62,24 +63,32 @@ def a_study(people: int = 90, still_open: str = "40") -> tuple[Study, StudySchem
     return study, dataclasses.replace(guess_schema(study).schema, reading=study.settings)
 
 
+FAMILIES = {"capacity": "poisson", "per_coupon": "betabinomial"}
+
+
 @cache
-def a_fit(folds: int = 5) -> Fit:
+def a_fit(folds: int = 5, *stories: str) -> Fit:
+    """A model with these stories of what a coupon does, evenly believed; without any, the paper's alone."""
     study, schema = a_study()
     history = history_of(study, schema)
-    capacity = fit_capacity(history, dataclasses.replace(QUICK, folds=folds))
-    inputs = PersonInputs(schema.schema, capacity)
-    surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=True), 1, RULES.rounds)
-    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
+    told = tuple(_story(history, name, folds, 1.0 / (len(stories) or 1)) for name in stories or ("capacity",))
     return Fit(
         schema.schema,
-        capacity,
         fit_inheritance(Pairs.of(history)),
-        Planner(capacity, surrogate.freeze(), laplace, 0.95),
+        Planner(told, 0.95),
         RULES,
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),
         settings={"seed": 3},
     )
+
+
+def _story(history: History, name: str, folds: int, weight: float) -> Story:
+    response = fit_response(history, dataclasses.replace(QUICK, folds=folds, family=FAMILIES[name]))
+    inputs = PersonInputs(history.schema, response)
+    surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=True), 1, RULES.rounds)
+    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
+    return Story(response, surrogate.freeze(), laplace, weight, name)
 
 
 def a_frontier(people: int = 6) -> Frontier:

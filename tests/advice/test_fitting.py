@@ -17,7 +17,7 @@ from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.privacy import rounded_count
-from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
+from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.value import stretching
@@ -56,13 +56,13 @@ def test_a_large_study_teaches_the_truth() -> None:
     study = study_from_table(demo_study(1200, seed=2).study)
     schema = guess_schema(study).schema
     history = history_of(study, schema)
-    model = fit_capacity(history, CapacitySettings(family="poisson", shapes=(LINEAR,)))
+    model = fit_response(history, ResponseSettings(family="poisson", shapes=(LINEAR,)))
     world = demo_world()
     people = history.referrers[:300]
     # The guessed schema orders categories by name, the world as it likes: translate by name.
     known = (people >= 0).all(axis=1)
     truth = world.schema.encode(schema.schema.decode(people[known]))
-    expected = np.minimum(world.capacity.survival(truth, 3), 1.0)[:, 0]
+    expected = np.minimum(world.response.gains(truth, 3), 1.0)[:, 0]
     learned = model.survival(people[known], 1)[:, 0]
     assert np.corrcoef(expected, learned)[0, 1] > 0.85
 
@@ -73,13 +73,16 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     fitted.fit.save(tmp_path / "model")
     loaded = load_fit(tmp_path / "model")
     assert loaded.rules.max_per_person == 3
-    assert loaded.planner.surrogate.rounds == 5
+    assert loaded.planner.rounds == 5
     assert Model(loaded).schema.schema == schema.schema
     assert loaded.scores["summary"] == list(fitted.summary)
     text = " ".join(fitted.summary)
     used = study.recruits[study.informative] >= 1
     share = rounded_count(used.sum()) / rounded_count(len(used))
-    assert f"The first coupon is used by {share:.0%} +-" in text
+    assert f"{share:.0%} +-" in text
+    assert "who had 1 coupon or more brought at least 1 recruit" in text
+    assert "so the file cannot say" in text, "everybody had three coupons"
+    assert {story.name for story in loaded.planner.stories} == {"capacity", "per_coupon"}
     about = [rounded_count(count) for count in (len(study), study.informative.sum())]
     assert f"about {about[0]} people, of whom about {about[1]} have usable recruitment counts" in text
     assert "+- " in text
@@ -98,7 +101,7 @@ def test_more_people_than_can_be_simulated_are_learned_for_by_fewer(monkeypatch,
     frontier, _ = some_people(80)
     sheets = [each.plan(frontier, budget=160).csv() for each in (model, load(tmp_path / "model"))]
     assert sheets[0] == sheets[1]
-    assert model.fit.planner.surrogate.budget == 160
+    assert model.fit.planner.budget == 160
     # The smaller problem is the one of `small_fit`, with the same luck.
     few, _ = some_people(20)
     state = State(40, few, 0, small_fit().fit.rules)
@@ -190,7 +193,7 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
     for given, reason in zip(beyond.table["coupons"], beyond.table["reason"], strict=True):
         assert ("is extrapolated: hardly anybody has had more" in reason) == (given > coupons)
     assert coupons > 1 or beyond.table["coupons"].max() > 1, "the case tests nothing if nobody gets more"
-    both = fitted.fit.capacity.survival(np.array([[0], [1]], dtype=np.int16), 1)[:, 0]
+    both = fitted.fit.planner.gains(np.array([[0], [1]], dtype=np.int16), 1)[:, 0]
     assert abs(both[0] - both[1]) < 0.15, "so few people cannot be told apart"
 
 
@@ -232,7 +235,7 @@ def test_a_value_without_a_deadline_is_refused() -> None:
 
 def test_a_fit_without_columns_is_refused() -> None:
     fit = small_fit().fit
-    bare = Fit(fit.schema, fit.capacity, fit.offspring, fit.planner, fit.rules)
+    bare = Fit(fit.schema, fit.offspring, fit.planner, fit.rules)
     with pytest.raises(DataFileError, match="peerfront fit"):
         _ = Model(bare).schema
 

@@ -15,7 +15,8 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity import LearnedCapacity, RateEnsemble, RateShape
+from peerfront.models.rates import RateEnsemble, RateShape
+from peerfront.models.response import LearnedResponse
 from peerfront.problem import Frontier, Rules, rollout
 
 THREE = (("three each", Constant(3)),)
@@ -26,19 +27,20 @@ def found():
     return forecast(a_fit(), a_frontier(), order(), target=8, episodes=300)
 
 
-def with_means(*members: float, family: str = "poisson", zero: float = 0.0) -> LearnedCapacity:
+def with_means(*members: float, family: str = "poisson", zero: float = 0.0) -> LearnedResponse:
     """A capacity model whose members say the same of everybody."""
     schema = a_fit().schema
     biases = np.log(np.array(members)).reshape(-1, 1, 1)
     rates = RateEnsemble(
         RateShape((), "exp"), (np.zeros((len(members), schema.columns, 1)),), (biases,), np.zeros((len(members), 1))
     )
-    return LearnedCapacity(schema, family, rates, np.inf, zero, (), "made up")
+    return LearnedResponse(schema, family, rates, np.inf, zero, (), "made up")
 
 
-def with_capacity(capacity: LearnedCapacity):
+def with_capacity(response: LearnedResponse):
     fit = a_fit()
-    return dataclasses.replace(fit, capacity=capacity, planner=dataclasses.replace(fit.planner, capacity=capacity))
+    story = dataclasses.replace(fit.planner.story, response=response)
+    return dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, stories=(story,)))
 
 
 def test_bands_are_ordered_and_totals_add_up(found) -> None:
@@ -169,20 +171,20 @@ def test_members_that_agree_add_no_uncertainty() -> None:
     found = forecast(fit, a_frontier(), order(), episodes=50, rivals=())
     for end in ("p10", "p90"):
         assert found.rounds[f"with_model_{end}"].tolist() == found.rounds[end].tolist()
-    np.testing.assert_array_equal(log_rate_errors(fit.capacity, a_frontier().covariates), 0.0)
+    np.testing.assert_array_equal(log_rate_errors(fit.planner.story.response, a_frontier().covariates), 0.0)
     assert np.isnan(log_rate_errors(with_means(1.0), a_frontier().covariates)).all()
 
 
 def test_drawn_rates_have_the_jackknife_s_spread() -> None:
     """Log rates drawn for episodes: Student's t with G - 1 degrees of freedom, times the jackknife's error."""
     members = np.exp(np.array([-0.2, -0.1, 0.0, 0.05, 0.25]))
-    capacity = with_means(*members)
+    response = with_means(*members)
     people = Frontier.of(a_frontier().covariates[:1])
-    error = log_rate_errors(capacity, people.covariates)[0]
+    error = log_rate_errors(response, people.covariates)[0]
     logs = np.log(members)
     assert error == pytest.approx(np.sqrt(4 / 5 * ((logs - logs.mean()) ** 2).sum()))
     luck = named_luck(("t",), 20_000)
-    world = UncertainWorld.of(with_capacity(capacity).world(people), capacity, luck)
+    world = UncertainWorld.of(with_capacity(response).world(people), response, luck)
     assert world is not None
     shift = (world.weights * (logs - logs.mean())).sum(axis=1) / error
     inside = [(np.abs(shift) < quantile).mean() for quantile in (0.741, 2.776)]  # of t with 4 degrees: 50% and 95%
@@ -197,11 +199,11 @@ def test_the_wider_band_is_wider_and_its_world_is_the_learned_one() -> None:
     assert plan["with_model_p90"] >= plan["p90"]
     learned = spread.world(a_frontier())
     luck = named_luck(("same",), 10)
-    uncertain = UncertainWorld.of(learned, spread.capacity, luck)
+    uncertain = UncertainWorld.of(learned, spread.planner.story.response, luck)
     assert uncertain is not None
-    assert (uncertain.schema, uncertain.capacity, uncertain.offspring) == (
+    assert (uncertain.schema, uncertain.response, uncertain.offspring) == (
         learned.schema,
-        spread.capacity,
+        spread.planner.story.response,
         learned.offspring,
     )
     certain = dataclasses.replace(uncertain, weights=np.zeros_like(uncertain.weights))
@@ -216,11 +218,11 @@ def test_the_share_who_bring_nobody_is_uncertain_too() -> None:
     """Members agree on rates and not on zeros: capacities move as if the share of zeros did, by the same weights."""
     schema, people = a_fit().schema, np.zeros((20_000, len(a_fit().schema.fields)), dtype=np.int16)
     logits = np.array([[0.0, -0.4], [0.0, 0.0], [0.0, 0.4]])
-    capacity = dataclasses.replace(with_means(50.0, 50.0, 50.0, family="zip", zero=0.5), members=logits)
+    response = dataclasses.replace(with_means(50.0, 50.0, 50.0, family="zip", zero=0.5), members=logits)
     luck = named_luck(("zeros",), len(people))
     for weight, zero in ((0.0, 0.5), (1.0, 1 / (1 + np.exp(-0.4))), (-1.0, 1 / (1 + np.exp(0.4)))):
-        drawn = capacity.sample_shifted(people, luck, np.tile([0.0, 0.0, weight], (len(people), 1)))
+        drawn = response.sample_shifted(people, 10**6, luck, np.tile([0.0, 0.0, weight], (len(people), 1)))
         assert (drawn == 0).mean() == pytest.approx(zero, abs=0.015)
-    unshifted = capacity.sample_shifted(people, luck, np.zeros((len(people), 3)))
-    np.testing.assert_array_equal(unshifted, capacity.sample(people, luck))
-    assert schema == capacity.schema
+    unshifted = response.sample_shifted(people, 10**6, luck, np.zeros((len(people), 3)))
+    np.testing.assert_array_equal(unshifted, response.sample(people, 10**6, luck))
+    assert schema == response.schema

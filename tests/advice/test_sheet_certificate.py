@@ -17,7 +17,7 @@ SEEDS = 16
 
 
 def models(world: TypedWorld) -> tuple:
-    return world.capacity, world.offspring, PersonInputs(world.schema, world.capacity)
+    return world.response, world.offspring, PersonInputs(world.schema, world.response)
 
 
 @pytest.mark.parametrize(("world", "types"), [(bridge(), (1, 1, 2)), (boom_bust(), (0, 1, 1))])

@@ -5,39 +5,10 @@ import pytest
 from hypothesis import given, settings
 
 from allocation.instances import Instance, instances
-from peerfront.allocation.backup import (
-    check_tables,
-    coverage_gains,
-    expected_future_value,
-    expected_recruits,
-    tau_table,
-)
+from peerfront.allocation.backup import Tables, expected_future_value, expected_recruits
+from peerfront.allocation.greedy import greedy
+from peerfront.allocation.price_plan import plan_by_price
 from peerfront.foundation.errors import SettingError
-
-
-def capacity_pmf(survival: np.ndarray) -> np.ndarray:
-    """P(C = 0), ..., P(C = coupons) per person: what lies beyond the table counts as its last level."""
-    edges = np.concatenate([np.ones((len(survival), 1)), survival, np.zeros((len(survival), 1))], axis=1)
-    return edges[:, :-1] - edges[:, 1:]
-
-
-@given(instances())
-def test_tau_is_the_mean_of_a_power(problem: Instance) -> None:
-    tau = tau_table(problem.survival, problem.uncovered)
-    pmf = capacity_pmf(problem.survival)
-    counts = np.arange(pmf.shape[1])
-    for k in range(tau.shape[1]):
-        powers = problem.uncovered[:, None, :] ** np.minimum(counts, k)[None, :, None]
-        np.testing.assert_allclose(tau[:, k], (pmf[:, :, None] * powers).sum(axis=1), atol=1e-12)
-
-
-@given(instances())
-def test_gains_are_ratios_of_tau(problem: Instance) -> None:
-    tau = tau_table(problem.survival, problem.uncovered)
-    gains = coverage_gains(problem.survival, problem.uncovered)
-    np.testing.assert_allclose(tau[:, :-1] * gains, tau[:, :-1] - tau[:, 1:], atol=1e-12)
-    assert (gains >= 0).all()
-    assert (gains <= 1).all()
 
 
 def test_proposition_1_against_simulation() -> None:
@@ -46,37 +17,36 @@ def test_proposition_1_against_simulation() -> None:
     for _ in range(20):
         people, latent, kinds, draws = 4, 3, 5, 20_000
         rates = rng.gamma(1.0, 2.0, people)
-        capacity = rng.poisson(rates, size=(draws, people))
-        survival = np.stack([(capacity >= level).mean(axis=0) for level in range(1, 9)], axis=1)
+        response = rng.poisson(rates, size=(draws, people))
+        survival = np.stack([(response >= level).mean(axis=0) for level in range(1, 9)], axis=1)
         cover = rng.gamma(0.5, 1.0, (kinds, latent))  # h of each kind of recruit
         kinds_of = rng.dirichlet(np.ones(kinds), size=people)  # G(. | person)
         uncovered = kinds_of @ np.exp(-cover)
         weights = rng.uniform(0.0, 10.0, latent)
         coupons = rng.integers(0, 6, people)
-        recruits = np.minimum(capacity, coupons)
+        recruits = np.minimum(response, coupons)
         covered = np.zeros((draws, latent))
         for person in range(people):
             for ordinal in range(int(coupons[person])):
                 kind = rng.choice(kinds, size=draws, p=kinds_of[person])
                 covered += (recruits[:, person] > ordinal)[:, None] * cover[kind]
         simulated = (weights * (1.0 - np.exp(-covered))).sum(axis=1)
-        closed_form = expected_future_value(survival, uncovered, weights, coupons)
+        tables = Tables.of_capacity(survival, uncovered)
+        closed_form = expected_future_value(tables, weights, coupons)
         error = simulated.std() / np.sqrt(draws)
         assert abs(simulated.mean() - closed_form) < 4 * error + 1e-9
-        assert expected_recruits(survival, coupons) == pytest.approx(recruits.sum(axis=1).mean())
+        assert expected_recruits(tables, coupons) == pytest.approx(recruits.sum(axis=1).mean())
 
 
 @given(instances())
 @settings(max_examples=200)
 def test_proposition_2_monotone_with_diminishing_returns(problem: Instance) -> None:
     rng = np.random.default_rng(0)
-    people, columns = problem.survival.shape
+    people, columns = problem.tables.gains.shape
     weights = problem.discount * problem.weights[-1]
 
     def value(coupons: np.ndarray) -> float:
-        return expected_recruits(problem.survival, coupons) + expected_future_value(
-            problem.survival, problem.uncovered, weights, coupons
-        )
+        return expected_recruits(problem.tables, coupons) + expected_future_value(problem.tables, weights, coupons)
 
     for _ in range(5):
         less = rng.integers(0, columns + 1, people)
@@ -87,26 +57,80 @@ def test_proposition_2_monotone_with_diminishing_returns(problem: Instance) -> N
         assert early >= late - 1e-9
 
 
-GOOD = (np.array([[0.9, 0.5]]), np.array([[0.5]]), np.array([[0.0], [1.0]]))
+GOOD = (np.array([[0.9, 0.5]]), np.array([[[0.5], [0.4]]]), np.array([[0.0], [1.0]]))
 
 
 @pytest.mark.parametrize(
     ("which", "table", "message"),
     [
-        (0, np.array([[0.5, 0.9]]), "rises to 0.9.*never rise"),
+        (0, np.array([[0.5, 0.9]]), "gain that rises to 0.9.*never rise"),
         (0, np.array([[1.5, 0.9]]), "of 1.5.*0 to 1"),
-        (0, np.array([[np.nan, 0.9]]), "nan at .0, 0..*finite"),
-        (1, np.array([[0.0]]), "embedding of 0.0.*above 0"),
-        (1, np.array([[1.1]]), "embedding of 1.1"),
-        (1, np.array([[np.inf]]), "inf at"),
+        (0, np.array([[0.5, -0.1]]), "of -0.1.*0 to 1"),
+        (0, np.array([[np.nan, 0.9]]), "gains has nan at .0, 0..*finite"),
+        (0, np.array([0.9, 0.5]), "gains must have 2 dimensions; found 1"),
+        (1, np.array([[[0.5], [0.6]]]), "Row 0, column 1, 0.*share that rises to 0.6.*log-convex"),
+        (1, np.array([[[1.5], [0.4]]]), "covered share of 1.5.*0 to 1"),
+        (1, np.array([[[0.5], [-0.4]]]), "covered share of -0.4"),
+        (1, np.array([[[0.5], [np.inf]]]), "covers has inf at .0, 1, 0."),
+        (1, np.array([[0.5, 0.4]]), "covers must have 3 dimensions; found 2"),
+        (1, np.array([[[0.5]]]), "do not fit together"),
         (2, np.array([[0.0], [-1.0]]), "weight of -1.0"),
         (2, np.array([[0.0, 1.0]]), "do not fit together"),
-        (1, np.array([0.5]), "2 dimensions; found 1"),
     ],
 )
 def test_bad_tables_are_refused(which: int, table: np.ndarray, message: str) -> None:
-    tables = list(GOOD)
-    check_tables(*tables)
-    tables[which] = table
+    parts = list(GOOD)
+    Tables(*parts[:2]).check(parts[2])
+    parts[which] = table
     with pytest.raises(SettingError, match=message):
-        check_tables(*tables)
+        Tables(*parts[:2]).check(parts[2])
+    if which < 2:  # nothing is planned with them
+        with pytest.raises(SettingError, match=message):
+            greedy(Tables(*parts[:2]), parts[2], 0.9)
+        with pytest.raises(SettingError, match=message):
+            plan_by_price(Tables(*parts[:2]), np.ones(1, dtype=np.int64), parts[2], 0.9)
+
+
+@pytest.mark.parametrize(
+    ("survival", "uncovered", "message"),
+    [
+        (np.array([[0.5]]), np.array([[0.0]]), "embedding of 0.0.*above 0"),
+        (np.array([[0.5]]), np.array([[1.1]]), "embedding of 1.1"),
+        (np.array([[0.5]]), np.array([[np.inf]]), "embedding of inf"),
+        (np.array([[0.5]]), np.array([[np.nan]]), "embedding of nan"),
+        (np.array([[0.5]]), np.array([0.5]), "do not fit together"),
+        (np.array([0.5]), np.array([[0.5]]), "do not fit together"),
+        (np.array([[0.5], [0.5]]), np.array([[0.5]]), "do not fit together"),
+    ],
+)
+def test_bad_capacities_are_refused(survival: np.ndarray, uncovered: np.ndarray, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Tables.of_capacity(survival, uncovered)
+
+
+@given(instances(extremes=False))
+def test_tables_of_transforms_are_the_tables(problem: Instance) -> None:
+    again = Tables.of_transform(problem.tables.gains, problem.tables.transform())
+    np.testing.assert_array_equal(again.gains, problem.tables.gains)
+    left = problem.tables.transform()
+    np.testing.assert_allclose(again.transform(), left, atol=1e-15)
+    np.testing.assert_allclose((again.covers - problem.tables.covers) * left[:, :-1], 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("gains", "transform", "message"),
+    [
+        ([[0.5, 0.4]], [[1.0, 0.8, 0.9]], "Person 0 .*more uncovered with 2 coupons than with 1: T.k. must not rise"),
+        ([[0.5, 0.4]], [[1.0, 1.2, 0.9]], "from 0 to 1, and 1 without coupons"),
+        ([[0.5, 0.4]], [[1.0, 0.8, -0.1]], "from 0 to 1"),
+        ([[0.5, 0.4]], [[0.9, 0.8, 0.7]], "1 without coupons"),
+        ([[0.5, 0.4]], [[1.0, np.nan, 0.7]], "from 0 to 1"),
+        ([[0.5, 0.4]], [[1.0, 0.8]], "do not fit together"),
+        ([0.5, 0.4], [[1.0, 0.8]], "do not fit together"),
+        ([[0.4, 0.5]], [[1.0, 0.8, 0.7]], "gain that rises to 0.5"),
+        ([[0.5, 0.4]], [[1.0, 0.8, 0.2]], "covered share that rises"),
+    ],
+)
+def test_bad_transforms_are_refused(gains: list, transform: list, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Tables.of_transform(np.array(gains), np.array(transform)[:, :, None]).check(np.ones((2, 1)))

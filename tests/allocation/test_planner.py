@@ -16,9 +16,10 @@ from peerfront.simulation.catalog import make_world
 from peerfront.value.learning import embedding_error, sampled_embeddings
 from peerfront.value.surrogate import LaplaceNetwork, LaplaceSettings, PersonInputs, SurrogateSettings
 from peerfront.value.training import LaplaceTrainer, Surrogate
+from problem.given_responses import GivenResponse
 
 WORLD = make_world("bridge")
-INPUTS = PersonInputs(WORLD.schema, WORLD.capacity)
+INPUTS = PersonInputs(WORLD.schema, WORLD.response)
 LUCK = named_luck(("planner test",), 1)
 
 
@@ -32,7 +33,7 @@ def a_planner(discount: float = 0.9, **more: int) -> Planner:
     trainer = LaplaceTrainer(
         INPUTS, WORLD.offspring, people, 4, LaplaceSettings(steps=50), named_luck(("recruits",), 64), 0
     )
-    return Planner(WORLD.capacity, surrogate, trainer.follow(surrogate), discount, **more)
+    return Planner.of(WORLD.response, surrogate, trainer.follow(surrogate), discount, **more)
 
 
 def a_state(budget: int = 20, people: int = 6, rules: Rules | None = None) -> State:
@@ -160,19 +161,20 @@ def test_a_frontier_of_another_study_is_refused() -> None:
 
 
 def test_models_that_give_nonsense_are_refused() -> None:
-    class Rising:
-        def survival(self, covariates, most):
-            return np.tile(np.linspace(0.1, 0.9, max(most, 1)), (len(covariates), 1))[:, :most]
+    class Rising(GivenResponse):
+        def survival(self, covariates, max_coupons):
+            return np.tile(np.linspace(0.1, 0.9, max(max_coupons, 1)), (len(covariates), 1))[:, :max_coupons]
 
     class Negative(LaplaceNetwork):
         def uncovered(self, rows):
             return np.full((len(rows), 4), -0.5)
 
-    planner = a_planner()
+    planner, story = a_planner(), a_planner().story
     with pytest.raises(SettingError, match="rises to"):
-        replace(planner, capacity=Rising()).plan(a_state())
+        replace(planner, stories=(replace(story, response=Rising(np.ones((1, 1)))),)).plan(a_state())
+    negative = Negative(story.laplace.inputs, story.laplace.network)
     with pytest.raises(SettingError, match="embedding of -0.5"):
-        replace(planner, laplace=Negative(planner.laplace.inputs, planner.laplace.network)).plan(a_state())
+        replace(planner, stories=(replace(story, laplace=negative),)).plan(a_state())
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class Table:
     def __init__(self, rows: np.ndarray) -> None:
         self.rows = rows
 
-    def survival(self, covariates, max_coupons):
+    def gains(self, covariates, max_coupons):
         table = np.zeros((len(covariates), max_coupons))
         width = min(max_coupons, self.rows.shape[1])
         table[:, :width] = self.rows[covariates[:, 0], :width]
@@ -75,7 +75,7 @@ def test_threshold_is_its_description(state, table, cutoff, at_least) -> None:
     policy = Threshold(Table(table), cutoff, at_least)
     allocation = policy.allocate(state, LUCK)
     check_feasible(allocation, state, policy.name)
-    survival = policy.capacity.survival(state.frontier.covariates, state.most_per_person)
+    survival = policy.response.gains(state.frontier.covariates, state.most_per_person)
     given = np.zeros(len(survival), dtype=int)
     for person in plain_greedy(survival, state.spendable):
         if survival[person, given[person]] < cutoff and given.sum() >= at_least:
@@ -139,7 +139,7 @@ def test_tuning_finds_the_best_rule_of_its_grid() -> None:
     episodes = named_luck(("tune threshold", 3), 300)
     for discount, chosen in tuned.items():
         rewards = {
-            (c, m): rollout(world, Threshold(world.capacity, c, m), rules, episodes).discounted_rewards(discount).mean()
+            (c, m): rollout(world, Threshold(world.response, c, m), rules, episodes).discounted_rewards(discount).mean()
             for c in grid.cutoffs
             for m in (1, 6)  # of 30 coupons
         }
@@ -158,7 +158,7 @@ def test_whole_floats_are_whole_numbers_and_nobody_gets_nothing() -> None:
 
 def test_evenly_spreads_the_budget_over_the_rounds_left() -> None:
     """Everybody brings whatever they are asked for: what is spent is what the rule wants to spend."""
-    capacity, rules = Table(np.ones((6, 40))), Rules(budget=40, rounds=4)
+    response, rules = Table(np.ones((6, 40))), Rules(budget=40, rounds=4)
 
     def spends(policy) -> list[int]:
         left, found = 40, []
@@ -170,25 +170,25 @@ def test_evenly_spreads_the_budget_over_the_rounds_left() -> None:
             left -= found[-1]
         return found
 
-    assert spends(Evenly(capacity)) == [10, 10, 10, 10]
-    fast, slow = spends(Evenly(capacity, 2.0)), spends(Evenly(capacity, 0.5))
+    assert spends(Evenly(response)) == [10, 10, 10, 10]
+    fast, slow = spends(Evenly(response, 2.0)), spends(Evenly(response, 0.5))
     assert fast == sorted(fast, reverse=True)
     assert slow == sorted(slow)
     assert sum(fast) == sum(slow) == 40
-    assert spends(AllAtLast(capacity, Constant(1))) == [3, 3, 3, 31]
-    assert AllAtLast(capacity, Constant(1)).name == "constant:coupons=1, all at last"
-    assert Evenly(capacity, 0.5).name == "evenly:pace=0.5"
+    assert spends(AllAtLast(response, Constant(1))) == [3, 3, 3, 31]
+    assert AllAtLast(response, Constant(1)).name == "constant:coupons=1, all at last"
+    assert Evenly(response, 0.5).name == "evenly:pace=0.5"
     for pace in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(SettingError, match="pace of evenly must be a number above 0"):
-            Evenly(capacity, pace)
+            Evenly(response, pace)
 
 
 @given(states(), st.floats(0.1, 5.0), st.integers(0, 49))
 def test_evenly_is_feasible_and_goes_where_coupons_are_used(state, pace, number) -> None:
     later = State(state.remaining_budget, state.frontier, number, state.rules)
     table = np.array([[0.9, 0.2] * 7, [0.8, 0.7] * 7] * 3)
-    capacity = Table(-np.sort(-table, axis=1))
-    allocation = Evenly(capacity, pace).allocate(later, LUCK)
+    response = Table(-np.sort(-table, axis=1))
+    allocation = Evenly(response, pace).allocate(later, LUCK)
     check_feasible(allocation, later, "evenly")
     assert allocation.spend >= 1
     if later.rounds_left == 1:
@@ -204,9 +204,9 @@ def test_rules_with_a_deadline_answer_in_bulk_as_one_by_one() -> None:
     ]
     lucks = [luck.row(i) for i in range(30)]
     for policy in (
-        Evenly(world.capacity, 1.5),
-        AllAtLast(world.capacity, RandomSplit()),
-        AllAtLast(world.capacity, Threshold(world.capacity, 0.6, 4)),
+        Evenly(world.response, 1.5),
+        AllAtLast(world.response, RandomSplit()),
+        AllAtLast(world.response, Threshold(world.response, 0.6, 4)),
     ):
         together = policy.allocate_many(asked, lucks)
         for state, one, found in zip(asked, lucks, together, strict=True):

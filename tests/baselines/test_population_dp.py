@@ -74,7 +74,7 @@ class Rows:
     def __init__(self, table: np.ndarray) -> None:
         self.table = table
 
-    def survival(self, covariates, max_coupons):
+    def gains(self, covariates, max_coupons):
         return self.table[covariates[:, 0], :max_coupons]
 
 
@@ -87,12 +87,12 @@ class Rows:
 )
 def test_acting_equals_the_plain_text(rates, budget, discount, per_person, per_round) -> None:
     rules = Rules(budget=budget, max_per_person=per_person, max_per_round=per_round)
-    capacity = Rows(poisson_survival(np.array(rates), budget))
+    response = Rows(poisson_survival(np.array(rates), budget))
     everybody = np.arange(len(rates), dtype=np.int16)[:, None]
-    policy = fit_population_dp(capacity, everybody, rules, discount)
+    policy = fit_population_dp(response, everybody, rules, discount)
     state = State(budget, Frontier.of(everybody), 0, rules)
     plain = plain_best_spend(
-        capacity.survival(everybody, state.most_per_person), policy.values, budget, state.spendable, discount
+        response.gains(everybody, state.most_per_person), policy.values, budget, state.spendable, discount
     )
     assert policy.allocate(state, LUCK).coupons.tolist() == plain.tolist()
 
@@ -117,8 +117,8 @@ def test_bad_input() -> None:
         population_values(np.array([0.5]), Rules(budget=1000), 0.9)
     world = make_world("bridge")
     with pytest.raises(SettingError, match="at least one person"):
-        fit_population_dp(world.capacity, np.zeros((0, 1), dtype=np.int16), Rules(), 0.9)
-    small = PopulationDP(world.capacity, 0.9, np.zeros((5, 5)))
+        fit_population_dp(world.response, np.zeros((0, 1), dtype=np.int16), Rules(), 0.9)
+    small = PopulationDP(world.response, 0.9, np.zeros((5, 5)))
     with pytest.raises(SettingError, match="budgets of at most 4; found 9"):
         small.allocate(State(9, Frontier.of(np.zeros((1, 1), dtype=np.int16))), LUCK)
 
@@ -126,14 +126,14 @@ def test_bad_input() -> None:
 def test_the_two_marginals() -> None:
     world, rules = make_world("bridge"), Rules(budget=3)  # a budget far below what people can bring
     people = np.array([[0], [3]], dtype=np.int16)  # rates 4 and .02
-    poisson = fit_population_dp(world.capacity, people, rules, 0.9, marginal="poisson")
+    poisson = fit_population_dp(world.response, people, rules, 0.9, marginal="poisson")
     expected = population_values(poisson_survival(np.array([2.01]), 3)[0], rules, 0.9)
     assert np.allclose(poisson.values, expected, atol=1e-9)
-    mixture = fit_population_dp(world.capacity, people, rules, 0.9)
+    mixture = fit_population_dp(world.response, people, rules, 0.9)
     assert (mixture.values <= poisson.values + 1e-9).all()  # spread in capacity wastes coupons
     assert (mixture.name, poisson.name) == ("population_dp", "population_dp:marginal=poisson")
     with pytest.raises(UnknownName, match="Did you mean 'poisson'"):
-        fit_population_dp(world.capacity, people, rules, 0.9, marginal="poison")
+        fit_population_dp(world.response, people, rules, 0.9, marginal="poison")
 
 
 def test_a_budget_of_nothing_has_a_table() -> None:

@@ -46,7 +46,7 @@ def test_the_split_by_predictions(predicted, budget, most) -> None:
 
 def test_a_budget_of_100_spends_about_25_and_10() -> None:
     world = make_world("published")
-    agent = BudgetAgent(world.schema, world.capacity, replace(RULES, budget=100), 8, "drawn", True)
+    agent = BudgetAgent(world.schema, world.response, replace(RULES, budget=100), 8, "drawn", True)
     network = agent.network()
     with torch.no_grad():
         network.budget_head[-1].bias.copy_(1e4 * torch.arange(101.0))  # wants to spend everything
@@ -62,7 +62,7 @@ def test_a_budget_of_100_spends_about_25_and_10() -> None:
 
 
 def test_the_replay_remembers_the_chosen_number() -> None:
-    agent = BudgetAgent(WORLD.schema, WORLD.capacity, RULES, 8, "drawn", True)
+    agent = BudgetAgent(WORLD.schema, WORLD.response, RULES, 8, "drawn", True)
     network = agent.network()
     with torch.no_grad():
         for weights in network.parameters():
@@ -74,7 +74,7 @@ def test_the_replay_remembers_the_chosen_number() -> None:
 
 
 def test_a_drawn_split_needs_luck() -> None:
-    agent = BudgetAgent(WORLD.schema, WORLD.capacity, RULES, 8, "drawn", True)
+    agent = BudgetAgent(WORLD.schema, WORLD.response, RULES, 8, "drawn", True)
     state = State(15, Frontier.of(np.zeros((2, 1), np.int16)), rules=RULES)
     with pytest.raises(SettingError, match="give it the luck"):
         agent.act(agent.network(), Frontiers.of(WORLD.schema, [state]))
@@ -86,7 +86,7 @@ def test_actions_are_feasible_exploring_or_not(states, share) -> None:
     noise = np.full(len(states), 0.2)
     random_actions = RandomActions(named_luck(("wander",), len(states)), np.full(len(states), share), noise)
     for agent in (
-        BudgetAgent(WORLD.schema, WORLD.capacity, RULES, 8, "drawn", True),
+        BudgetAgent(WORLD.schema, WORLD.response, RULES, 8, "drawn", True),
         SeparateHeadsAgent(WORLD.schema, RULES, 8, 3, 1.0),
     ):
         network = agent.network()
@@ -131,7 +131,7 @@ def test_one_coupon_futures() -> None:
     frontiers = Frontiers.of(WORLD.schema, states)
     came, futures = one_coupon_futures(WORLD, frontiers, named_generator("futures"))
     assert set(came.tolist()) <= {0, 1}
-    assert came.mean() == pytest.approx(WORLD.capacity.survival(people, 1)[:, 0].mean(), abs=0.2)
+    assert came.mean() == pytest.approx(WORLD.response.gains(people, 1)[:, 0].mean(), abs=0.2)
     assert np.array_equal(futures.sizes, came)
     assert len(futures.covariates) == came.sum()
     assert futures.budgets.tolist() == futures.spendable.tolist() == [8] * 40 + [0] * 20

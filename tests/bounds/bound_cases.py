@@ -18,7 +18,7 @@ def people(*types: int) -> np.ndarray:
 
 def exact_index(world: TypedWorld, discount: float, chosen: BoundSettings | None = None) -> PriceIndex:
     return fit_price_index(
-        world.capacity, world.offspring, NOBODY, world.schema, discount, chosen, transition=world.transition
+        world.response, world.offspring, NOBODY, world.schema, discount, chosen, transition=world.transition
     )
 
 

@@ -17,12 +17,12 @@ from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.problem import BulkPolicy, Frontier, Rules, State, check_feasible
+from peerfront.problem import BinomialResponse, BulkPolicy, Frontier, Rules, State, check_feasible
 from peerfront.simulation.typed import TypedOffspring, bridge, typed_world
 from peerfront.value.states import StateBatch
 
 WORLD = bridge()
-MODELS = (WORLD.capacity, WORLD.offspring)
+MODELS = (WORLD.response, WORLD.offspring)
 LUCK = named_luck(("bound properties",), 200)
 STATES = StateBatch(np.full(200, 100), 10 * np.arange(201), WORLD.seeds(LUCK, 10).covariates)
 
@@ -57,8 +57,8 @@ def test_the_surplus_kernel_is_the_sum_it_stands_for(count, levels, columns, sha
 @given(st.floats(0.0, 60.0), st.sampled_from([0.0, 1e-9, 0.01, 0.3, 0.9]), st.floats(1.0, 101.0), st.integers(1, 150))
 def test_nothing_is_lost_where_chances_are_cut(rate, price, worth, most) -> None:
     one = typed_world("one", {"a": rate}, {"a": {"a": 1.0}}, {"a": 1.0})
-    cut = chances_that_matter(one.capacity, people(0), most, price, worth)
-    whole = Chances.of(one.capacity.survival(people(0), most))
+    cut = chances_that_matter(one.response, people(0), most, price, worth)
+    whole = Chances.of(one.response.gains(people(0), most))
     asked = (np.array([[worth]]), np.array([price]))
     np.testing.assert_allclose(cut.surplus(*asked), whole.surplus(*asked), rtol=1e-12, atol=1e-12)
 
@@ -67,16 +67,16 @@ def test_nothing_is_lost_where_chances_are_cut(rate, price, worth, most) -> None
 
 
 @dataclass(frozen=True)
-class Certain:
+class Certain(BinomialResponse):
     """Everybody of a type can bring the same number."""
 
-    counts: tuple[int, ...]
+    brought: tuple[int, ...]
 
     def survival(self, covariates: Codes, max_coupons: int) -> np.ndarray:
-        return (np.arange(1, max_coupons + 1) <= np.array(self.counts)[covariates]).astype(float)
+        return (np.arange(1, max_coupons + 1) <= np.array(self.brought)[covariates]).astype(float)
 
-    def sample(self, covariates: Codes, luck: Luck) -> np.ndarray:
-        return np.array(self.counts)[covariates[:, 0]]
+    def capacities(self, covariates: Codes, luck: Luck) -> np.ndarray:
+        return np.array(self.brought)[covariates[:, 0]]
 
 
 def best_of_all(counts, child, types, budget: int, discount: float, rounds: int, caps: Caps) -> float:
@@ -210,9 +210,9 @@ def test_the_price_rule_is_feasible_and_the_same_in_bulk(
 def test_nothing_is_lost_at_price_zero() -> None:
     """In the last round a person is worth their mean capacity, to the last coupon."""
     many = typed_world("many", {"a": 11.0}, {"a": {"a": 1.0}}, {"a": 1.0})
-    index = fit_price_index(many.capacity, many.offspring, people(0), many.schema, 0.9, transition=many.transition)
+    index = fit_price_index(many.response, many.offspring, people(0), many.schema, 0.9, transition=many.transition)
     found = index.values(people(0), np.array([0.0]), rounds_left=1)[0, 0]
-    assert found == pytest.approx(many.capacity.survival(people(0), 100).sum(), abs=1e-10)
+    assert found == pytest.approx(many.response.gains(people(0), 100).sum(), abs=1e-10)
 
 
 @pytest.mark.parametrize("discount", [0.9, 1.0])

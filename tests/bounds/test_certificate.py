@@ -63,7 +63,7 @@ def test_a_proved_certificate_is_above_the_optimum_of_any_world(
     chosen = BoundSettings(largest_budget=4, max_per_person=per_person, price_step=0.03)
     index = exact_index(world, discount, chosen)
     state = State(budget, Frontier.of(people(*types)), 0, rules)
-    models, luck = (index, world.capacity, world.offspring), named_luck(("any",), 1)
+    models, luck = (index, world.response, world.offspring), named_luck(("any",), 1)
     found = certify(state, *models, luck, samples=0, outcomes=0)
     assert found.proof == "exact"
     assert found.standard_error == 0.0
@@ -77,7 +77,7 @@ def test_certificates_look_ahead_where_the_index_is_an_exact_table() -> None:
     world, codes, rules = bridge(), people(0, 1, 1), Rules(budget=8, people=3, rounds=5)
     best = solve(world, rules, 1.0).value(codes)
     index, luck = exact_index(world, 1.0, TINY), named_luck(("ahead",), 1)
-    models = (world.capacity, world.offspring, luck)
+    models = (world.response, world.offspring, luck)
     priced = certify(State(8, Frontier.of(codes), 0, rules), index, *models, outcomes=0)
     found = certify(State(8, Frontier.of(codes), 0, rules), index, *models)
     assert found.which == "lookahead"
@@ -86,7 +86,7 @@ def test_certificates_look_ahead_where_the_index_is_an_exact_table() -> None:
     assert found.standard_error > 0.0
     many = certify_many(one_state(8, codes), index, *models, rules=rules, samples=400, outcomes=200)
     assert many.row(0) == found
-    sampled = fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 1.0, TINY)
+    sampled = fit_price_index(world.response, world.offspring, NOBODY, world.schema, 1.0, TINY)
     assert certify(State(8, Frontier.of(codes), 0, rules), sampled, *models).which != "lookahead"
 
 
@@ -131,9 +131,9 @@ def test_caps_tighten_and_stay_above() -> None:
 def test_policies_stay_below(make, discount) -> None:
     world = make()
     states, luck = first_frontiers(world, 300)
-    certificates = certify_many(states, exact_index(world, discount), world.capacity, world.offspring, luck)
+    certificates = certify_many(states, exact_index(world, discount), world.response, world.offspring, luck)
     # (.5, 8) and (.7, 8) are about the best rules of this kind in these two worlds.
-    for policy in (Threshold(world.capacity, 0.5, 8), Threshold(world.capacity, 0.7, 8), RandomSplit()):
+    for policy in (Threshold(world.response, 0.5, 8), Threshold(world.response, 0.7, 8), RandomSplit()):
         excess = rollout(world, policy, Rules(), luck).discounted_rewards(discount) - certificates.bounds
         assert excess.mean() <= 4 * excess.std() / np.sqrt(len(excess)), policy.name
 
@@ -145,7 +145,7 @@ def test_policies_stay_below(make, discount) -> None:
 def test_the_known_price_bounds(make, discount, known) -> None:
     world = make()
     states, luck = first_frontiers(world, 1500)
-    found = certify_many(states, exact_index(world, discount), world.capacity, world.offspring, luck, samples=0)
+    found = certify_many(states, exact_index(world, discount), world.response, world.offspring, luck, samples=0)
     assert abs(found.bounds.mean() - known) < 4 * found.bounds.std() / np.sqrt(1500) + 0.1
     assert (found.which[found.bounds < 99.9] == "price").all()
 
@@ -154,9 +154,9 @@ def test_the_price_rule_is_feasible_stays_below_its_bound_and_beats_looking_at_s
     world, discount = bridge(), 0.9
     index = exact_index(world, discount, BoundSettings(price_step=0.03))
     states, luck = first_frontiers(world, 200)
-    bounds = certify_many(states, index, world.capacity, world.offspring, luck, samples=0).bounds
+    bounds = certify_many(states, index, world.response, world.offspring, luck, samples=0).bounds
     earned = rollout(world, PriceIndexPolicy(index), Rules(), luck).discounted_rewards(discount)
-    rival = rollout(world, Threshold(world.capacity, 0.5, 8), Rules(), luck).discounted_rewards(discount)
+    rival = rollout(world, Threshold(world.response, 0.5, 8), Rules(), luck).discounted_rewards(discount)
     assert earned.mean() > rival.mean()  # the best rule of its kind here
     assert earned.mean() < bounds.mean()
     capped = Rules(budget=30, people=4, max_per_person=2, max_per_round=5)
@@ -172,7 +172,7 @@ def test_the_price_rule_gives_what_is_worth_its_price() -> None:
     state = State(100, Frontier.of(people(2, 3)))
     coupons = PriceIndexPolicy(index).allocate(state, named_luck(("x",), 1)).coupons
     price = smallest_duals(index, one_state(100, people(2, 3)), 50).prices
-    worth = world.capacity.survival(people(2, 3), 100) * (1 + index.child_values(people(2, 3), price, 50))
+    worth = world.response.gains(people(2, 3), 100) * (1 + index.child_values(people(2, 3), price, 50))
     assert coupons.tolist() == (worth > price).sum(axis=1).tolist()
     assert coupons[0] > coupons[1]
     # Hopeless people still get one coupon: nothing is gained by giving up.
@@ -189,20 +189,20 @@ def test_a_certificate_says_which_bound_and_how_sure() -> None:
     world, luck = bridge(), named_luck(("words",), 1)
     index = exact_index(world, 1.0)
     priced = certify(
-        State(100, Frontier.of(people(*[0] * 6))), index, world.capacity, world.offspring, luck, samples=0, outcomes=0
+        State(100, Frontier.of(people(*[0] * 6))), index, world.response, world.offspring, luck, samples=0, outcomes=0
     )
     assert priced.which == "price"
     assert priced.low == priced.high == priced.bound
     assert f"{priced.price:.2f} recruits each" in priced.explanation
     assert "proved" in priced.explanation
     # Few Bridges at gamma = 1: what can be reached depends on their luck alone.
-    seen = certify(State(100, Frontier.of(people(1))), index, world.capacity, world.offspring, luck)
+    seen = certify(State(100, Frontier.of(people(1))), index, world.response, world.offspring, luck)
     assert seen.which == "clairvoyant"
     assert seen.proof == "statistical"
     assert seen.low < seen.bound < seen.high
     assert "knowing in advance" in seen.explanation
     sure = typed_world("sure", {"a": 60.0}, {"a": {"a": 1.0}}, {"a": 1.0})
-    rich = certify(State(3, Frontier.of(people(0))), exact_index(sure, 1.0), sure.capacity, sure.offspring, luck)
+    rich = certify(State(3, Frontier.of(people(0))), exact_index(sure, 1.0), sure.response, sure.offspring, luck)
     assert rich.which == "budget"
     assert rich.bound == 3.0
     assert rich.proof == "exact"
@@ -223,7 +223,7 @@ def test_what_the_rules_alone_say(state, bound) -> None:
     codes = state.frontier.covariates
     found = budget_bounds(one_state(state.remaining_budget, codes), 0.9, state.rounds_left, Caps.of(state.rules))
     assert found[0] == pytest.approx(bound)
-    certificate = certify(state, exact_index(world, 0.9), world.capacity, world.offspring, named_luck(("r",), 1))
+    certificate = certify(state, exact_index(world, 0.9), world.response, world.offspring, named_luck(("r",), 1))
     assert certificate.high <= bound + 1e-9
 
 
@@ -231,11 +231,11 @@ def test_many_certificates_are_those_of_each_state() -> None:
     world = bridge()
     states, luck = first_frontiers(world, 6)
     index = exact_index(world, 1.0)
-    many = certify_many(states, index, world.capacity, world.offspring, luck, samples=40)
+    many = certify_many(states, index, world.response, world.offspring, luck, samples=40)
     assert len(many) == 6
     for s in range(6):
         state = State(100, Frontier.of(states.take(np.array([s])).covariates))
-        alone = certify(state, index, world.capacity, world.offspring, luck.row(s), samples=40, outcomes=0)
+        alone = certify(state, index, world.response, world.offspring, luck.row(s), samples=40, outcomes=0)
         assert alone == many.row(s)
     assert many.mean.mean == pytest.approx(many.bounds.mean())
 
@@ -262,10 +262,10 @@ def test_impossible_settings_and_states_are_refused() -> None:
     with pytest.raises(SettingError, match="every category known"):
         index.values(people(-1), np.array([0.5]))
     with pytest.raises(SettingError, match="4 x 4"):
-        fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 0.9, transition=np.eye(3))
+        fit_price_index(world.response, world.offspring, NOBODY, world.schema, 0.9, transition=np.eye(3))
     with pytest.raises(SettingError, match="table_rows = 0"):
         fit_price_index(
-            world.capacity,
+            world.response,
             world.offspring,
             NOBODY,
             world.schema,
@@ -281,7 +281,7 @@ def test_impossible_settings_and_states_are_refused() -> None:
 def test_a_plan_is_told_how_far_it_can_be_from_the_best() -> None:
     world = bridge()
     state = State(8, Frontier.of(people(0, 1, 2)))
-    found = certify(state, exact_index(world, 0.9, TINY), world.capacity, world.offspring, named_luck(("far",), 1))
+    found = certify(state, exact_index(world, 0.9, TINY), world.response, world.offspring, named_luck(("far",), 1))
     assert found.shortfall(found.high) == 0.0
     assert found.shortfall(0.9 * found.high) == pytest.approx(0.1)
     assert found.shortfall(2 * found.high) == 0.0

@@ -6,7 +6,7 @@ import pytest
 from bounds.bound_cases import people
 from peerfront.bounds.certificate import Caps, clairvoyant_bound
 from peerfront.foundation.randomness import named_luck
-from peerfront.problem import Rules
+from peerfront.problem import BinomialResponse, Rules
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import boom_bust, bridge
 from support import within
@@ -14,13 +14,13 @@ from support import within
 # ---- the clairvoyant -----------------------------------------------------------------------------------------------
 
 
-class CodeIsCapacity:
+class CodeIsCapacity(BinomialResponse):
     """Everybody brings exactly as many as their code says."""
 
     def survival(self, covariates, max_coupons) -> np.ndarray:
         return (covariates[:, :1] >= np.arange(1, max_coupons + 1)).astype(float)
 
-    def sample(self, covariates, luck) -> np.ndarray:
+    def capacities(self, covariates, luck) -> np.ndarray:
         return covariates[:, 0].astype(np.int64)
 
 
@@ -52,7 +52,7 @@ def test_the_clairvoyant_counts_levels_of_the_tree(budget, caps, rounds) -> None
 
 def test_a_tree_of_plenty_counts_as_full_under_a_rounds_cap() -> None:
     class Many(CodeIsCapacity):
-        def sample(self, covariates, luck) -> np.ndarray:
+        def capacities(self, covariates, luck) -> np.ndarray:
             return np.full(len(covariates), 40)
 
     found = clairvoyant_bound(Many(), OneLess(), people(9), 6, 0.5, 10, named_luck(("c",), 1), 2, Caps(per_round=2))
@@ -64,7 +64,7 @@ def test_the_clairvoyant_is_above_the_optimum() -> None:
     for discount in (0.9, 1.0):
         best = solve(world, Rules(budget=8, people=3), discount).value(people(1, 1, 2))
         found = clairvoyant_bound(
-            world.capacity, world.offspring, people(1, 1, 2), 8, discount, 50, named_luck(("o",), 1), 2000
+            world.response, world.offspring, people(1, 1, 2), 8, discount, 50, named_luck(("o",), 1), 2000
         )
         assert best < found.mean + 4 * found.standard_error
         assert found.mean < 8
@@ -73,7 +73,7 @@ def test_the_clairvoyant_is_above_the_optimum() -> None:
 def test_the_clairvoyant_bound_of_one_round_is_the_capped_mean_capacity() -> None:
     world = boom_bust()
     luck = named_luck(("one round",), 1)
-    found = clairvoyant_bound(world.capacity, world.offspring, people(0, 1), 6, 0.9, 1, luck, 4000)
+    found = clairvoyant_bound(world.response, world.offspring, people(0, 1), 6, 0.9, 1, luck, 4000)
     rng = np.random.default_rng(1)
-    capacity = np.minimum(rng.poisson(world.rates[[0, 1]].sum(), 200_000), 6)
-    assert within(np.array([found.mean] * 2) + np.array([-1, 1]) * found.standard_error, capacity.mean())
+    response = np.minimum(rng.poisson(world.rates[[0, 1]].sum(), 200_000), 6)
+    assert within(np.array([found.mean] * 2) + np.array([-1, 1]) * found.standard_error, response.mean())

@@ -64,7 +64,7 @@ def test_the_known_means_are_those_of_sampled_recruits() -> None:
     index = exact_index(world, 0.9, TINY)
     prices = index.prices[::40]
     known = KnownMeans.of(index, codes, prices, 4)
-    survival, luck = index.capacity.survival(codes, 8), named_luck(("known",), 4)
+    survival, luck = index.response.gains(codes, 8), named_luck(("known",), 4)
     sample = RoundSample.drawn(index, world.offspring, codes, np.zeros(4, np.int64), 1, 4000, luck, survival, prices, 3)
     for price in range(known.lowest, len(prices)):
         values = sample.values[sample.kind, price]

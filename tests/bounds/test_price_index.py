@@ -35,13 +35,13 @@ def test_the_surplus_is_the_sum_it_says() -> None:
     np.testing.assert_allclose(Chances.of(survival).surplus(worth, prices[0]), shared, atol=1e-12)
 
 
-def test_cutting_survival_loses_nothing() -> None:
+def test_cutting_gains_loses_nothing() -> None:
     world = make_world("icpsr22140")
     codes = world.population(named_luck(("cut",), 40))
-    cut = chances_that_matter(world.capacity, codes, 1000, 0.05, 4.0)
-    whole = Chances.of(world.capacity.survival(codes, 1000))
+    cut = chances_that_matter(world.response, codes, 1000, 0.05, 4.0)
+    whole = Chances.of(world.response.gains(codes, 1000))
     worth, prices = np.full((40, 2), 4.0), np.array([0.05, 0.6])
-    assert cut.survival.shape[1] < 1000
+    assert cut.gains.shape[1] < 1000
     np.testing.assert_allclose(cut.surplus(worth, prices), whole.surplus(worth, prices), rtol=1e-12)
 
 
@@ -82,14 +82,14 @@ def test_interpolation_lies_above_a_convex_function() -> None:
 
 def test_sampled_transitions_come_near_the_given_ones() -> None:
     world, prices = bridge(), np.array([0.4, 0.7])
-    sampled = fit_price_index(world.capacity, world.offspring, NOBODY, world.schema, 0.9)
+    sampled = fit_price_index(world.response, world.offspring, NOBODY, world.schema, 0.9)
     assert sampled.kind == "sampled table"
     everyone = every_row(world.schema)
     np.testing.assert_allclose(
         sampled.values(everyone, prices), exact_index(world, 0.9).values(everyone, prices), rtol=0.05, atol=0.01
     )
     states, luck = first_frontiers(world, 3)
-    assert "estimated" in certify_many(states, sampled, world.capacity, world.offspring, luck, samples=0).proofs
+    assert "estimated" in certify_many(states, sampled, world.response, world.offspring, luck, samples=0).proofs
 
 
 # ---- the audit: it errs upwards whatever the index says ------------------------------------------------------------
@@ -136,15 +136,15 @@ def test_an_audit_of_a_wrong_index_is_above_the_optimum() -> None:
     right = exact_index(world, 0.9, TINY)
     wrong = replace(right, children=Wrong(right.children, 0.0))  # which says nobody's recruits recruit
     state = State(8, Frontier.of(people(1, 1, 2)), 0, rules)
-    blind = certify(state, wrong, world.capacity, world.offspring, named_luck(("blind",), 1), samples=0, audits=0)
+    blind = certify(state, wrong, world.response, world.offspring, named_luck(("blind",), 1), samples=0, audits=0)
     assert blind.bound < best
     assert blind.proof == "estimated"
-    proved = certify(state, wrong, world.capacity, world.offspring, named_luck(("proved",), 1), samples=0, audits=100)
+    proved = certify(state, wrong, world.response, world.offspring, named_luck(("proved",), 1), samples=0, audits=100)
     assert proved.proof == "statistical"
     assert proved.bound >= best - 4 * proved.standard_error
     assert proved.price >= auditable_price(wrong)
     low_depth = replace(wrong, settings=replace(TINY, audit_depth=0))
-    high = certify(state, low_depth, world.capacity, world.offspring, named_luck(("proved",), 1), samples=0, audits=50)
+    high = certify(state, low_depth, world.response, world.offspring, named_luck(("proved",), 1), samples=0, audits=50)
     assert (
         high.bound >= best
     )  # an audit that may look at nobody's children keeps to prices at which they are worth nothing
@@ -177,7 +177,7 @@ def test_a_check_reaches_prices_below_those_it_can_prove() -> None:
     check = check_index(network, world.offspring, states.covariates)
     assert check.lowest_price < auditable_price(network)
     assert 0.99 < check.factor < 1.02
-    found = certify_many(states, replace(network, check=check), world.capacity, world.offspring, luck)
+    found = certify_many(states, replace(network, check=check), world.response, world.offspring, luck)
     exact = smallest_duals(right, states, 50).bounds
     assert (found.which == "price").all()
     assert abs(found.bounds.mean() / exact.mean() - 1) < 0.02
@@ -208,7 +208,7 @@ def test_the_network_agrees_with_the_table() -> None:
     everyone = np.tile(every_row(world.schema), (150, 1))
     shares: list[float] = []
     network = fit_price_index(
-        world.capacity,
+        world.response,
         world.offspring,
         everyone,
         world.schema,
@@ -232,32 +232,32 @@ def test_the_network_agrees_with_the_table() -> None:
 def test_a_network_in_the_papers_world_is_checked_and_audited() -> None:
     world, discount = make_world("icpsr22140"), 0.9
     population = world.population(named_luck(("network test",), 500))
-    trained = generations(world.capacity, world.offspring, population, 1200)
+    trained = generations(world.response, world.offspring, population, 1200)
     chosen = replace(QUICK, people=1000, batch=256, held_out=100)
     index = fit_price_index(
-        world.capacity, world.offspring, trained, world.schema, discount, chosen, checked_at=population[:100]
+        world.response, world.offspring, trained, world.schema, discount, chosen, checked_at=population[:100]
     )
     assert index.check is not None
     assert abs(index.check.factor - 1) < 0.03
     states, luck = first_frontiers(world, 12)
-    fast = certify_many(states, index, world.capacity, world.offspring, luck, samples=0)
-    audited = certify_many(states, index, world.capacity, world.offspring, luck, samples=0, audits=8)
+    fast = certify_many(states, index, world.response, world.offspring, luck, samples=0)
+    audited = certify_many(states, index, world.response, world.offspring, luck, samples=0, audits=8)
     assert set(fast.proofs) == {"estimated"}
     assert set(audited.proofs) == {"statistical"}
     assert abs(fast.bounds.mean() / audited.bounds.mean() - 1) < 0.02
     # Where no audit has been, the network is believed only for want of trees, and no error is claimed for it.
     elsewhere = replace(index, check=replace(index.check, lowest_price=0.99))
-    grown = certify_many(states, elsewhere, world.capacity, world.offspring, luck, samples=8)
+    grown = certify_many(states, elsewhere, world.response, world.offspring, luck, samples=8)
     assert set(grown.which) == {"clairvoyant"}
-    alone = certify_many(states, elsewhere, world.capacity, world.offspring, luck, samples=0).row(0)
+    alone = certify_many(states, elsewhere, world.response, world.offspring, luck, samples=0).row(0)
     assert "nothing was measured" in alone.explanation
-    earned = rollout(world, Threshold(world.capacity, 0.8, 12), Rules(), luck).discounted_rewards(discount)
+    earned = rollout(world, Threshold(world.response, 0.8, 12), Rules(), luck).discounted_rewards(discount)
     assert earned.mean() < audited.bounds.mean() + 4 * earned.std() / np.sqrt(12)
     same = fit_price_index(
-        world.capacity, world.offspring, trained, world.schema, discount, replace(chosen, people=100, refreshes=2)
+        world.response, world.offspring, trained, world.schema, discount, replace(chosen, people=100, refreshes=2)
     )
     again = fit_price_index(
-        world.capacity, world.offspring, trained, world.schema, discount, replace(chosen, people=100, refreshes=2)
+        world.response, world.offspring, trained, world.schema, discount, replace(chosen, people=100, refreshes=2)
     )
     assert same.check == again.check  # the same seed, the same index
     duals = audited_duals(index, world.offspring, states, fast.prices, luck, audits=3)
@@ -267,8 +267,8 @@ def test_a_network_in_the_papers_world_is_checked_and_audited() -> None:
 def test_generations_are_people_of_the_schema_and_bring_more_than_the_population() -> None:
     world = make_world("icpsr22140")
     population = world.population(named_luck(("g",), 300))
-    found = generations(world.capacity, world.offspring, population, 1000, depth=3)
+    found = generations(world.response, world.offspring, population, 1000, depth=3)
     world.schema.check(found)
     assert len(found) == 1000
-    brought = world.capacity.survival(found, 30).sum(axis=1)
+    brought = world.response.gains(found, 30).sum(axis=1)
     assert brought[750:].mean() > 1.2 * brought[:250].mean()

@@ -61,7 +61,16 @@ def test_from_the_file_to_the_sheet(made, run, tmp_path) -> None:
         assert text in out
     sheet, frontier = pd.read_csv(tmp_path / "sheet.csv"), pd.read_csv(made / "frontier.csv")
     assert list(sheet["person"]) == list(frontier["id"])
-    assert list(sheet.columns) == ["person", "coupons", "chance_used", "expected_now", "expected_later", "reason"]
+    assert list(sheet.columns) == [
+        "person",
+        "coupons",
+        "chance_used",
+        "expected_now",
+        "expected_later",
+        "decided_by",
+        "probability",
+        "reason",
+    ]
     curve = pd.read_csv(tmp_path / "sheet-curve.csv")
     assert sheet["coupons"].sum() == curve["spend"][curve["value"].idxmax()]
     first = (tmp_path / "sheet.csv").read_bytes()

@@ -130,7 +130,7 @@ def test_gfp_plays_the_rule_that_did_better_and_says_so(monkeypatch) -> None:
 
     def hasty(world, rules, discount, simple, settings):
         poor = dataclasses.replace(settings, rounds=1, episodes=20, states=30, returns=1, steps=1, judged_episodes=40)
-        met.append(learn(world, rules, discount, [Evenly(world.capacity)], poor))
+        met.append(learn(world, rules, discount, [Evenly(world.response)], poor))
         return met[-1]
 
     monkeypatch.setattr(policy_iteration, "learn_by_policy_iteration", hasty)

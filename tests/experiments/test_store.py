@@ -156,8 +156,8 @@ RULES = Rules(budget=8, people=4, rounds=3, max_per_person=3)
 @cache
 def policies() -> dict[str, Policy]:
     """One of each class that can be kept, all but the first with fitted models."""
-    capacity = fitted("poisson")
-    world = BranchingWorld("small", SCHEMA, capacity, fitted("inheritance"), _SamePeople())
+    response = fitted("poisson")
+    world = BranchingWorld("small", SCHEMA, response, fitted("inheritance"), _SamePeople())
     preparation = Preparation(world, RULES, 0.9, (0.9,), 1)
     made = {
         spec: prepare_policy(Spec.parse(spec), preparation)
@@ -169,8 +169,8 @@ def policies() -> dict[str, Policy]:
             "factorized_rl:episodes=2,training=published",
         )
     }
-    rule = AllAtLast(capacity, Threshold(capacity, 0.4, 1))
-    others = (RandomSplit(), Constant(2), Threshold(capacity, 0.5, 2), Evenly(capacity, 1.5), rule)
+    rule = AllAtLast(response, Threshold(response, 0.4, 1))
+    others = (RandomSplit(), Constant(2), Threshold(response, 0.5, 2), Evenly(response, 1.5), rule)
     named = {policy.name: policy for policy in (*others, Renamed(rule, "gfp (plays a rule)"), a_fit().planner)}
     return made | named | {"a planner that sees covariates": a_fit(sees=False, deadline=False).planner}
 
@@ -206,8 +206,8 @@ def test_models_come_back_and_draw_as_before(kind, tmp_path) -> None:
     assert np.array_equal(back.sample(people(30), luck), fitted(kind).sample(people(30), luck))
     for family in ("poisson", "nb", "zinb"):
         store.find_or_make(family, {}, lambda f=family: fitted(f), CAPACITY)
-        capacity = store.find_or_make(family, {}, lambda: pytest.fail("it is kept"), CAPACITY)
-        assert np.array_equal(capacity.survival(people(30), 5), fitted(family).survival(people(30), 5))
+        response = store.find_or_make(family, {}, lambda: pytest.fail("it is kept"), CAPACITY)
+        assert np.array_equal(response.gains(people(30), 5), fitted(family).survival(people(30), 5))
 
 
 def test_what_was_not_fitted_is_not_kept(tmp_path) -> None:
@@ -217,9 +217,9 @@ def test_what_was_not_fitted_is_not_kept(tmp_path) -> None:
     world = make_world("bridge")
     store = Store(tmp_path)
     for form, value in (
-        (CAPACITY, world.capacity),
+        (CAPACITY, world.response),
         (OFFSPRING, world.offspring),
-        (POLICY, Threshold(world.capacity, 0.5, 2)),
+        (POLICY, Threshold(world.response, 0.5, 2)),
         (POLICY, Renamed(object(), "x")),
         (POLICY, AllAtLast(fitted("poisson"), Threshold(fitted("nb"), 0.5, 1))),
     ):

@@ -35,9 +35,9 @@ def test_a_world_like_the_made_up_study(demo_file) -> None:
         row = found.loc[name]
         assert abs(row["estimate"] - truth[name]) < 4 * row["standard_error"]
     # The same coupons to the same people bring about as many as in the study.
-    rates = world.capacity.rates(world.seed_model.members[study.informative])
+    rates = world.response.rates(world.seed_model.members[study.informative])
     luck = pf.named_luck(("again",), len(rates))
-    came = np.minimum(world.capacity.sample(world.seed_model.members[study.informative], luck), 3).sum()
+    came = world.response.sample(world.seed_model.members[study.informative], 3, luck).sum()
     expected = study.recruits[study.informative].sum()
     assert abs(came - expected) < 5 * np.sqrt(expected)
 
@@ -133,7 +133,7 @@ def test_real_studies(shared_data, tmp_path, monkeypatch, file, coupons_each) ->
     usable = study.informative
     most = int(study.issued[usable].max())
     given = np.arange(1, most + 1) <= study.issued[usable][:, None]
-    expected = world.capacity.survival(world.seed_model.members[usable], most)[given].sum()
+    expected = world.response.gains(world.seed_model.members[usable], most)[given].sum()
     assert expected == pytest.approx(study.recruits[usable].sum(), rel=0.1)  # answers not known are filled anew
     assert ((world.offspring.probabilities >= 0) & (world.offspring.probabilities < 1)).all()
     policy = pf.make_policy("threshold:cutoff=0.5,at_least=3", world)

@@ -6,14 +6,14 @@ from functools import cache
 
 import numpy as np
 
-from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
+from peerfront.foundation.response_families import RESPONSE_FAMILIES
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
+from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 
 NAN = math.nan
@@ -24,7 +24,7 @@ FITS = {
     "masked": lambda pairs: fit_masked(pairs, MaskedSettings(hidden=(16,), epochs=10)),
     "diffusion": lambda pairs: fit_diffusion(pairs, DiffusionSettings(hidden=(64,), epochs=60)),
 }
-QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=2)
+QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=2)
 
 
 def codes(*rows: tuple[int, ...]) -> np.ndarray:
@@ -41,6 +41,6 @@ def a_history(rows: int = 60, schema: Schema = SCHEMA) -> History:
 @cache
 def fitted(name: str):
     """A capacity model of a family, or a generator, fitted to the same small history."""
-    if name in FAMILIES:
-        return fit_capacity(a_history(), dataclasses.replace(QUICK, family=name))
+    if name in RESPONSE_FAMILIES:
+        return fit_response(a_history(), dataclasses.replace(QUICK, family=name))
     return FITS[name](Pairs.of(a_history()))

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
 
-from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.capacity_fit import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
-from peerfront.models.capacity_training import Trainer
+from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
 from peerfront.models.diagnostic_figures import offspring_figure
 from peerfront.models.diagnostics import (
-    capacity_report,
     field_distances,
     offspring_report,
     rate_errors,
+    response_report,
 )
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_children
+from peerfront.models.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
+from peerfront.models.response_training import Trainer
 
 # Training that goes wrong ------------------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ def test_a_capacity_fit_that_diverges_is_an_error(monkeypatch, shape, folds) -> 
     whole = Trainer.likelihood
     monkeypatch.setattr(Trainer, "likelihood", lambda self, chosen: NAN * whole(self, chosen))
     with pytest.raises(SettingError, match="diverged.*smaller learning rate"):
-        fit_capacity(a_history(), CapacitySettings("poisson", (shape,), folds=folds, epochs=3))
+        fit_response(a_history(), ResponseSettings("poisson", (shape,), folds=folds, epochs=3))
 
 
 # People the model does not know ------------------------------------------------------------------------------------
@@ -53,7 +53,8 @@ STRANGERS = {
 @pytest.mark.parametrize("name", [*FAMILIES, *FITS])
 def test_people_of_another_schema(name, people) -> None:
     model = fitted(name)
-    asked = [lambda: model.sample(people, named_luck(("strangers",), 2))]
+    coupons = (3,) if name in FAMILIES else ()
+    asked = [lambda: model.sample(people, *coupons, named_luck(("strangers",), 2))]
     asked += [lambda: model.survival(people, 3), lambda: model.expected(people)] if name in FAMILIES else []
     asked += [lambda: model.probabilities(people)] if hasattr(model, "probabilities") else []
     for ask in asked:
@@ -65,7 +66,7 @@ def test_people_of_another_schema(name, people) -> None:
 @pytest.mark.parametrize("lucks", [1, 3])
 def test_one_luck_each(name, lucks) -> None:
     with pytest.raises(SettingError, match=f"2 covariate rows and {lucks} lucks"):
-        fitted(name).sample(codes((0, 0), (1, 1)), named_luck(("few",), lucks))
+        fitted(name).sample(codes((0, 0), (1, 1)), *((3,) if name in FAMILIES else ()), named_luck(("few",), lucks))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -73,7 +74,7 @@ def test_nobody_and_nothing(family) -> None:
     model, nobody = fitted(family), np.zeros((0, 2), dtype=np.int16)
     assert model.survival(nobody, 4).shape == (0, 4)
     assert model.survival(codes((0, 0), (-1, -1)), 0).shape == (2, 0)
-    assert model.sample(nobody, named_luck(("nobody",), 0)).shape == (0,)
+    assert model.sample(nobody, 3, named_luck(("nobody",), 0)).shape == (0,)
     for most in (-1, 2.5, NAN, None):
         with pytest.raises(SettingError, match="max coupons must be a whole number of at least 0"):
             model.survival(codes((0, 0)), most)
@@ -86,9 +87,9 @@ def test_counts_that_are_not_counts() -> None:
     whole = a_history(4)
     holes = dataclasses.replace(whole, coupons=np.full(4, 3.0), recruits=np.array([1.0, NAN, 0.0, 2.0]))
     with pytest.raises(DataFileError, match="stored as float64.*missing"):
-        fit_capacity(holes, QUICK)
+        fit_response(holes, QUICK)
     with pytest.raises(DataFileError, match="stored as float64"):
-        capacity_report(fitted("poisson"), holes)
+        response_report(fitted("poisson"), holes)
     with pytest.raises(SettingError, match="an array of float64"):
         dataclasses.replace(whole, referrers=whole.referrers.astype(float))
 
@@ -110,8 +111,8 @@ def test_pairs_are_checked() -> None:
 
 def test_nothing_held_out_is_not_called_held_out() -> None:
     history = a_history(1)
-    for settings in (None, CapacitySettings(folds=1)):
-        reason = fit_capacity(history if settings is None else a_history(), settings).reason
+    for settings in (None, ResponseSettings(folds=1)):
+        reason = fit_response(history if settings is None else a_history(), settings).reason
         assert "nothing was held out" in reason
         assert "nan" not in reason
     chosen = fit_offspring(history, rivals=("inheritance", "softmax"))
@@ -122,14 +123,14 @@ def test_nothing_held_out_is_not_called_held_out() -> None:
 def test_capacities_never_seen_are_called_a_guess() -> None:
     history = a_history()
     used = dataclasses.replace(history, recruits=history.coupons)
-    assert "only known from below" in fit_capacity(used, QUICK).reason
-    assert "only known from below" not in fit_capacity(history, QUICK).reason
+    assert "only known from below" in fit_response(used, QUICK).reason
+    assert "only known from below" not in fit_response(history, QUICK).reason
 
 
 @pytest.mark.parametrize("shape", [LINEAR, LOG_LINEAR, NETWORK])
 def test_people_of_whom_nothing_is_known(shape) -> None:
     history = dataclasses.replace(a_history(), referrers=np.full((60, 2), -1, dtype=np.int16))
-    rates = fit_capacity(history, dataclasses.replace(QUICK, shapes=(shape,), epochs=40)).means(history.referrers[:1])
+    rates = fit_response(history, dataclasses.replace(QUICK, shapes=(shape,), epochs=40)).means(history.referrers[:1])
     assert rates == pytest.approx(1.5, abs=0.5)
 
 
@@ -137,7 +138,7 @@ def test_people_of_whom_nothing_is_known(shape) -> None:
 def test_rates_whose_exponential_is_no_number(shape) -> None:
     history = a_history()
     many = dataclasses.replace(history, coupons=np.full(60, 2000), recruits=np.full(60, 900) + np.arange(60))
-    model = fit_capacity(many, dataclasses.replace(QUICK, shapes=(shape,), epochs=5))
+    model = fit_response(many, dataclasses.replace(QUICK, shapes=(shape,), epochs=5))
     assert model.means(history.referrers).mean() == pytest.approx(930, rel=0.1)
 
 
@@ -168,7 +169,7 @@ def test_models_are_judged_on_their_own_schema() -> None:
     renamed = Schema((Field("c", SCHEMA.fields[0].categories), SCHEMA.fields[1]))
     history = dataclasses.replace(a_history(), schema=renamed)
     with pytest.raises(SettingError, match=r"a \(3 categories\).*the data by c \(3 categories\)"):
-        capacity_report(fitted("nb"), history)
+        response_report(fitted("nb"), history)
     with pytest.raises(SettingError, match="the data by c"):
         offspring_report(fitted("inheritance"), Pairs.of(history))
 
@@ -177,9 +178,9 @@ def test_nothing_to_judge_by() -> None:
     history, model = a_history(), fitted("inheritance")
     silent = dataclasses.replace(history, coupons=np.zeros(60, dtype=int), recruits=np.zeros(60, dtype=int))
     with pytest.raises(SettingError, match="nobody was given a coupon"):
-        capacity_report(fitted("poisson"), silent)
+        response_report(fitted("poisson"), silent)
     with pytest.raises(SettingError, match="parameters must be"):
-        capacity_report(fitted("poisson"), history, parameters=-1)
+        response_report(fitted("poisson"), history, parameters=-1)
     for samples in (0, -1, 2.5):
         with pytest.raises(SettingError, match="samples must be"):
             offspring_report(model, Pairs.of(history), samples=samples)

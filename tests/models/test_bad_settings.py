@@ -9,12 +9,12 @@ from small_fits import NAN, SCHEMA, a_history, codes, fitted
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.capacity import RateShape
-from peerfront.models.capacity_fit import LINEAR, CapacitySettings
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.models.offspring.diffusion import DiffusionSettings, noise_schedule, spaced_steps
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings
+from peerfront.models.rates import RateShape
+from peerfront.models.response_fit import LINEAR, ResponseSettings
 
 WHOLE = (0, -1, 2.5, NAN, math.inf, "3", None, True)
 SHARES = (0.0, 1.0, -0.1, 1.2, NAN, None, "half", True)
@@ -22,7 +22,7 @@ RATES = (0.0, -1e-3, 1.5, NAN, math.inf, None, "1e-3", True)
 WIDTHS = ((0,), (-4, 8), (2.5,), (NAN,), 64, "64", None)
 SEEDS = (1.5, NAN, None, "0", True)
 BAD = {
-    CapacitySettings: {
+    ResponseSettings: {
         "folds": WHOLE,
         "epochs": WHOLE,
         "patience": WHOLE,
@@ -80,7 +80,7 @@ def test_unknown_names_are_refused_where_they_are_written() -> None:
         DiffusionSettings(schedule="cosin")
     for family in (None, 3, ""):
         with pytest.raises(UnknownName, match="no family"):
-            CapacitySettings(family=family)
+            ResponseSettings(family=family)
     with pytest.raises(UnknownName, match="no generator called 'None'"):
         fit_offspring(a_history(), None)
     with pytest.raises(UnknownName, match="no rival generator called 'auto'"):
@@ -90,8 +90,8 @@ def test_unknown_names_are_refused_where_they_are_written() -> None:
 
 
 def test_numbers_of_any_make_are_the_same_setting() -> None:
-    settings = CapacitySettings(folds=np.int64(5), seed=np.int64(0), shapes=[LINEAR], penalties=[1, 0.5])
-    assert settings == CapacitySettings(shapes=(LINEAR,), penalties=(1, 0.5))
+    settings = ResponseSettings(folds=np.int64(5), seed=np.int64(0), shapes=[LINEAR], penalties=[1, 0.5])
+    assert settings == ResponseSettings(shapes=(LINEAR,), penalties=(1, 0.5))
     assert RateShape([8, 8.0]) == RateShape((8, 8))
     assert hash(settings)
 

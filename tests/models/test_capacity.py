@@ -7,13 +7,13 @@ from peerfront.foundation.counts import FAMILIES, poisson_quantile
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.capacity_fit import LINEAR, LOG_LINEAR, NETWORK, CapacitySettings, fit_capacity
-from peerfront.models.diagnostics import capacity_report, rate_errors
+from peerfront.models.diagnostics import rate_errors, response_report
+from peerfront.models.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import HistorySettings, simulate_history
 
-QUICK = CapacitySettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=3)
+QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=3)
 
 
 def two_groups(rows: int, rates=(0.5, 4.0), zero: float = 0.0, size: float | None = None, most: int = 6) -> History:
@@ -24,14 +24,14 @@ def two_groups(rows: int, rates=(0.5, 4.0), zero: float = 0.0, size: float | Non
     means = np.array(rates)[people[:, 0]]
     if size is not None:
         means = means * rng.gamma(size, 1 / size, rows)
-    capacity = rng.poisson(means) * (rng.random(rows) >= zero)
+    response = rng.poisson(means) * (rng.random(rows) >= zero)
     coupons = rng.integers(0, most + 1, rows)
-    return History(schema, people, coupons, np.minimum(coupons, capacity), people[:0], people[:0])
+    return History(schema, people, coupons, np.minimum(coupons, response), people[:0], people[:0])
 
 
 @pytest.mark.parametrize("shape", [LINEAR, LOG_LINEAR, NETWORK])
 def test_rates_are_recovered_from_censored_counts(shape) -> None:
-    model = fit_capacity(two_groups(3000), dataclasses.replace(QUICK, shapes=(shape,), epochs=60))
+    model = fit_response(two_groups(3000), dataclasses.replace(QUICK, shapes=(shape,), epochs=60))
     means = model.expected(np.array([[0, 0], [1, 0]], dtype=np.int16))
     assert means == pytest.approx([0.5, 4.0], rel=0.15)  # a naive mean of y would give about 2.3 for the second
 
@@ -46,33 +46,33 @@ def test_rates_are_recovered_from_censored_counts(shape) -> None:
 )
 def test_auto_finds_the_family_and_says_why(made, accepted) -> None:
     history = two_groups(1500, **made)
-    model = fit_capacity(history, dataclasses.replace(QUICK, family="auto"))
+    model = fit_response(history, dataclasses.replace(QUICK, family="auto"))
     assert model.family in accepted
     assert model.reason
     assert {candidate.family for candidate in model.candidates} == set(FAMILIES)
-    report = capacity_report(model, history, parameters=3)
+    report = response_report(model, history, parameters=3)
     assert report.p_value > 1e-3
     if accepted != {"poisson"}:
-        poisson = fit_capacity(history, QUICK)
-        assert capacity_report(poisson, history).p_value < 1e-3  # and the chi-square sees the wrong one
+        poisson = fit_response(history, QUICK)
+        assert response_report(poisson, history).p_value < 1e-3  # and the chi-square sees the wrong one
 
 
 def test_zero_inflation_and_dispersion_are_estimated() -> None:
-    zip_model = fit_capacity(two_groups(4000, rates=(3.0, 3.0), zero=0.4), dataclasses.replace(QUICK, family="zip"))
+    zip_model = fit_response(two_groups(4000, rates=(3.0, 3.0), zero=0.4), dataclasses.replace(QUICK, family="zip"))
     assert zip_model.zero == pytest.approx(0.4, abs=0.05)
-    nb_model = fit_capacity(two_groups(4000, rates=(3.0, 3.0), size=1.0), dataclasses.replace(QUICK, family="nb"))
+    nb_model = fit_response(two_groups(4000, rates=(3.0, 3.0), size=1.0), dataclasses.replace(QUICK, family="nb"))
     assert nb_model.size == pytest.approx(1.0, rel=0.3)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_protocol(family) -> None:
     history = two_groups(400, zero=0.2)
-    model = fit_capacity(history, dataclasses.replace(QUICK, family=family))
+    model = fit_response(history, dataclasses.replace(QUICK, family=family))
     luck = named_luck(("capacity protocol", family), 30_000)
     people = np.repeat(history.referrers[:2], 15_000, axis=0)
     survival = model.survival(people, 8)
     assert (np.diff(survival, axis=1) <= 1e-12).all()
-    sampled = model.sample(people, luck)
+    sampled = model.capacities(people, luck)
     for level in range(1, 9):
         share, expected = (sampled >= level).mean(), survival[:, level - 1].mean()
         assert share == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 30_000))
@@ -85,10 +85,10 @@ def test_held_out_likelihood_prefers_the_right_shape() -> None:
     rng = named_generator("xor")
     schema = Schema.of_sizes({"a": 2, "b": 2})
     people = rng.integers(0, 2, (2000, 2)).astype(np.int16)
-    capacity = rng.poisson(np.where(people[:, 0] == people[:, 1], 5.0, 0.3))
+    response = rng.poisson(np.where(people[:, 0] == people[:, 1], 5.0, 0.3))
     coupons = rng.integers(1, 7, 2000)
-    history = History(schema, people, coupons, np.minimum(coupons, capacity), people[:0], people[:0])
-    model = fit_capacity(history, dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR, NETWORK), epochs=60))
+    history = History(schema, people, coupons, np.minimum(coupons, response), people[:0], people[:0])
+    model = fit_response(history, dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR, NETWORK), epochs=60))
     assert model.rates.shape == NETWORK
     assert "network 64 x 64" in model.reason
 
@@ -97,10 +97,10 @@ def test_better_than_the_papers_fit_in_the_papers_world() -> None:
     world = make_world("icpsr22140")
     history = simulate_history(world)
     judged = world.population(named_luck(("judged",), 300))
-    true = world.capacity.rates(judged)
-    paper = CapacitySettings(family="poisson", shapes=(NETWORK,), folds=1, epochs=60)  # already overfitted by then
+    true = world.response.rates(judged)
+    paper = ResponseSettings(family="poisson", shapes=(NETWORK,), folds=1, epochs=60)  # already overfitted by then
     errors = [
-        rate_errors(fit_capacity(history, chosen).expected(judged), true)
+        rate_errors(fit_response(history, chosen).expected(judged), true)
         for chosen in (dataclasses.replace(QUICK, folds=5), paper)
     ]
     assert errors[0]["mae"] < 0.3
@@ -111,7 +111,7 @@ def test_better_than_the_papers_fit_in_the_papers_world() -> None:
 def test_fits_are_reproducible_from_their_seed() -> None:
     history = two_groups(300)
     settings = dataclasses.replace(QUICK, shapes=(NETWORK,), epochs=5)
-    one, again, other = (fit_capacity(history, dataclasses.replace(settings, seed=s)) for s in (1, 1, 2))
+    one, again, other = (fit_response(history, dataclasses.replace(settings, seed=s)) for s in (1, 1, 2))
     people = history.referrers[:50]
     assert np.array_equal(one.means(people), again.means(people))
     assert not np.array_equal(one.means(people), other.means(people))
@@ -121,33 +121,40 @@ def test_small_and_odd_histories() -> None:
     schema = Schema.of_sizes({"a": 3})
     nobody = np.zeros((0, 1), dtype=np.int16)
     one = History(schema, np.array([[0]], dtype=np.int16), np.array([3]), np.array([1]), nobody, nobody)
-    model = fit_capacity(one)
+    model = fit_response(one)
     unseen = np.array([[0], [2], [-1]], dtype=np.int16)
     assert np.isfinite(model.survival(unseen, 5)).all()
     with_zero = History(
         schema, np.zeros((3, 1), dtype=np.int16), np.array([0, 3, 4]), np.array([0, 1, 2]), nobody, nobody
     )
-    assert np.isfinite(fit_capacity(with_zero, QUICK).means(unseen)).all()
+    assert np.isfinite(fit_response(with_zero, QUICK).means(unseen)).all()
     silent = History(
         schema, np.zeros((2, 1), dtype=np.int16), np.zeros(2, dtype=int), np.zeros(2, dtype=int), nobody, nobody
     )
     with pytest.raises(SettingError, match="nobody was given a coupon"):
-        fit_capacity(silent)
+        fit_response(silent)
     with pytest.raises(DataFileError, match=r"more recruits than coupons \(rows 1\)"):
         History(schema, np.zeros((2, 1), dtype=np.int16), np.array([1, 1]), np.array([1, 2]), nobody, nobody)
 
 
 def test_impossible_settings() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'poisson'"):
-        CapacitySettings(family="poison")
+        ResponseSettings(family="poison")
     with pytest.raises(SettingError, match="at least one shape"):
-        CapacitySettings(shapes=())
-    assert CapacitySettings.paper().folds == 1
+        ResponseSettings(shapes=())
+    assert ResponseSettings.paper().folds == 1
 
 
 def test_progress_is_told() -> None:
     reports: list[tuple[float, str]] = []
     history = simulate_history(make_world("bridge"), HistorySettings(triples=60, pairs=0))
-    settings = dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR))
-    fit_capacity(history, settings, lambda share, what: reports.append((share, what)))
+    settings = dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR), drop_fields=False)
+    fit_response(history, settings, lambda share, what: reports.append((share, what)))
     assert reports == [(0.0, "Poisson, linear, scaled softplus"), (0.5, "Poisson, log-linear")]
+    reports.clear()
+    fit_response(
+        history, dataclasses.replace(settings, drop_fields=True), lambda share, what: reports.append((share, what))
+    )
+    assert [share for share, _ in reports] == sorted(share for share, _ in reports)
+    assert "Poisson, everybody alike" in [what for _, what in reports]
+    assert all(0.0 <= share < 1.0 for share, _ in reports)

@@ -1,13 +1,16 @@
+import dataclasses
+
 import numpy as np
 import pytest
+from small_fits import a_history, fitted
 
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
 from peerfront.models.diagnostics import (
-    capacity_report,
     field_distances,
     offspring_report,
     rate_errors,
+    response_report,
 )
 from peerfront.models.offspring.inheritance import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
@@ -19,7 +22,7 @@ from peerfront.simulation.icpsr22140 import Inheritance, SoftplusPoisson
 def test_the_truth_passes_and_a_wrong_model_fails() -> None:
     world = make_world("icpsr22140")
     history = simulate_history(world, seed=3)
-    good = capacity_report(world.capacity, history, parameters=0)
+    good = response_report(world.response, history, parameters=0)
     assert good.p_value > 1e-3
     assert good.log_likelihood is None
     inside = (good.calibration["low"] <= good.calibration["predicted"]) & (
@@ -27,10 +30,31 @@ def test_the_truth_passes_and_a_wrong_model_fails() -> None:
     )
     assert inside.mean() >= 0.8
     assert good.rootogram["observed"].sum() == pytest.approx(good.rootogram["expected"].sum())
-    wrong = SoftplusPoisson(world.schema, world.capacity.weights, 1.5 * world.capacity.scale)
-    bad = capacity_report(wrong, history, parameters=0)
+    wrong = SoftplusPoisson(world.schema, world.response.weights, 1.5 * world.response.scale)
+    bad = response_report(wrong, history, parameters=0)
     assert bad.p_value < 1e-6
+    assert (good.misfit, bad.misfit) == (False, True)
     assert bad.chi_square > good.chi_square
+
+
+def test_counts_of_every_family_are_judged_as_the_family_says() -> None:
+    history = a_history()
+    for family in ("poisson", "zib", "betabinomial", "thinned"):
+        model = fitted(family)
+        report = response_report(model, history)
+        rows = zip(history.referrers, history.coupons, strict=True)
+        expected = np.zeros(5)
+        for person, coupons in rows:
+            expected[: coupons + 1] += model.counts(person[None, :], int(coupons))[0]
+        assert report.rootogram["expected"].to_numpy() == pytest.approx(expected)
+        assert not report.misfit
+        first = report.calibration["predicted"].iloc[0]
+        assert first == pytest.approx(1.0 - np.mean([model.counts(p[None, :], int(c))[0, 0] for p, c in zip(
+            history.referrers, history.coupons, strict=True)]))  # fmt: skip
+    used_up = response_report(fitted("thinned"), dataclasses.replace(
+        history, coupons=np.full(60, 2), recruits=np.minimum(history.recruits, 2)))  # fmt: skip
+    assert used_up.degrees <= 0
+    assert not used_up.misfit
 
 
 def test_rate_errors() -> None:
@@ -60,7 +84,7 @@ def test_a_generator_is_judged_by_its_samples() -> None:
 def test_the_pictures_show_the_numbers() -> None:
     world = make_world("bridge")
     history = simulate_history(world, HistorySettings(triples=300, pairs=200))
-    report = capacity_report(world.capacity, history, parameters=0)
+    report = response_report(world.response, history, parameters=0)
     left, right = capacity_figure(report).axes
     assert len(left.patches) == len(report.rootogram)
     assert right.lines[-1].get_ydata() == pytest.approx(report.calibration["predicted"].to_numpy())

@@ -179,9 +179,9 @@ from safetensors.numpy import load
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.stored import Stored
-from peerfront.models.capacity import LearnedCapacity
-from peerfront.models.capacity_fit import CapacitySettings
-from peerfront.models.diagnostics import capacity_report
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_fit import ResponseSettings
+from peerfront.models.diagnostics import response_report
 from peerfront.models.offspring.choice import fit_offspring
 from peerfront.models.offspring.masked import MaskedDiffusion
 from peerfront.models.offspring.softmax import SoftmaxOffspring

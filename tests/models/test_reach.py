@@ -11,12 +11,13 @@ from peerfront.foundation.counts import survival_table
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.foundation.response_families import largest_means
 from peerfront.foundation.stored import Stored
-from peerfront.models.capacity import LearnedCapacity, largest_means
-from peerfront.models.capacity_fit import LINEAR, LOG_LINEAR, CapacitySettings, fit_capacity
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 
-QUICK = CapacitySettings(family="poisson", shapes=(LOG_LINEAR,), penalties=(0.01,), folds=3)
+QUICK = ResponseSettings(family="poisson", shapes=(LOG_LINEAR,), penalties=(0.01,), folds=3)
 BOTH = np.array([[1, 1, 1]], dtype=np.int16)
 
 
@@ -25,11 +26,11 @@ def growing(rows: int = 200, most: int = 5) -> History:
     rng = named_generator("growing", rows, most)
     people = rng.integers(0, 2, (rows, 3)).astype(np.int16)
     people = people[people.sum(axis=1) < 3]
-    capacity = rng.poisson(1.5 * 2.5 ** people.sum(axis=1))
+    response = rng.poisson(1.5 * 2.5 ** people.sum(axis=1))
     coupons = rng.integers(1, most + 1, len(people))
     nobody = people[:0]
     return History(
-        Schema.of_sizes(dict.fromkeys("abc", 2)), people, coupons, np.minimum(coupons, capacity), nobody, nobody
+        Schema.of_sizes(dict.fromkeys("abc", 2)), people, coupons, np.minimum(coupons, response), nobody, nobody
     )
 
 
@@ -51,16 +52,16 @@ def test_the_largest_mean_has_the_chance_asked_for(most, chance, size) -> None:
 
 @pytest.mark.parametrize("family", ["poisson", "zip", "nb", "zinb"])
 def test_nobody_is_believed_to_go_far_beyond_what_people_have_shown(family) -> None:
-    history = growing()
+    history = growing(most=12)
     free, held = (
-        fit_capacity(history, dataclasses.replace(QUICK, family=family, doubt=d))
+        fit_response(history, dataclasses.replace(QUICK, family=family, doubt=d))
         for d in (None, len(history.coupons) / 1.5)
     )
-    assert held.most_shown == free.most_shown == 5
+    assert held.most_shown == free.most_shown == 12
     everybody = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, 8).T.astype(np.int16)
-    assert (held.survival(everybody, 5)[:, 4] <= 0.6 + 1e-6).all()
+    assert (held.survival(everybody, 12)[:, 11] <= 0.6 + 1e-6).all()
     assert (held.member_means(everybody) <= held.rates.largest).all()
-    assert free.survival(BOTH, 5)[0, 4] > 0.9, "the case tests nothing if nothing is extrapolated"
+    assert free.survival(BOTH, 12)[0, 11] > 0.9, "the case tests nothing if nothing is extrapolated"
     # Where every member stays below, nothing changes.
     below = (free.member_means(everybody) <= held.rates.largest).all(axis=0)
     assert below.any()
@@ -68,14 +69,14 @@ def test_nobody_is_believed_to_go_far_beyond_what_people_have_shown(family) -> N
 
 
 def test_the_papers_fit_has_no_limit_and_the_default_has_one() -> None:
-    assert CapacitySettings.paper().doubt is None
-    assert CapacitySettings().doubt is not None
+    assert ResponseSettings.paper().doubt is None
+    assert ResponseSettings().doubt is not None
     with pytest.raises(SettingError, match="doubt must be .* found 0"):
-        CapacitySettings(doubt=0)
+        ResponseSettings(doubt=0)
 
 
 def test_more_rows_reach_further() -> None:
-    small, large = (fit_capacity(growing(rows), QUICK).rates.largest for rows in (100, 800))
+    small, large = (fit_response(growing(rows), QUICK).rates.largest for rows in (100, 800))
     assert small < large < np.inf
 
 
@@ -84,51 +85,53 @@ def test_a_single_outlier_shows_nothing() -> None:
     coupons = history.coupons.copy()
     coupons[:4] = 50
     some = dataclasses.replace(history, coupons=coupons)
-    assert fit_capacity(some, QUICK).most_shown == 5
+    assert fit_response(some, QUICK).most_shown == 5
     coupons[4] = 50
-    assert fit_capacity(dataclasses.replace(history, coupons=coupons), QUICK).most_shown == 50
+    assert fit_response(dataclasses.replace(history, coupons=coupons), QUICK).most_shown == 50
 
 
 def test_forecasts_respect_the_limit_too() -> None:
-    history = growing()
-    model = fit_capacity(history, dataclasses.replace(QUICK, doubt=len(history.coupons)))  # a chance of one half
+    history = growing(most=12)
+    model = fit_response(history, dataclasses.replace(QUICK, doubt=len(history.coupons)))  # a chance of one half
     luck = named_luck(("reach",), 4000)
     people = np.repeat(BOTH, 4000, axis=0)
     calm, upwards = np.zeros((4000, 3)), np.tile([5.0, 0.0, 0.0], (4000, 1))
-    assert np.array_equal(model.sample_shifted(people, luck, calm), model.sample(people, luck))
-    shown = (model.sample_shifted(people, luck, upwards) >= 5).mean()
+    assert np.array_equal(model.sample_shifted(people, 9, luck, calm), model.sample(people, 9, luck))
+    shown = (model.sample_shifted(people, 12, luck, upwards) >= 12).mean()
     assert shown <= 0.5 + 4 * np.sqrt(0.25 / 4000)
 
 
 def test_the_limit_is_saved_and_earlier_fits_still_load() -> None:
-    model = fit_capacity(growing(), QUICK)
+    model = fit_response(growing(), QUICK)
     stored = model.stored()
-    again = LearnedCapacity.restored(stored, model.schema)
+    again = LearnedResponse.restored(stored, model.schema)
     assert again.most_shown == 5
     assert np.array_equal(again.survival(BOTH, 9), model.survival(BOTH, 9))
     settings = {name: value for name, value in stored.settings.items() if name != "most_shown"}
     settings["rates"] = {name: value for name, value in stored.settings["rates"].items() if name != "largest"}
-    earlier = LearnedCapacity.restored(Stored(settings, stored.arrays), model.schema)
+    earlier = LearnedResponse.restored(Stored(settings, stored.arrays), model.schema)
     assert earlier.most_shown is None
     assert earlier.rates.largest == np.inf
     for part, wrong in (("largest", -1.0), ("most_shown", 0)):
         broken = {**stored.settings, "rates": dict(stored.settings["rates"])}
         (broken["rates"] if part == "largest" else broken)[part] = wrong
         with pytest.raises(DataFileError, match=part.split("_")[0]):
-            LearnedCapacity.restored(Stored(broken, stored.arrays), model.schema)
+            LearnedResponse.restored(Stored(broken, stored.arrays), model.schema)
 
 
 def test_nobody_had_a_second_coupon() -> None:
     history = growing(most=1)
-    model = fit_capacity(history, dataclasses.replace(QUICK, shapes=(LINEAR,)))
+    model = fit_response(history, dataclasses.replace(QUICK, shapes=(LINEAR,)))
     assert model.most_shown == 1
     assert "what a second one does is a guess" in model.reason
-    assert (model.survival(BOTH, 1) < len(history.coupons) / (len(history.coupons) + 149)).all()
+    assert model.survival(BOTH, 10)[0, 9] < len(history.coupons) / (len(history.coupons) + 149), (
+        "ten are the least reach"
+    )
 
 
 def test_everybody_used_every_coupon() -> None:
-    history = growing()
+    history = growing(most=12)
     everything = dataclasses.replace(history, recruits=history.coupons)
-    model = fit_capacity(everything, dataclasses.replace(QUICK, penalties=(1.0,)))
+    model = fit_response(everything, dataclasses.replace(QUICK, penalties=(1.0,)))
     assert "only known from below" in model.reason
-    assert model.survival(BOTH, 5)[0, 4] < len(history.coupons) / (len(history.coupons) + 149)
+    assert model.survival(BOTH, 12)[0, 11] < len(history.coupons) / (len(history.coupons) + 149)

@@ -208,7 +208,7 @@ def test_states_say_where_each_living_episode_stands() -> None:
 
 def test_policies_side_by_side_play_as_they_would_alone() -> None:
     world, rules, luck = make_world("bridge"), Rules(budget=20, people=4, rounds=7), named_luck(("beside",), 40)
-    policies = [RandomSplit(), Constant(2), Threshold(world.capacity, 0.7, 3), Threshold(world.capacity, 0.2, 1)]
+    policies = [RandomSplit(), Constant(2), Threshold(world.response, 0.7, 3), Threshold(world.response, 0.2, 1)]
     together = rollouts(world, policies, rules, luck)
     for policy, beside in zip(policies, together, strict=True):
         alone = rollout(world, policy, rules, luck)

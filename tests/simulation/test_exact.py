@@ -6,19 +6,37 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import betabinom, binom
 
 from peerfront.baselines.population_dp import fit_population_dp
 from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Crowd, Rules, rollout
+from peerfront.simulation.coupon_stories import CouponStory
 from peerfront.simulation.exact import exact_value, solve
-from peerfront.simulation.typed import TypedWorld, boom_bust, bridge
+from peerfront.simulation.typed import TypedCapacity, TypedWorld, boom_bust, bridge, typed_world
 from support import Scripted, two_types, within
 
 
 def people(*types: int) -> np.ndarray:
     return np.array(types, dtype=np.int16).reshape(-1, 1)
+
+
+def plain_counts(world: TypedWorld, person_type: int, coupons: int) -> list[float]:
+    """P(N(k) = y) for y = 0 .. k: every number of usable coupons, every number of them that are used."""
+    response = world.response
+    survival = [1.0, *response.survival(people(person_type), coupons)[0], 0.0]
+    usable = -np.diff(survival)
+    if isinstance(response, TypedCapacity):
+        return usable.tolist()
+    mean = response.mean_chances(people(person_type))[0]
+    size = 1.0 / max(response.spread, 1e-9) - 1.0
+    uses = [
+        binom(n, mean) if response.spread == 0.0 else betabinom(n, max(mean, 1e-12) * size, (1 - mean) * size)
+        for n in range(coupons + 1)
+    ]
+    return [sum(usable[n] * uses[n].pmf(y) for n in range(y, coupons + 1)) for y in range(coupons + 1)]
 
 
 def plain_optimum(
@@ -34,11 +52,11 @@ def plain_optimum(
             continue
         outcomes: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
         for t, k in zip(types, coupons, strict=True):
-            survival = [1.0, *world.capacity.survival(people(t), budget)[0, :k], 0.0]
+            brings = plain_counts(world, t, k)
             grown = []
             for n in range(k + 1):
                 for children in product(range(len(world.rates)), repeat=n):
-                    chance = (survival[n] - survival[n + 1]) * np.prod([world.transition[t, c] for c in children])
+                    chance = brings[n] * np.prod([world.transition[t, c] for c in children])
                     grown += [(p * chance, (*sofar, *children)) for p, sofar in outcomes if p * chance > 0]
             outcomes = grown
         value = sum(
@@ -64,6 +82,30 @@ def test_equals_the_definition(rates, shares, types, discount, per_person, per_r
     rules = Rules(budget=3, rounds=rounds, max_per_person=per_person, max_per_round=per_round)
     found = solve(world, rules, discount).value(people(*types))
     assert found == pytest.approx(plain_optimum(world, 3, tuple(sorted(types)), discount, rules), abs=1e-9)
+
+
+@settings(max_examples=12)
+@given(
+    st.lists(st.floats(0.05, 3.0), min_size=2, max_size=2),
+    st.sampled_from(
+        [
+            CouponStory("per_coupon"),
+            CouponStory("per_coupon", match=1, spread=0.3),
+            CouponStory("per_coupon", chance=0.4, spread=0.6),
+            CouponStory("both"),
+            CouponStory("both", chance=0.3, spread=0.2),
+        ]
+    ),
+    st.lists(st.integers(0, 1), min_size=0, max_size=3),
+    st.sampled_from([np.inf, 0.7]),
+    st.sampled_from([1, 2, 50]),
+)
+def test_equals_the_definition_whatever_a_coupon_does(rates, story, types, size, rounds) -> None:
+    recruits = {"a": {"a": 0.3, "b": 0.7}, "b": {"a": 0.6, "b": 0.4}}
+    world = typed_world("two", {"a": rates[0], "b": rates[1]}, recruits, {"a": 1.0}, story, size)
+    rules = Rules(budget=3, rounds=rounds)
+    found = solve(world, rules, 0.9).value(people(*types))
+    assert found == pytest.approx(plain_optimum(world, 3, tuple(sorted(types)), 0.9, rules), abs=1e-9)
 
 
 @pytest.mark.parametrize(("discount", "expected"), [(0.9, 5.8925), (1.0, 6.0137)])
@@ -101,9 +143,9 @@ def test_no_policy_earns_more(make, discount) -> None:
     policies = [
         Constant(1),
         Constant(3),
-        Threshold(world.capacity, 0.8, 2),
-        Threshold(world.capacity, 0.99, 1),
-        fit_population_dp(world.capacity, world.population(named_luck(("p",), 200)), rules, discount),
+        Threshold(world.response, 0.8, 2),
+        Threshold(world.response, 0.99, 1),
+        fit_population_dp(world.response, world.population(named_luck(("p",), 200)), rules, discount),
         Scripted(lambda s: [s.remaining_budget, *[0] * (len(s.frontier) - 1)], "all on the first"),
     ]
     for types in [(0, 1, 2), (0, 0, 1), (1, 1, 1), tuple(rng.integers(0, 3, 3))]:
@@ -113,7 +155,7 @@ def test_no_policy_earns_more(make, discount) -> None:
             assert exact_value(world, policy, rules, discount, frontier) <= best + 1e-9, policy.name
 
 
-@pytest.mark.parametrize("policy", [Threshold(bridge().capacity, 0.5, 2), RandomSplit()], ids=["threshold", "random"])
+@pytest.mark.parametrize("policy", [Threshold(bridge().response, 0.5, 2), RandomSplit()], ids=["threshold", "random"])
 def test_simulation_agrees_with_the_exact_value_and_stays_below(policy) -> None:
     world, rules, discount = bridge(), Rules(budget=8, people=3), 0.9
     frontier = people(0, 1, 2)

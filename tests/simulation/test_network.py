@@ -9,8 +9,9 @@ from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.network import Society, network_world
+from peerfront.simulation.network import network_world
 from peerfront.simulation.network_files import read_society
+from peerfront.simulation.society import Society
 
 EPISODES = named_luck(("network episodes",), 40)
 
@@ -66,10 +67,10 @@ def test_recruits_are_chosen_uniformly_among_acquaintances() -> None:
 def test_the_planners_view_respects_network_sizes() -> None:
     world = network_world(star(4), willingness=500.0, sigma=0.0)
     hub, leaf = world.society.covariates[0], world.society.covariates[1]
-    survival = world.capacity.survival(np.array([hub, leaf]), 6)
+    survival = world.response.gains(np.array([hub, leaf]), 6)
     assert np.allclose(survival, [[1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0]])
     luck = named_luck(("view",), 2)
-    assert world.capacity.sample(np.array([hub, leaf]), luck).tolist() == [4, 1]
+    assert world.response.sample(np.array([hub, leaf]), 6, luck).tolist() == [4, 1]
     children = world.offspring.sample(np.array([hub, leaf]), luck)
     assert np.array_equal(children, [leaf, hub])
     # Somebody unlike anyone recruits like the most similar member.

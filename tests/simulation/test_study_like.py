@@ -26,7 +26,7 @@ def with_counts(coupons, recruits) -> History:
 
 def expected_recruits(world, history=HISTORY) -> float:
     given = np.arange(1, history.coupons.max() + 1) <= history.coupons[:, None]
-    return float(poisson_survival(world.capacity.rates(history.referrers), history.coupons.max())[given].sum())
+    return float(poisson_survival(world.response.rates(history.referrers), history.coupons.max())[given].sum())
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -59,7 +59,7 @@ def test_the_study_played_again_brings_as_many(sigma, draw) -> None:
     assert mean.mean_rate == pytest.approx(censored_mean(HISTORY.coupons, HISTORY.recruits), rel=1e-9)
     assert mean.mean_rate <= world.mean_rate * 1.01  # the mean alone brings fewer: the best people run out of coupons
     given = study_like(HISTORY, PEOPLE, StudyWorldSettings(draw=draw, sigma=sigma, mean_capacity=2.0))
-    assert given.capacity.rates(HISTORY.referrers).mean() == pytest.approx(2.0)
+    assert given.response.rates(HISTORY.referrers).mean() == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("otherwise", ["uniform", "recruits"])
@@ -69,7 +69,7 @@ def test_inheritance_and_people_are_the_studys(otherwise) -> None:
     known = {row.tobytes() for row in PEOPLE}
     assert {row.tobytes() for row in world.population(named_luck(("first",), 300))} <= known
     other = study_like(HISTORY, PEOPLE, StudyWorldSettings(draw=1, otherwise=otherwise))
-    assert not np.array_equal(other.capacity.weights, world.capacity.weights)
+    assert not np.array_equal(other.response.weights, world.response.weights)
     assert np.array_equal(other.offspring.probabilities, world.offspring.probabilities)
 
 

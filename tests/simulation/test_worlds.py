@@ -26,13 +26,14 @@ def test_every_world_keeps_the_contract(name) -> None:
     world = make_world(name)
     people = world.population(FEW)
     world.schema.check(people)
-    survival = world.capacity.survival(people, 12)
+    survival = world.response.gains(people, 12)
     assert survival.shape == (500, 12)
     assert (np.diff(survival, axis=1) <= 1e-12).all()
     assert ((survival >= 0) & (survival <= 1)).all()
-    capacities = world.capacity.sample(people, FEW)
-    assert capacities.shape == (500,)
-    assert capacities.min() >= 0
+    recruits = [world.response.sample(people, coupons, FEW) for coupons in range(6)]
+    assert recruits[5].shape == (500,)
+    assert (recruits[0] == 0).all()
+    assert np.isin(np.diff(recruits, axis=0), [0, 1]).all()  # one more coupon brings one more, or nobody
     children = world.offspring.sample(people, FEW)
     assert children.shape == people.shape
     world.schema.check(children)
@@ -45,8 +46,8 @@ def test_every_world_keeps_the_contract(name) -> None:
 def test_capacities_are_distributed_as_their_survival_says(name) -> None:
     world = make_world(name)
     people = world.population(LUCK)
-    survival = world.capacity.survival(people, 6)
-    capacities = world.capacity.sample(people, LUCK)
+    survival = world.response.survival(people, 6)
+    capacities = world.response.capacities(people, LUCK)
     for level in range(1, 7):
         assert within((capacities >= level) - survival[:, level - 1], 0.0)
 
@@ -56,7 +57,7 @@ def test_capacities_are_distributed_as_their_survival_says(name) -> None:
 def test_rates_are_calibrated(draw, sigma) -> None:
     world = make_world(f"icpsr22140:sigma={sigma}", draw)
     everybody = (LUCK.uniforms("anybody", 17) * world.schema.sizes).astype(np.int16)
-    rates = world.capacity.rates(everybody)
+    rates = world.response.rates(everybody)
     assert abs(rates.mean() / 2.5 - 1) < 0.03
     low, high = np.quantile(rates, [0.05, 0.95])
     # The paper's "5-10x spread" belongs to sigma = .2, not to the sigma = 1 of its table (deviations.md).
@@ -65,9 +66,9 @@ def test_rates_are_calibrated(draw, sigma) -> None:
 
 def test_draws_and_settings_make_other_worlds() -> None:
     people = make_world("icpsr22140").population(LUCK)
-    rates = [make_world(spec, draw).capacity.rates(people) for spec, draw in [("icpsr22140", 0), ("icpsr22140", 1)]]
+    rates = [make_world(spec, draw).response.rates(people) for spec, draw in [("icpsr22140", 0), ("icpsr22140", 1)]]
     assert not np.allclose(*rates)
-    assert np.array_equal(rates[0], make_world("icpsr22140", 0).capacity.rates(people))
+    assert np.array_equal(rates[0], make_world("icpsr22140", 0).response.rates(people))
     assert len(np.unique(make_world("icpsr22140:pool=3").population(LUCK), axis=0)) <= 3
 
 
@@ -94,7 +95,7 @@ def test_the_published_world_is_the_plain_double_loop() -> None:
     for _ in range(5000):
         columns = [int(rng.integers(start, end)) for start, end in ends]
         total += np.log1p(np.exp(np.clip(weights[columns].sum(), -20, 20)))
-    assert np.isclose(world.capacity.scale, 2.5 / (total / 5000))
+    assert np.isclose(world.response.scale, 2.5 / (total / 5000))
     assert (world.offspring.probabilities == 0.7).all()
 
 
@@ -111,7 +112,7 @@ def test_typed_worlds_follow_their_tables() -> None:
         assert np.allclose(np.bincount(children, minlength=len(expected)) / 20_000, expected, atol=0.015)
     start = make_world("bridge").population(LUCK)[:, 0]
     assert np.allclose(np.bincount(start, minlength=4) / 20_000, [0.5, 0.4, 0, 0.1], atol=0.015)
-    assert make_world("bridge").capacity.rates(np.array([[0], [1], [2], [3]])).tolist() == [4.0, 0.8, 3.0, 0.02]
+    assert make_world("bridge").response.rates(np.array([[0], [1], [2], [3]])).tolist() == [4.0, 0.8, 3.0, 0.02]
 
 
 @pytest.mark.parametrize(

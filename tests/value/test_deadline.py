@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerfront.allocation.backup import check_tables, expected_future_value, expected_recruits
+from peerfront.allocation.backup import Tables, expected_future_value, expected_recruits
 from peerfront.allocation.greedy import greedy
 from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.allocation.planner import Planner
@@ -30,7 +30,7 @@ from peerfront.value.training import Surrogate
 from support import Scripted
 
 WORLD = bridge()
-INPUTS = PersonInputs(WORLD.schema, WORLD.capacity)
+INPUTS = PersonInputs(WORLD.schema, WORLD.response)
 DEADLINE = SurrogateSettings(deadline=True)
 STUDY = Rules(budget=30, people=5, rounds=5)
 LUCK = named_luck(("deadline",), 1)
@@ -46,9 +46,9 @@ QUICK = PolicyIterationSettings(
 
 
 def rules_to_start_from(budget: int) -> list[Policy]:
-    patient = Threshold(WORLD.capacity, 0.3, max(1, budget // 10))
-    hasty = Threshold(WORLD.capacity, 0.6, max(1, budget // 8))
-    return [AllAtLast(WORLD.capacity, patient), hasty, Evenly(WORLD.capacity)]
+    patient = Threshold(WORLD.response, 0.3, max(1, budget // 10))
+    hasty = Threshold(WORLD.response, 0.6, max(1, budget // 8))
+    return [AllAtLast(WORLD.response, patient), hasty, Evenly(WORLD.response)]
 
 
 @cache
@@ -60,7 +60,7 @@ def learned(rules: Rules, discount: float, *, deadline: bool = True) -> LearnedP
 def an_untrained_planner(seed: int = 0, rounds: int = 4, discount: float = 0.9) -> Planner:
     surrogate = Surrogate(INPUTS, 12, replace(DEADLINE, latent=3), seed, rounds).freeze()
     laplace = LaplaceNetwork(INPUTS, frozen(perceptron([INPUTS.width, 8, 3], seed)))
-    return Planner(WORLD.capacity, surrogate, laplace, discount)
+    return Planner.of(WORLD.response, surrogate, laplace, discount)
 
 
 def people(count: int, name: str = "people") -> np.ndarray:
@@ -79,7 +79,7 @@ def a_state(budget: int, rounds_left: int, count: int = 4, *, rules: Rules = STU
 def test_values_lie_between_zero_and_the_budget_and_nothing_comes_after_the_last_round(
     budget: int, rounds_left: int, count: int, seed: int
 ) -> None:
-    surrogate = an_untrained_planner(seed).surrogate
+    surrogate = an_untrained_planner(seed).story.surrogate
     assert surrogate.weights.shape == (5, 13, 3)
     assert (surrogate.rounds, surrogate.budget, surrogate.latent) == (4, 12, 3)
     assert (surrogate.weights >= 0).all()
@@ -109,20 +109,20 @@ def test_the_frozen_value_is_the_trained_one() -> None:
 @settings(max_examples=40)
 def test_propositions_hold_for_every_number_of_rounds_left(left: int, budget: int, count: int, seed: int) -> None:
     planner = an_untrained_planner(seed)
-    survival, uncovered = planner.tables(people(count), budget)
-    weights = planner.surrogate.weights_with(left - 1)[: budget + 1]
-    check_tables(survival, uncovered, weights)
-    expected, values = greedy_reference(
-        survival, uncovered, weights, 0.9, spendable=budget, most_per_person=budget
-    )  # Algorithm 1 as written
-    found = greedy(survival, uncovered, weights, 0.9)
+    tables = planner.tables(people(count), budget)
+    weights = planner.story.surrogate.weights_with(left - 1)[: budget + 1]
+    np.testing.assert_array_equal(planner.weights_with(left - 1)[: budget + 1], weights)
+    tables.check(weights)
+    # Algorithm 1 as written
+    expected, values = greedy_reference(tables, weights, 0.9, spendable=budget, most_per_person=budget)
+    found = greedy(tables, weights, 0.9)
     np.testing.assert_array_equal(found.coupons, expected)
     assert found.value == np.nanmax(values)
     plan = planner.plan(State(budget, Frontier.of(people(count)), 5 - left, STUDY))
     np.testing.assert_array_equal(plan.allocation.coupons, expected)
     assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
-    future = 0.9 * expected_future_value(survival, uncovered, weights[budget - plan.spend], expected)
-    assert plan.value == pytest.approx(expected_recruits(survival, expected) + future, abs=1e-9)  # Proposition 1
+    future = 0.9 * expected_future_value(tables, weights[budget - plan.spend], expected)
+    assert plan.value == pytest.approx(expected_recruits(tables, expected) + future, abs=1e-9)  # Proposition 1
     assert (np.diff(plan.now + plan.later) <= 1e-9).all()  # Proposition 2: gains shrink
 
 
@@ -143,11 +143,12 @@ def test_the_last_round_is_myopic_and_keeps_nothing_that_may_be_used(cap: int | 
     for budget in (1, 5, 12):
         state = a_state(budget, 1, rules=rules)
         plan = planner.plan(state)
-        survival = WORLD.capacity.survival(state.frontier.covariates, state.most_per_person)
-        useful = min(state.spendable, int((survival > 1e-9).sum()))
-        most_likely = np.bincount(most_likely_used(survival, useful), minlength=4)
+        gains = WORLD.response.gains(state.frontier.covariates, state.most_per_person)
+        useful = min(state.spendable, int((gains > 1e-9).sum()))
+        most_likely = np.bincount(most_likely_used(gains, useful), minlength=4)
         np.testing.assert_array_equal(plan.allocation.coupons, most_likely)
-        assert plan.value == pytest.approx(expected_recruits(survival, most_likely))
+        recruits = expected_recruits(Tables(gains, np.zeros((*gains.shape, 1))), most_likely)
+        assert plan.value == pytest.approx(recruits)
         assert (plan.later == 0).all()
 
 
@@ -212,12 +213,12 @@ def test_the_same_seed_learns_the_same_tables() -> None:
     )
     rules = rules_to_start_from(30)[:2]
     one, other = (learn_by_policy_iteration(WORLD, STUDY, 0.9, rules, small).planner for _ in range(2))
-    np.testing.assert_array_equal(one.surrogate.weights, other.surrogate.weights)
-    assert one.surrogate.rounds == 5
+    np.testing.assert_array_equal(one.story.surrogate.weights, other.story.surrogate.weights)
+    assert one.story.surrogate.rounds == 5
 
 
 def test_states_carry_their_rounds_left() -> None:
-    rule = Evenly(WORLD.capacity)
+    rule = Evenly(WORLD.response)
     met = visited(WORLD, rule, STUDY, named_luck(("met",), 30))
     assert met.rounds_left is not None
     assert (met.rounds_left[:30] == 5).all()
@@ -260,7 +261,9 @@ def test_returns_are_simulated_with_the_rounds_that_are_left() -> None:
         (lambda: FittedValueIterationSettings(surrogate=DEADLINE), "does not learn deadlines"),
         (lambda: PolicyIterationSettings(redated=2.0), "redated must be a share"),
         (
-            lambda: an_untrained_planner().surrogate.values(np.array([3]), INPUTS.rows(people(2)), np.array([0, 2])),
+            lambda: an_untrained_planner().story.surrogate.values(
+                np.array([3]), INPUTS.rows(people(2)), np.array([0, 2])
+            ),
             "say how many rounds",
         ),
         (lambda: Surrogate(INPUTS, 12, DEADLINE, 0, 3).weights(torch.ones(2)), "say how many rounds"),
@@ -274,8 +277,10 @@ def test_bad_settings_are_refused(wrong, message: str) -> None:
 def test_a_blind_value_is_a_deadline_value_with_one_table() -> None:
     """The same weights for every number of rounds left plan as the blind value does."""
     blind = learned(STUDY, 1.0, deadline=False).planner
-    weights = np.repeat(blind.surrogate.weights[None], 6, axis=0)
-    same = replace(blind, surrogate=FrozenSurrogate(INPUTS, blind.surrogate.coverage_network, weights))
+    story = blind.story
+    weights = np.repeat(story.surrogate.weights[None], 6, axis=0)
+    surrogate = FrozenSurrogate(INPUTS, story.surrogate.coverage_network, weights)
+    same = replace(blind, stories=(replace(story, surrogate=surrogate),))
     for left in (1, 3, 5):
         state = a_state(20, left)
         np.testing.assert_array_equal(same.plan(state).allocation.coupons, blind.plan(state).allocation.coupons)

@@ -24,7 +24,7 @@ from support import Scripted, within
 
 WORLD = bridge()
 TINY = Rules(budget=8, people=3)
-RULES = [Threshold(WORLD.capacity, c, m) for c in (0.3, 0.6, 0.9) for m in (1, 3)]
+RULES = [Threshold(WORLD.response, c, m) for c in (0.3, 0.6, 0.9) for m in (1, 3)]
 LAPLACE = LaplaceSettings(parents=256, children=32, steps=300, refresh_steps=60)
 RETURNS = PolicyIterationSettings(
     rounds=2, episodes=250, states=500, returns=8, steps=400, judged_episodes=200, laplace=LAPLACE
@@ -71,7 +71,7 @@ def test_the_best_of_all_candidates_is_kept_the_rule_included() -> None:
     hasty = replace(RETURNS, episodes=30, states=60, returns=1, steps=20, judged_episodes=60)
     once, often = Rules(budget=20, people=5, rounds=1), Rules(budget=20, people=5)
     for settings, rules, simple, rule_wins in (
-        (hasty, once, [Evenly(WORLD.capacity)], True),
+        (hasty, once, [Evenly(WORLD.response)], True),
         (replace(hasty, steps=200), often, [Constant(1)], False),
     ):
         result = learn_by_policy_iteration(WORLD, rules, 1.0, simple, settings)
@@ -119,9 +119,9 @@ def test_candidates_are_compared_in_pairs(table: list[list[int]]) -> None:
 def test_the_same_seed_learns_the_same_planner() -> None:
     small = replace(RETURNS, rounds=1, episodes=40, states=60, returns=2, steps=40, judged_episodes=20)
     one, other = (learn_by_policy_iteration(WORLD, TINY, 0.9, RULES, small).planner for _ in range(2))
-    np.testing.assert_array_equal(one.surrogate.weights, other.surrogate.weights)
+    np.testing.assert_array_equal(one.story.surrogate.weights, other.story.surrogate.weights)
     different = learn_by_policy_iteration(WORLD, TINY, 0.9, RULES, replace(small, seed=1)).planner
-    assert not np.array_equal(one.surrogate.weights, different.surrogate.weights)
+    assert not np.array_equal(one.story.surrogate.weights, different.story.surrogate.weights)
 
 
 def test_learning_tells_how_far_it_is() -> None:
@@ -174,7 +174,7 @@ def test_simulated_returns_are_what_the_policy_earns() -> None:
     policy = Scripted(lambda state: np.ones(len(state.frontier), dtype=int))
     returns = simulated_returns(WORLD, policy, Rules(), 0.9, two_hubs, 4000, named_luck(("returns",), 2))
     assert returns.shape == (2, 4000)
-    chance = float(WORLD.capacity.survival(np.full((1, 1), 2, dtype=np.int16), 1)[0, 0])
+    chance = float(WORLD.response.gains(np.full((1, 1), 2, dtype=np.int16), 1)[0, 0])
     assert within(returns[0], 2 * chance)
     assert not np.array_equal(returns[0], returns[1])
 
@@ -196,7 +196,7 @@ def _three_people():
 
 
 def test_the_best_rule_wins_its_episodes() -> None:
-    poor, good = Constant(1), Threshold(WORLD.capacity, 0.5, 8)
+    poor, good = Constant(1), Threshold(WORLD.response, 0.5, 8)
     rule, value = best_rule(WORLD, [poor, good], Rules(), 0.9, named_luck(("best",), 80))
     assert rule is good
     assert value > 40
@@ -242,10 +242,10 @@ def test_thinning_is_reproducible() -> None:
 
 
 def test_people_who_are_alike_are_valued_once_and_the_same(monkeypatch) -> None:
-    rule, rules = Threshold(WORLD.capacity, 0.5, 6), Rules(budget=40, people=8)
+    rule, rules = Threshold(WORLD.response, 0.5, 6), Rules(budget=40, people=8)
     states = visited(WORLD, rule, rules, named_luck(("alike",), 60))
     targets = np.minimum(states.budgets, 1.5 * states.sizes).astype(float)
-    inputs = PersonInputs.seeing("covariates", WORLD.schema, WORLD.capacity)
+    inputs = PersonInputs.seeing("covariates", WORLD.schema, WORLD.response)
 
     def fitted() -> np.ndarray:
         surrogate = Surrogate(inputs, 40, SurrogateSettings(latent=3, hidden=8), seed=0)

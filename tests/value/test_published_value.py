@@ -35,18 +35,18 @@ def test_a_small_training_runs_and_is_the_same_again() -> None:
     first, second = (
         learn_by_fitted_value_iteration(WORLD, RULES, 0.9, [RandomSplit()], brief).planner for _ in range(2)
     )
-    assert np.array_equal(first.surrogate.weights, second.surrogate.weights)
+    assert np.array_equal(first.story.surrogate.weights, second.story.surrogate.weights)
     people = WORLD.population(named_luck(("people",), 5))
-    rows = first.laplace.inputs.rows(people)
-    assert np.array_equal(first.laplace.uncovered(rows), second.laplace.uncovered(rows))
+    rows = first.story.laplace.inputs.rows(people)
+    assert np.array_equal(first.story.laplace.uncovered(rows), second.story.laplace.uncovered(rows))
     other = learn_by_fitted_value_iteration(WORLD, RULES, 0.9, [RandomSplit()], replace(brief, seed=1)).planner
-    assert not np.array_equal(first.laplace.uncovered(rows), other.laplace.uncovered(rows))
+    assert not np.array_equal(first.story.laplace.uncovered(rows), other.story.laplace.uncovered(rows))
 
 
 def test_both_networks_are_trained_on_with_new_parents() -> None:
     from peerfront.value.training import Surrogate
 
-    inputs = PersonInputs.seeing("covariates", WORLD.schema, WORLD.capacity)
+    inputs = PersonInputs.seeing("covariates", WORLD.schema, WORLD.response)
     pool = StateBatch(np.array([5]), np.array([0, 2]), WORLD.population(named_luck(("pool",), 2)))
     settings = replace(LaplaceSettings.published(), parents=20, children=4, steps=10, refresh_steps=10, recruits=30)
     surrogate = Surrogate(inputs, 10, SurrogateSettings.paper(), 0).freeze()

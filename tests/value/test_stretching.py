@@ -30,8 +30,8 @@ QUICK = PolicyIterationSettings(
 def learned_for(budget: int, people: int):
     rules = Rules(budget=budget, people=people, rounds=4)
     start = [
-        AllAtLast(WORLD.capacity, Threshold(WORLD.capacity, 0.3, max(1, budget // 10))),
-        Evenly(WORLD.capacity),
+        AllAtLast(WORLD.response, Threshold(WORLD.response, 0.3, max(1, budget // 10))),
+        Evenly(WORLD.response),
     ]
     return learn_by_policy_iteration(WORLD, rules, 0.9, start, QUICK).planner
 
@@ -43,8 +43,8 @@ def small():
 
 def test_a_value_stretched_n_times_is_n_times_the_value_of_the_same_people_n_times(small) -> None:
     codes = WORLD.seeds(named_luck(("stretched",), 1), 20).covariates
-    surrogate, laplace = learned_networks(small)
-    large, wide = learned_networks(stretched(small, 120))
+    surrogate, laplace = learned_networks(small.story)
+    large, wide = learned_networks(stretched(small, 120).story)
     rows = surrogate.inputs.rows(codes)
     for budget, left in ((40, 4), (25, 2), (0, 3), (40, 0)):
         arguments = (np.array([3 * budget]), np.tile(rows, (3, 1)), np.array([0, 60]), np.array([left]))
@@ -74,16 +74,16 @@ def test_only_problems_too_large_to_simulate_are_made_smaller() -> None:
 
 
 def test_a_stretched_value_is_saved_and_others_are_saved_as_before(small) -> None:
-    surrogate, _ = learned_networks(small)
+    surrogate, _ = learned_networks(small.story)
     assert "stretch" not in surrogate.stored().settings
-    large, wide = learned_networks(stretched(small, 100))
-    again = FrozenSurrogate.restored(large.stored(), WORLD.schema, WORLD.capacity)
+    large, wide = learned_networks(stretched(small, 100).story)
+    again = FrozenSurrogate.restored(large.stored(), WORLD.schema, WORLD.response)
     assert again.stretch == large.stretch == wide.stretch == 2.5
     for wrong in (0.5, float("inf"), float("nan")):
         stored = large.stored()
         bad = Stored({**stored.settings, "stretch": wrong}, stored.arrays)
         with pytest.raises(DataFileError, match="'stretch' is .* expected at least 1"):
-            FrozenSurrogate.restored(bad, WORLD.schema, WORLD.capacity)
+            FrozenSurrogate.restored(bad, WORLD.schema, WORLD.response)
     with pytest.raises(SettingError, match="cannot be stretched to 30"):
         stretched(small, 30)
-    assert learned_networks(stretched(stretched(small, 80), 160))[0].stretch == 4.0
+    assert learned_networks(stretched(stretched(small, 80), 160).story)[0].stretch == 4.0

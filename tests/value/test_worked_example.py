@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from peerfront.allocation.backup import expected_future_value
+from peerfront.allocation.backup import Tables, expected_future_value
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.networks import FrozenNetwork
@@ -42,7 +42,8 @@ def enumerated(coupons: tuple[int, ...]) -> float:
 def test_proposition_1_in_the_example_against_enumeration(coupons) -> None:
     # A recruit of group j leaves exp(-1) of coordinate j uncovered, and all of the others.
     uncovered = 1.0 - TRANSITION[PEOPLE] * (1.0 - np.exp(-1.0))
-    closed = expected_future_value(poisson_survival(RATES, 4), uncovered, WEIGHTS, np.array(coupons))
+    tables = Tables.of_capacity(poisson_survival(RATES, 4), uncovered)
+    closed = expected_future_value(tables, WEIGHTS, np.array(coupons))
     assert closed == pytest.approx(enumerated(coupons), abs=1e-12)
 
 

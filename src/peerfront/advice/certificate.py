@@ -19,7 +19,7 @@ regressions say. All bounds are statements about the fitted models.
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.planner import PersonView
+from peerfront.allocation.story import PersonView
 from peerfront.artifacts import Fit
 from peerfront.bounds.certificate import Caps, Certificate, Estimate, budget_bounds, clairvoyant_returns
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
@@ -29,7 +29,7 @@ from peerfront.bounds.price_regression import fit_price_regressions
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.problem import CapacityModel, OffspringModel, State
+from peerfront.problem import OffspringModel, ResponseModel, State
 from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
@@ -42,14 +42,23 @@ _COUNTED_BY_KIND = 1_000  # people above which those who are alike are counted t
 _NAME = "certificate of a sheet"
 
 
-def certify_sheet(fit: Fit, state: State) -> Certificate | None:
-    """Find the tightest bound; None where there is nothing to bound. The same state, the same certificate."""
-    return certify_state(state, fit.capacity, fit.offspring, fit.planner.surrogate.inputs, fit.discount)
+def certify_sheet(fit: Fit, state: State) -> dict[str, Certificate]:
+    """Find the tightest bound by each story, the most believed first; empty where there is nothing to bound.
+
+    The same state gives the same certificates.
+    """
+    certificates = {}
+    for name, response in fit.responses.items():
+        inputs = fit.planner.only(name).story.surrogate.inputs
+        certificate = certify_state(state, response, fit.offspring, inputs, fit.discount)
+        if certificate is not None:
+            certificates[name] = certificate
+    return certificates
 
 
 def certify_state(
     state: State,
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     inputs: PersonView,
     discount: float,
@@ -62,12 +71,12 @@ def certify_state(
     rounds, budget = state.rounds_left, state.remaining_budget
     alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
     most = float(budget_bounds(alone, discount, rounds, caps)[0])
-    priced = PricedState(state, capacity, offspring, inputs, discount, seed)
+    priced = PricedState(state, response, offspring, inputs, discount, seed)
     choices, evaluated = {"budget": most, "price": priced.fitted}, {"budget": Estimate(most, 0.0)}
     trees = min(_TREE_PEOPLE // (len(codes) + budget), _TREES)
     if trees >= _FEWEST_TREES:  # larger states would take long, and the price is tighter there anyway
         luck = named_luck((_NAME, "trees", seed), 1)
-        grown = clairvoyant_returns(capacity, offspring, alone, discount, rounds, luck, 2 * trees, caps)[0]
+        grown = clairvoyant_returns(response, offspring, alone, discount, rounds, luck, 2 * trees, caps)[0]
         first, evaluated["clairvoyant"] = Estimate.of(grown[:trees]), Estimate.of(grown[trees:])
         choices["clairvoyant"] = first.mean + first.standard_error
     price = priced.price
@@ -104,7 +113,7 @@ class PricedState:
     def __init__(
         self,
         state: State,
-        capacity: CapacityModel,
+        response: ResponseModel,
         offspring: OffspringModel,
         inputs: PersonView,
         discount: float,
@@ -120,11 +129,11 @@ class PricedState:
             audit_depth=min(max(self.rounds - 1, 0), _AUDIT_DEPTH),
             seed=seed,
         )
-        self.index = fit_price_regressions(capacity, offspring, inputs, self.codes, discount, self.rounds, settings)
+        self.index = fit_price_regressions(response, offspring, inputs, self.codes, discount, self.rounds, settings)
         prices, kinds = self.index.prices, _kinds(self.codes)
         worth = 1.0 + self.index.child_values(kinds.rows, prices, self.rounds)  # [kinds, prices]
         most, limit = settings.most_per_person, state.rules.max_per_round
-        chances = chances_that_matter(capacity, kinds.rows, most, float(prices[0]), float(worth.max()))
+        chances = chances_that_matter(response, kinds.rows, most, float(prices[0]), float(worth.max()))
         duals = _duals(chances, worth, kinds.number, prices, state.remaining_budget, limit)
         now, later = np.unravel_index(int(duals.argmin()), duals.shape)
         self.price = float(prices[later])

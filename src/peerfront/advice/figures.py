@@ -1,6 +1,7 @@
 """Pictures of a study, its plan and its outlook, for a coordinator and an ethics board: no ids, no names."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from peerfront.advice.stories import IN_WORDS
 from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.figures import COLOURS, STYLES, new_figure
 from peerfront.foundation.words import n_coupons, n_people
@@ -39,6 +41,41 @@ def curve_figure(sheet: "CouponSheet") -> Figure:
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
+    return figure
+
+
+# What a coupon does ---------------------------------------------------------------------------------------------------
+
+
+def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
+    """Draw the recruits that 1, 2, 3, ... coupons would bring by each story that is left, with intervals.
+
+    `known` is what a fit tells about coupons (`Findings.coupon_stories`).
+    """
+    figure = new_figure(5.4 if narrow else 7.2, 4.4)
+    axis = figure.subplots()
+    fewest, most = known["shown"]
+    axis.axvspan(fewest - 0.35, most + 0.35, color="#EEEEEE", zorder=0, label="coupons that people of the study had")
+    left = [story for story in known["stories"] if not story["ruled_out"]]
+    for number, story in enumerate(left):
+        coupons = np.arange(1, len(story["expected"]) + 1) + 0.06 * (number - (len(left) - 1) / 2)
+        middle = np.array(story["expected"])
+        reach = np.array([middle - np.array(story["low"]), np.array(story["high"]) - middle])
+        axis.errorbar(
+            coupons,
+            middle,
+            yerr=np.maximum(reach, 0.0),
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=STYLES[number % len(STYLES)],
+            marker="o",
+            capsize=3,
+            label=f"if {IN_WORDS[story['name']]} (weight {story['weight']:.0%})",
+        )
+    axis.set(xlabel="coupons for a person", ylabel="recruits expected, with 95% interval", title="What coupons bring")
+    axis.set_ylim(bottom=0)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.grid(alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure
 
 

@@ -1,26 +1,16 @@
 """What a fit shows, in words a coordinator can use: how well it predicts, which models, how sure one can be."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any
-
 import numpy as np
-import pandas as pd
 
+from peerfront.advice.findings import Findings
 from peerfront.advice.orders import beyond_shown
-from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
-from peerfront.data.study import Study
-from peerfront.data.study_schema import StudySchema, encode_study
-from peerfront.foundation.covariates import Codes
+from peerfront.advice.stories import IN_WORDS
 from peerfront.foundation.privacy import FEWEST, rounded_count
-from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, ordinal, percent
-from peerfront.models.capacity import LearnedCapacity
-from peerfront.models.diagnostics import capacity_report
-from peerfront.models.offspring.choice import OffspringChoice
-from peerfront.problem import History, Rules
+from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, percent
 from peerfront.value.learning import ValueReport
 
+_MISFIT = 0.01  # p-value of the counts below which the model is said not to fit
+_ALIKE = 0.02  # recruits by which stories may differ and still be called alike
 _CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
 _AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is called none
 _FEW_PAIRS = 50
@@ -32,6 +22,10 @@ _COUNTS = {
     "zip": "with some people who bring nobody whatever they get (zero-inflated Poisson)",
     "nb": "with a few people who bring many (negative binomial)",
     "zinb": "with some who bring nobody and a few who bring many (zero-inflated negative binomial)",
+    "binomial": "as coupons that are each used with a chance, which depends on who people are (binomial)",
+    "zib": "as coupons that are each used with a chance, by all but some who bring nobody (zero-inflated binomial)",
+    "betabinomial": "as coupons that are each used with a chance, which differs from person to person (beta-binomial)",
+    "thinned": "with so many to bring, and a chance that each coupon is used (thinned negative binomial)",
 }
 _GENERATORS = {
     "inheritance": "a table: in each column recruits are like their recruiter with some chance, otherwise like anybody",
@@ -40,105 +34,10 @@ _GENERATORS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """A study, the models fitted to it, and what can be said about both; numbers and sentences hold nobody's row."""
-
-    study: Study
-    schema: StudySchema
-    history: History
-    small: bool
-    """Whether only simple models were tried."""
-    n_learned_from: int | None
-    """Rows drawn at random that the models were fitted to; None for all."""
-    capacity: LearnedCapacity
-    alike: LearnedCapacity
-    """The capacity model that treats everybody alike."""
-    offspring: OffspringChoice
-    value: ValueReport
-    rules: Rules
-    played: Rules
-    """What was simulated: the rules, or fewer people and coupons in proportion."""
-    discount: float
-    merged: Mapping[str, str]
-    """Columns of which answers were merged or left out because too few people gave them, and what was done."""
-
-    @property
-    def n_holders(self) -> int:
-        """People whose coupons are finished, so that they show how many one brings."""
-        return int((self.history.coupons > 0).sum())
-
-    @property
-    def n_pairs(self) -> int:
-        return len(self.history.parents)
-
-    @property
-    def n_open(self) -> int:
-        """People whose coupons may still be used."""
-        return int(self.study.still_open.sum())
-
-    @cached_property
-    def calibration(self) -> pd.DataFrame:
-        """coupon, people, predicted, observed, low, high."""
-        return capacity_report(self.capacity, self.history).calibration
-
-    @cached_property
-    def told_use(self) -> list[dict[str, Any]]:
-        """`calibration` as it may be told: of rounded numbers, and None for a share of few people."""
-        rows = []
-        for row in self.calibration.to_dict("records"):
-            people = rounded_count(row["people"])
-            used = rounded_count(round(row["observed"] * row["people"]))
-            if people < 2 * FEWEST:
-                continue
-            tells = FEWEST <= used <= people - FEWEST
-            shares = {"observed": used / people, "low": row["low"], "high": row["high"]}
-            told = {name: round(share, 2) if tells else None for name, share in shares.items()}
-            most = tells or used >= FEWEST
-            rows.append({"coupon": int(row["coupon"]), "people": people, "predicted": round(row["predicted"], 2)})
-            rows[-1] |= told | {"by": None if tells else ("nearly all" if most else "hardly any")}
-        return rows
-
-    @cached_property
-    def gain(self) -> tuple[float, float]:
-        """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike", and its error."""
-        of_family = (each for each in self.capacity.candidates if each.family == self.capacity.family)
-        best, plain = (max(each, key=lambda c: c.score) for each in (of_family, self.alike.candidates))
-        gains = best.held_out - plain.held_out
-        return float(gains.sum()), float(gains.std(ddof=1) * np.sqrt(len(gains)))
-
-    @cached_property
-    def effects(self) -> list[dict[str, Any]]:
-        """field, and the chance that a first coupon is used in each category: the largest differences first."""
-        return field_effects(self.capacity, encode_study(self.study, self.schema))
-
-    def scores(self) -> dict[str, Any]:
-        """The findings as a saved fit keeps them."""
-        gain, gain_error = self.gain
-        return {
-            "people": rounded_count(len(self.study)),
-            "finished_coupon_holders": rounded_count(self.n_holders),
-            "pairs": rounded_count(self.n_pairs),
-            "still_open": rounded_count(self.n_open),
-            "capacity": self.capacity.scores(),
-            "offspring": self.offspring.scores(),
-            "coupon_use": self.told_use,
-            "gain_of_knowing_people": {"log_likelihood": round(gain, 2), "standard_error": round(gain_error, 2)},
-            "effects": self.effects,
-            "value": {
-                "promised": self.value.promised,
-                "simulated": self.value.simulated,
-                "simulated_error": self.value.simulated_error,
-                "history": [[what, value] for what, value in self.value.history],
-                "candidates": [asdict(each) for each in self.value.candidates],
-            },
-            "summary": list(self.summary()),
-        }
-
-    def summary(self) -> Sentences:
-        """The fit in sentences, most important first; warnings begin with "Warning"."""
-        parts = (_basis, _use, _choice, _certainty, _value, _warnings)
-        return Sentences(sentence for part in parts for sentence in part(self))
+def summary_of(findings: Findings) -> Sentences:
+    """The fit in sentences, most important first; warnings begin with "Warning"."""
+    parts = (_basis, _use, _coupons, _choice, _certainty, _value, _warnings)
+    return Sentences(sentence for part in parts for sentence in part(findings))
 
 
 def _basis(findings: Findings) -> list[str]:
@@ -165,21 +64,68 @@ def _about(count: int) -> str:
 def _use(findings: Findings) -> list[str]:
     lines = []
     for row in findings.told_use[:4]:
-        which, people = ordinal(row["coupon"]), f"the about {row['people']:,} people who had one"
+        least = counted(row["coupon"], "recruit", "recruits")
+        people = f"the about {row['people']:,} people who had {n_coupons(row['coupon'])} or more"
         verdict = f"the model says {percent(row['predicted'])}"
         if row["observed"] is None:
-            lines.append(f"The {which} coupon is used by {row['by']} of {people}; {verdict}.")
+            lines.append(f"{row['by'].capitalize()} of {people} brought at least {least}; {verdict}.")
             continue
         reach = (row["high"] - row["low"]) / 2
         inside = row["low"] <= row["predicted"] <= row["high"]
         verdict += "" if inside else ", which is outside that range"
         seen = f"{percent(row['observed'])} +- {percent(reach)}"
-        lines.append(f"The {which} coupon is used by {seen} of {people}; {verdict}.")
+        lines.append(f"{seen} of {people} brought at least {least}; {verdict}.")
+    return lines
+
+
+def _coupons(findings: Findings) -> list[str]:
+    """What is known about what a coupon does, and what is not."""
+    told = findings.coupon_stories
+    stories = {story["name"]: story for story in told["stories"]}
+    left = [story for story in told["stories"] if not story["ruled_out"]]
+    lines = []
+    for name, story in stories.items():
+        if story["ruled_out"] and name != "both":
+            behind, error = story["behind"]
+            lines.append(
+                f"That {IN_WORDS[name]} is ruled out: it predicts people who were left out worse ({behind:.1f} +- "
+                f"{error:.1f} units of log-likelihood)."
+            )
+    if len(left) == 1:
+        return [*lines, f"So {IN_WORDS[left[0]['name']]}."]
+    fewest, most = told["shown"]
+    had = f"everybody so far had {fewest}" if told["same_coupons"] else f"people had {fewest} to {most}"
+    first = [story["expected"][0] for story in left]
+    alike = max(first) - min(first) < _ALIKE
+    lines.append(
+        f"What one coupon brings is about {np.mean(first):.2f} recruits, whatever a coupon does."
+        if alike
+        else f"What one coupon brings is between {min(first):.2f} and {max(first):.2f} recruits: {had}, so the file "
+        f"{'cannot' if told['same_coupons'] else 'can hardly'} say."
+    )
+    for story in left:
+        shown = ", ".join(
+            f"{expected:.2f} ({low:.2f} to {high:.2f})"
+            for expected, low, high in list(zip(story["expected"], story["low"], story["high"], strict=True))[:3]
+        )
+        lines.append(
+            f"  If {IN_WORDS[story['name']]} (weight {percent(story['weight'])}): 1, 2, 3 coupons bring {shown}."
+        )
+    lines.append(
+        "Plans maximise the average over these stories. The weights come from how well each predicts people who were "
+        f"left out, with an even prior as strong as {counted(round(told['prior']), 'person', 'people')} for each."
+    )
+    if told["same_coupons"]:
+        lines.append(
+            "The most useful thing this study can do is to hand out different numbers of coupons, and fit again when "
+            "they are back. A plan does that by itself; `peerfront plan --learn` adds random numbers for some people "
+            "where that teaches enough to pay."
+        )
     return lines
 
 
 def _choice(findings: Findings) -> list[str]:
-    counts = f"How many people bring is modelled {_COUNTS[findings.capacity.family]}: that predicts people who were "
+    counts = f"How many people bring is modelled {_COUNTS[findings.response.family]}: that predicts people who were "
     counts += (
         "left out best, or as well and more simply."
         if not findings.small
@@ -240,10 +186,7 @@ def _certainty(findings: Findings) -> list[str]:
 
 
 def _value(findings: Findings) -> list[str]:
-    report, rules = findings.value, findings.rules
-    off = abs(report.promised - report.simulated) / max(report.simulated, 1e-9)
-    promise = f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
-    care = "" if off < _PROMISE_OFF else promise
+    rules = findings.rules
     capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} each"
     late = (
         "late recruits count as much as early ones"
@@ -253,9 +196,18 @@ def _value(findings: Findings) -> list[str]:
     return [
         f"Prepared to plan up to {n_coupons(rules.budget)}{capped}, over {counted(rules.rounds, 'round', 'rounds')}, "
         f"with about {rules.people:,} people waiting at first; {late}.",
-        f"Played in simulations with these models{_fewer(findings)}, {_plans_and_rule(report)}.{care}",
-        *rule_against_plans(report),
+        *(sentence for name in findings.values for sentence in _played(findings, name)),
     ]
+
+
+def _played(findings: Findings, story: str) -> list[str]:
+    """How plans for one story did where it is true."""
+    report = findings.values[story]
+    off = abs(report.promised - report.simulated) / max(report.simulated, 1e-9)
+    promise = f" The value promises {report.promised:.1f}, so take totals on a sheet with care."
+    where = f" in which {IN_WORDS[story]}" if len(findings.values) > 1 else " with these models"
+    played = f"Played in simulations{where}{_fewer(findings)}, {_plans_and_rule(report)}."
+    return [played + ("" if off < _PROMISE_OFF else promise), *rule_against_plans(report)]
 
 
 def _fewer(findings: Findings) -> str:
@@ -291,6 +243,10 @@ def rule_against_plans(report: ValueReport) -> list[str]:
     ]
 
 
+def _rarely(p_value: float) -> str:
+    return f"{percent(p_value)} of cases" if p_value >= 0.001 else "fewer than 1 of 1,000 cases"
+
+
 def _warnings(findings: Findings) -> list[str]:
     """What the user of this fit must know."""
     warnings = []
@@ -299,9 +255,22 @@ def _warnings(findings: Findings) -> list[str]:
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
             "use the sheet to share coupons sensibly over the rounds, not to tell people apart."
         )
+    p_value = findings.report.p_value
+    if p_value < _MISFIT:
+        warnings.append(
+            f"Warning: the model does not describe well how many people bring: differences like those between the file "
+            f"and the model come about by chance in {_rarely(p_value)} (the report has the picture). Take every number "
+            "that follows from it, the recruits that plans and forecasts promise above all, as rough."
+        )
+    fewest = findings.shown[0]
+    if fewest > 1 and len(findings.stories.weights) > 1:
+        warnings.append(
+            f"Warning: hardly anybody in the study had fewer than {n_coupons(fewest)}, so what fewer bring is "
+            "extrapolated downwards. Plans that give people fewer rely on what a coupon is believed to do."
+        )
     if findings.n_pairs < _FEW_PAIRS:
         warnings.append(f"Warning: with {_about(findings.n_pairs)} pairs, whom people bring is mostly a guess.")
-    shown, most = findings.capacity.most_shown, findings.rules.max_per_person
+    shown, most = findings.response.most_shown, findings.rules.max_per_person
     beyond = beyond_shown(shown, most)
     if beyond:
         warnings.append(f"Warning: {beyond}")
@@ -321,14 +290,3 @@ def _warnings(findings: Findings) -> list[str]:
             "or recruiting looks harder than it is."
         )
     return warnings
-
-
-def field_effects(capacity: LearnedCapacity, people: Codes) -> list[dict[str, Any]]:
-    """Per field the chance that a first coupon is used if everybody had one category of it, other things equal."""
-    effects = []
-    for number, field in enumerate(capacity.schema.fields):
-        there = [code for code in range(len(field)) if (people[:, number] == code).any()]
-        chances = {field.categories[code]: chance_if(capacity, people, number, code).mean().item() for code in there}
-        if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
-            effects.append({"field": field.name, "chances": chances})
-    return sorted(effects, key=lambda e: min(e["chances"].values()) - max(e["chances"].values()))

@@ -9,25 +9,31 @@ A small study says little, and more flexible models would only repeat it by hear
 is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from peerfront.advice.fit_summary import Findings
+from peerfront.advice.findings import Findings
+from peerfront.advice.fit_summary import summary_of
+from peerfront.advice.stories import IN_WORDS
+from peerfront.allocation.planner import Planner
+from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
 from peerfront.data.private_schema import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
-from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, history_of
-from peerfront.foundation.covariates import Codes, Schema
+from peerfront.data.study_schema import StudySchema, encode_study, history_of
+from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import (
     MOST_SEED,
+    among,
     at_least,
     check_fields,
     discount_factor,
@@ -37,10 +43,13 @@ from peerfront.foundation.settings import (
 )
 from peerfront.foundation.threads import THREADS, one_thread
 from peerfront.foundation.words import n_people, percent
-from peerfront.models.capacity_fit import LINEAR, CapacitySettings, fit_capacity
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
-from peerfront.problem import BranchingWorld, CapacityModel, History, Policy, Rules
+from peerfront.models.response_fit import LINEAR, ResponseSettings
+from peerfront.models.stories import StoryFit, StoryWeights, fit_stories, weigh
+from peerfront.problem import BranchingWorld, History, Policy, ResponseModel, Rules
 from peerfront.problem.limits import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
+from peerfront.stored_models import STORIES
+from peerfront.value.learning import ValueReport
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.value.stretching import smaller_problem, stretched
 from peerfront.value.surrogate import SurrogateSettings
@@ -57,6 +66,7 @@ NETWORK_PAIRS = 500
 LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
 USUAL = "usual"
+AUTO = "auto"
 USUAL_MOST = 3
 """Coupons for one person that most studies give; plans give no more unless asked."""
 _USUAL_PEOPLE = 20
@@ -99,6 +109,9 @@ class FitSettings:
     """Names the luck of simulations and splits: the same seed gives the same fit."""
     effort: float = 1.0
     """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
+    response: str = "auto"
+    """What a coupon does, if you know it: capacity (people have so many to bring, and use the first coupons first),
+    per_coupon (each coupon is used on its own) or both; auto lets the study say as much as it can."""
     learning: PolicyIterationSettings | None = None
     """How the value is learned; None chooses by the size of the study and the effort."""
 
@@ -112,6 +125,7 @@ class FitSettings:
             max_per_round=optional(one_or_more),
             people=optional(at_least(1, MOST_PEOPLE)),
             seed=at_least(0, MOST_SEED),
+            response=among("response", (AUTO, *STORIES)),
             effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
         )
 
@@ -167,36 +181,50 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
     small = len(study) < FEW or n_holders < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
     counting = part_of(progress, 0.0, 0.28, "how many people bring")
-    capacity = fit_capacity(learned_from, capacity_settings(small, settings.seed), counting).rounded()
-    plain = CapacitySettings(family=capacity.family, shapes=(LINEAR,), penalties=(1.0,), seed=settings.seed)
-    alike = fit_capacity(_everybody_alike(learned_from), plain)
+    fitted = fit_stories(learned_from, response_settings(small, settings.seed), counting)
+    weighed = _pinned(fitted, settings.response) if settings.response != AUTO else weigh(fitted)
+    responses = {story.name: story.response.rounded() for story in fitted}
     rivals = ("inheritance",) if len(learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
     generating = part_of(progress, 0.3, 0.34, "whom they bring")
     offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
     generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
-    assert capacity.most_shown is not None, "a new fit knows what people had"
-    rules = settings.rules_for(people, capacity.most_shown)
-    world = BranchingWorld(
-        f"as in {study.source}", schema.schema, capacity, generator, _StudyPeople(encode_study(study, schema))
-    )
+    most_shown = fitted[0].response.most_shown
+    assert most_shown is not None, "a new fit knows what people had"
+    rules = settings.rules_for(people, most_shown)
     played = smaller_problem(rules)
     learning = replace(settings, budget=played.budget).learning_for(played.people)
-    heuristics = simple_rules(capacity, played)
-    learned = learn_by_policy_iteration(
-        world, played, settings.discount, heuristics, learning, part_of(progress, 0.34, 0.99)
-    )
+    stories = sorted(weighed.weights.items(), key=lambda pair: -pair[1])
+    first_recruits = _StudyPeople(encode_study(study, schema))
+    told: list[Story] = []
+    reports: dict[str, ValueReport] = {}
+    for number, (name, weight) in enumerate(stories):
+        model = responses[name]
+        begin, end = (0.34 + 0.65 * (number + more) / len(stories) for more in (0, 1))
+        world = BranchingWorld(f"as in {study.source}", schema.schema, model, generator, first_recruits)
+        learned = learn_by_policy_iteration(
+            world,
+            played,
+            settings.discount,
+            simple_rules(model, played),
+            learning,
+            part_of(progress, begin, end, "" if len(stories) == 1 else f"value if {IN_WORDS[name]}"),
+        )
+        told.append(replace(learned.planner.story, weight=weight, name=name))
+        reports[name] = learned.report
+    planner = Planner(tuple(told), settings.discount)
     findings = Findings(
         study=study,
         schema=schema,
         history=history,
         small=small,
         n_learned_from=None if learned_from is history else LARGEST,
-        capacity=capacity,
-        alike=alike,
+        responses=responses,
+        stories=weighed,
         offspring=offspring,
-        value=learned.report,
+        values=reports,
+        planner=planner,
         rules=rules,
         played=played,
         discount=settings.discount,
@@ -205,9 +233,8 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
     progress(1.0, "done")
     return Fit(
         schema=schema.schema,
-        capacity=capacity,
         offspring=generator,
-        planner=learned.planner if played is rules else stretched(learned.planner, rules.budget),
+        planner=planner if played is rules else stretched(planner, rules.budget),
         rules=rules,
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),
@@ -217,7 +244,7 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
             "threads": THREADS,
             "learning": _plain(asdict(learning)),
         },
-        scores=findings.scores(),
+        scores=findings.scores() | {"summary": list(summary_of(findings))},
     )
 
 
@@ -240,18 +267,18 @@ def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     return f"{words}.{advice}{more}"
 
 
-def capacity_settings(small: bool, seed: int) -> CapacitySettings:
+def response_settings(small: bool, seed: int) -> ResponseSettings:
     """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike"."""
     if small:
-        return CapacitySettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES, seed=seed)
-    return CapacitySettings(seed=seed)
+        return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES, seed=seed)
+    return ResponseSettings(seed=seed)
 
 
-def simple_rules(capacity: CapacityModel, rules: Rules) -> list[Policy]:
+def simple_rules(response: ResponseModel, rules: Rules) -> list[Policy]:
     """Heuristics that initialise learning and explore: rules that spend everything by the last round."""
     least = sorted({max(1, round(share * rules.budget)) for share in _SHARES})
-    thresholds = [AllAtLast(capacity, Threshold(capacity, c, m)) for c, m in product(_CUTOFFS, least)]
-    return [*thresholds, *(Evenly(capacity, pace) for pace in _PACES)]
+    thresholds = [AllAtLast(response, Threshold(response, c, m)) for c, m in product(_CUTOFFS, least)]
+    return [*thresholds, *(Evenly(response, pace) for pace in _PACES)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,11 +292,14 @@ class _StudyPeople:
         return drawn
 
 
-def _everybody_alike(history: History) -> History:
-    """The same history without covariates: what knowing people has to beat."""
-    nobody_special = Schema((EVERYBODY,))
-    rows, pairs = (np.zeros((count, 1), dtype=np.int16) for count in (len(history.coupons), len(history.parents)))
-    return History(nobody_special, rows, history.coupons, history.recruits, pairs, pairs)
+def _pinned(fitted: Sequence[StoryFit], story: str) -> StoryWeights:
+    """Believe one story, because the user knows it."""
+    names = [each.name for each in fitted]
+    if story not in names:
+        raise SettingError(f"The story {story!r} cannot be fitted to this study; it knows {', '.join(names)}.")
+    free = weigh(fitted)
+    others = tuple(name for name in names if name != story)
+    return replace(free, weights={story: 1.0}, ruled_out=others)
 
 
 def _at_most(history: History, rows: int, seed: int) -> History:

@@ -6,32 +6,32 @@ A second band adds what the data leave open about capacities (`uncertainty`). No
 in kind, for people who change during a study, or for a population that is finite.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from peerfront.advice.forecast_tables import rounds_table, story_row, summary_row
 from peerfront.advice.orders import PlanOrder, task_of
+from peerfront.advice.stories import IN_WORDS, believed, ordered_planner, rollout_stories, story_of_episode
 from peerfront.advice.uncertainty import UncertainWorld
 from peerfront.artifacts import Fit
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
 from peerfront.foundation.progress import Progress, silent
-from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.foundation.threads import one_thread
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people, percent
-from peerfront.problem import Ending, Frontier, Policy, Rules, Trajectories, World, rollout
+from peerfront.problem import Frontier, Policy, Rules, Trajectories, World
 from peerfront.problem.limits import MOST_EPISODES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLAN = "plan"
-_QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
+_APART = 0.02  # share of the recruits by which stories must differ before the headline is a range
+_LEADS_APART = 0.5  # recruits by which the plan's leads must differ before they are told story by story
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
 
 
@@ -43,7 +43,7 @@ class Forecast:
     >>> list(forecast.summary["policy"])[:2]
     ['plan', 'constant:coupons=3']
     >>> print(forecast.lines()[0])
-    From ... people with 20 coupons and 2 rounds to go, the plan brings ... recruits on average; ...
+    From ... people with 20 coupons and 2 rounds to go, the plan brings ... recruits on average...
     >>> figure = forecast.plot()  # a notebook shows it; figure.savefig("forecast.png") keeps it
     """
 
@@ -52,6 +52,9 @@ class Forecast:
     p90, and with the uncertainty of the model (`..._with_model_p10`, `..._with_model_p90`); coupons issued, mean."""
     summary: pd.DataFrame
     """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its standard error."""
+    stories: pd.DataFrame
+    """One row per policy and story of what a coupon does: policy, story, weight, episodes, recruits, error, p10, p90,
+    plan_lead and its standard error. Every simulated study belongs to one story, in the shares of the weights."""
     rules: Rules
     people: int
     """On the frontier now."""
@@ -65,6 +68,8 @@ class Forecast:
     """Whether the second band could be made."""
     nothing_because: str = ""
     """Why nothing is given out, in any simulated study; empty where something is."""
+    warnings: tuple[str, ...] = ()
+    """Why the numbers are to be taken with care."""
 
     @property
     def of_plan(self) -> "pd.Series[float]":
@@ -80,11 +85,22 @@ class Forecast:
         plan, rules = self.of_plan, self.rules
         if self.nothing_because:
             return [f"Nothing is given out: {self.nothing_because}. So nobody is recruited."]
+        own = self.stories[self.stories["policy"] == PLAN]
+        low, high = own["recruits"].min(), own["recruits"].max()
+        apart = high - low > max(2.0 * own["error"].max(), _APART * high)
+        brings = f"{low:.0f} to {high:.0f}" if apart else f"{plan['recruits']:.0f}"
         lines = [
             f"From {n_people(self.people)} with {n_coupons(rules.budget)} and "
-            f"{counted(rules.rounds, 'round', 'rounds')} to go, the plan brings {plan['recruits']:.0f} recruits on "
-            f"average; in 8 of 10 simulated studies between {plan['p10']:.0f} and {plan['p90']:.0f}.",
+            f"{counted(rules.rounds, 'round', 'rounds')} to go, the plan brings {brings} recruits on "
+            f"average{', by what a coupon does' if apart else ''}; in 8 of 10 simulated studies between "
+            f"{plan['p10']:.0f} and {plan['p90']:.0f}.",
         ]
+        if len(own) > 1:
+            lines += [
+                f"  If {IN_WORDS[row['story']]} (weight {percent(row['weight'])}): {row['recruits']:.0f} "
+                f"({row['p10']:.0f} to {row['p90']:.0f})."
+                for row in own.to_dict("records")
+            ]
         wanted = self.still_wanted
         if wanted is not None:
             lines.append(self._target_line(wanted))
@@ -96,7 +112,7 @@ class Forecast:
             f"and not used, {plan['never_issued']:.0f} are never issued (averages)."
         )
         lines += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
-        lines.append(self.caveat)
+        lines += [*self.warnings, self.caveat]
         return lines
 
     def _target_line(self, wanted: int) -> str:
@@ -112,10 +128,13 @@ class Forecast:
         return text + "."
 
     def _rival_line(self, row: "pd.Series[float]") -> str:
-        lead, error = row["plan_lead"], row["plan_lead_error"]
-        clear = abs(lead) > max(2 * error, 0.05)
-        who = "more" if lead > 0 else "fewer"
-        verdict = f"the plan brings {abs(lead):.1f} ± {error:.1f} {who}" if clear else "no clear difference to the plan"
+        verdict = _verdict(row["plan_lead"], row["plan_lead_error"])
+        own = self.stories[self.stories["policy"] == row["policy"]].to_dict("records")
+        leads = [each["plan_lead"] for each in own]
+        if max(leads) - min(leads) > max(2.0 * max(each["plan_lead_error"] for each in own), _LEADS_APART):
+            verdict = "; ".join(
+                f"if {IN_WORDS[each['story']]}, {_verdict(each['plan_lead'], each['plan_lead_error'])}" for each in own
+            )
         chance = "" if self.still_wanted is None else f", target {_chance(row['reaches_target'])}"
         return (
             f"{row['described']}: {row['recruits']:.0f} recruits ({row['p10']:.0f} to {row['p90']:.0f}){chance}, "
@@ -123,12 +142,19 @@ class Forecast:
         )
 
     @property
+    def _and_stories(self) -> str:
+        several = self.stories["story"].nunique() > 1
+        return " and what a coupon may do, in the shares of the weights" if several else ""
+
+    @property
     def caveat(self) -> str:
         """What the bands hold and what they do not."""
         inside = (
-            "The bands hold luck; the wider ones also what the data leave open about how many people somebody brings."
+            f"The bands hold luck{self._and_stories}; the wider ones also what the data leave open about how many "
+            "people somebody brings."
             if self.with_model
-            else "The bands hold luck alone, as if the fitted model were exact: it was fitted without a held-out part, "
+            else f"The bands hold luck{self._and_stories or ' alone'}, as if the model were exact: it was fitted "
+            "without a held-out part, "
             "so its uncertainty is not known."
         )
         return (
@@ -174,36 +200,50 @@ def forecast(
     task = task_of(fit, frontier, order)
     task.check_study_goes_on()
     rules, nothing = task.rules, task.nothing_because
-    world = fit.world(frontier)
-    planner: Policy = Constant(0) if nothing else replace(fit.planner, least_per_person=order.min_per_person)
+    stories = believed(fit)
+    worlds = [fit.world(frontier, story.name) for story in stories]
+    planner: Policy = Constant(0) if nothing else ordered_planner(fit, task)
     progress(0.0, "choosing rivals")
     if nothing:
         rivals = ()
-    others = usual_rivals(world, rules, fit.discount, seed) if rivals is None else rivals
+    others = usual_rivals(worlds[0], rules, fit.discount, seed) if rivals is None else rivals
     luck = named_luck(("forecast", seed), n_episodes)
-    uncertain = UncertainWorld.of(world, fit.capacity, luck)
+    story = story_of_episode([each.weight for each in stories], n_episodes)
+    uncertain = [
+        UncertainWorld.of(world, fit.responses[stories[number].name], Luck(luck.keys[story == number]))
+        for number, world in enumerate(worlds)
+    ]
+    with_model = all(world is not None for world in uncertain)
     to_come = None if n_wanted is None else max(n_wanted - n_already, 0)
     first: Trajectories | None = None
     rounds: list[pd.DataFrame] = []
     summary: list[dict[str, object]] = []
+    by_story: list[dict[str, object]] = []
     for name, described, policy in [(PLAN, "the plan", planner), *((p.name, text, p) for text, p in others)]:
         progress((1 + len(summary)) / (2 + len(others)), f"simulating {described}")
-        played = rollout(world, policy, rules, luck)
+        played = rollout_stories(worlds, story, policy, rules, luck)
         first = first or played
-        unsure = None if uncertain is None else rollout(uncertain, policy, rules, luck)
-        rounds.append(_rounds_table(name, played, unsure))
-        summary.append({"policy": name, "described": described, **_summary(played, unsure, first, rules, to_come)})
+        unsure = rollout_stories(uncertain, story, policy, rules, luck) if with_model else None
+        rounds.append(rounds_table(name, played, unsure))
+        summary.append({"policy": name, "described": described, **summary_row(played, unsure, first, rules, to_come)})
+        by_story += [
+            {"policy": name, "story": each.name, "weight": each.weight, **story_row(played, first, story == number)}
+            for number, each in enumerate(stories)
+            if (story == number).any()
+        ]
     return Forecast(
         rounds=pd.concat(rounds, ignore_index=True),
         summary=pd.DataFrame(summary),
+        stories=pd.DataFrame(by_story),
         rules=rules,
         people=len(frontier),
         target=n_wanted,
         already=n_already,
         episodes=n_episodes,
         seed=seed,
-        with_model=uncertain is not None,
+        with_model=with_model,
         nothing_because=nothing,
+        warnings=tuple(note for note in task.notes if note.startswith("Warning")),
     )
 
 
@@ -217,74 +257,17 @@ def usual_rivals(world: World, rules: Rules, discount: float, seed: int = 0) -> 
             f"where use is likely (a chance of {threshold.cutoff:g} or more, at least {threshold.at_least} a round)",
             threshold,
         ),
-        ("an even pace, where use is most likely", Evenly(world.capacity)),
+        ("an even pace, where use is most likely", Evenly(world.response)),
     ]
-
-
-def _rounds_table(name: str, played: Trajectories, unsure: Trajectories | None) -> pd.DataFrame:
-    totals = np.cumsum(played.recruits, axis=1)
-    columns: dict[str, object] = {
-        "policy": name,
-        "round": np.arange(1, played.recruits.shape[1] + 1),
-        "issued": played.spend.mean(axis=0),
-        "recruits": played.recruits.mean(axis=0),
-        **_bands("", played.recruits),
-        "total": totals.mean(axis=0),
-        **_bands("total_", totals),
-    }
-    for prefix in ("", "total_"):
-        counts = None if unsure is None else unsure.recruits if not prefix else np.cumsum(unsure.recruits, axis=1)
-        for label in ("p10", "p90"):
-            share = _QUANTILES[label]
-            values = np.full(len(totals[0]), np.nan) if counts is None else _quantile(counts, share)
-            columns[f"{prefix}with_model_{label}"] = values
-    return pd.DataFrame(columns)
-
-
-def _bands(prefix: str, counts: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    return {f"{prefix}{label}": _quantile(counts, share) for label, share in _QUANTILES.items()}
-
-
-def _quantile(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
-    """Over episodes; whole people."""
-    quantiles: NDArray[np.float64] = np.quantile(counts, share, axis=0, method="inverted_cdf").astype(np.float64)
-    return quantiles
-
-
-def _summary(
-    played: Trajectories, unsure: Trajectories | None, plan: Trajectories, rules: Rules, wanted: int | None
-) -> dict[str, float]:
-    totals, spent = played.total_recruits, played.spend.sum(axis=1)
-    lead = plan.total_recruits - totals
-    with_model = None if unsure is None else unsure.total_recruits
-    return {
-        "recruits": float(totals.mean()),
-        **{label: float(_quantile(totals, share)) for label, share in _QUANTILES.items()},
-        **{
-            f"with_model_{label}": math.nan if with_model is None else float(_quantile(with_model, _QUANTILES[label]))
-            for label in ("p10", "p90")
-        },
-        "reaches_target": _share_of(totals, wanted),
-        "with_model_reaches_target": math.nan if with_model is None else _share_of(with_model, wanted),
-        "dies_out": float(_dies_out(played, rules).mean()),
-        "unused": float((spent - totals).mean()),
-        "never_issued": float((rules.budget - spent).mean()),
-        "rounds": float(played.rounds.mean()),
-        "plan_lead": float(lead.mean()),
-        "plan_lead_error": float(lead.std(ddof=1) / np.sqrt(len(lead))),
-    }
-
-
-def _share_of(totals: NDArray[np.int64], wanted: int | None) -> float:
-    return math.nan if wanted is None else float((totals >= wanted).mean())
-
-
-def _dies_out(played: Trajectories, rules: Rules) -> NDArray[np.bool_]:
-    """Nobody is left who could refer, although coupons and rounds remain, [episodes]."""
-    ended = (played.ending == Ending.EXTINCT) | (played.ending == Ending.STOPPED)
-    return np.asarray(ended & (played.rounds < rules.rounds))
 
 
 def _chance(share: float) -> str:
     """A share of simulated studies as a person would say it; none of a thousand is not the same as never."""
     return f"{share:.0%} of the simulated studies" if share in (0.0, 1.0) else percent(share)
+
+
+def _verdict(lead: float, error: float) -> str:
+    """How the plan compares with a rival."""
+    if not abs(lead) > max(2 * error, 0.05):
+        return "no clear difference to the plan"
+    return f"the plan brings {abs(lead):.1f} ± {error:.1f} {'more' if lead > 0 else 'fewer'}"

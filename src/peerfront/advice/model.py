@@ -130,7 +130,9 @@ class Model:
     @property
     def summary(self) -> Sentences:
         """What the fit shows, most important first; `print(model.summary)` puts each sentence on a line."""
-        return Sentences(str(line) for line in self.fit.scores.get("summary", (self.fit.capacity.reason,)))
+        return Sentences(
+            str(line) for line in self.fit.scores.get("summary", (next(iter(self.fit.responses.values())).reason,))
+        )
 
     @cached_property
     def schema(self) -> StudySchema:

@@ -4,15 +4,19 @@ This is the only place where an order is checked and becomes `Rules`; sheet, for
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from peerfront.artifacts import Fit
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
+from peerfront.foundation.settings import among, at_least, check_fields, one_or_more, optional, proportion, seed_number
 from peerfront.foundation.words import n_coupons, n_people, ordinal
 from peerfront.problem import Frontier, Rules, State
 from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.value.stretching import smaller_problem
 
+AUTO = "auto"
+RESPONSES = ("average", "cautious", "capacity", "per_coupon", "both")
+_MISFIT = 0.01  # p-value of the counts below which totals are called rough
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
 
 
@@ -37,6 +41,16 @@ class PlanOrder:
     """Rounds left, this one included."""
     reserve: int = 0
     """Coupons of the budget to keep back for good: neither this round nor a later one counts on them."""
+    response: str = "average"
+    """What a coupon is believed to do: average (over the stories that the study leaves), cautious (smallest worst
+    regret), or one story: capacity, per_coupon, both."""
+    at_least: tuple[str, ...] = ()
+    """Floors by group, such as "district=East:0.2": its mean coupons per person are at least this share of all's."""
+    learn: float | str | None = None
+    """Give random numbers of coupons to a share of the people, to find out what a coupon does: "auto" chooses the share
+    by simulation; None does not."""
+    seed: int = 0
+    """Names the luck by which ties are drawn and random numbers are handed out."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -47,6 +61,9 @@ class PlanOrder:
             round_cap=optional(at_least(0)),
             rounds_left=optional(at_least(0, MOST_ROUNDS_LEFT)),
             reserve=at_least(0, MOST_COUPONS),
+            response=among("response", RESPONSES),
+            learn=_auto_or_share,
+            seed=seed_number,
         )
         if self.reserve > self.budget:
             raise SettingError(
@@ -67,6 +84,11 @@ class PlanOrder:
             raise SettingError(
                 f"A reserve of {self.reserve} leaves nothing of a budget of {self.budget}. Make the reserve smaller."
             )
+
+
+def _auto_or_share(name: str, value: Any) -> float | str | None:
+    """Rule: "auto", a share from 0 to 1, or None."""
+    return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +133,7 @@ class Task:
 def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     """Turn an order into a state to plan, or raise an error that says what is impossible."""
     fit.schema.check(frontier.covariates)
-    fitted, largest = fit.rules, fit.planner.surrogate.budget
+    fitted, largest = fit.rules, fit.planner.budget
     if order.available > largest:
         raise SettingError(
             f"The model was fitted for at most {n_coupons(largest)}; found {order.available:,} to "
@@ -154,7 +176,7 @@ def _can_be_simulated(rules: Rules, n_waiting: int) -> bool:
 def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[str]:
     """Where a task goes beyond what the model was fitted for, or knows."""
     fitted, notes = fit.rules, []
-    told_apart = fit.planner.surrogate.rounds
+    told_apart = fit.planner.rounds
     if told_apart is not None and rounds_left > told_apart:
         notes.append(
             f"The model tells apart at most {told_apart} rounds left; {rounds_left} are treated as {told_apart}."
@@ -172,9 +194,17 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
                 else ""
             )
         )
-    beyond = beyond_shown(fit.capacity.most_shown, max_per_person)
+    beyond = beyond_shown(fit.most_shown, max_per_person)
     if beyond:
         notes.append(beyond)
+    counts = fit.scores.get("fit_of_counts", {})
+    if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
+        notes.append("Warning: the model does not describe this study well (see its summary): take totals as rough.")
+    fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
+    if fewest > 1 and len(fit.planner.stories) > 1:
+        notes.append(
+            f"Hardly anybody in the study had fewer than {n_coupons(fewest)}: what fewer bring is extrapolated."
+        )
     gain = fit.scores.get("gain_of_knowing_people", {})
     if gain and gain["log_likelihood"] <= gain["standard_error"]:
         notes.append("The study does not show who brings many: differences between people here are small and unsure.")

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.advice.orders import Task
-from peerfront.allocation.backup import Array, coverage_gains
-from peerfront.allocation.planner import Plan
+from peerfront.allocation.backup import Array, Tables
+from peerfront.allocation.planner import Plan, Planner
 from peerfront.artifacts import Fit
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.words import n_coupons, ordinal, percent
-from peerfront.problem import CapacityModel
 
 MIN_EFFECT_TO_MENTION = 0.03
 """Texts name a field only if it moves the chance that a coupon is used by at least this much."""
@@ -59,15 +58,15 @@ class Facts:
     """The most coupons that the study shows anything about; None if that is not known."""
 
     @classmethod
-    def of(cls, fit: Fit, task: Task, plan: Plan, kinds: Kinds, survival: Array, uncovered: Array) -> "Facts":
-        """The facts of a plan, with survival [kinds, coupons] and Laplace embeddings [kinds, latent] by kind."""
+    def of(cls, fit: Fit, planner: Planner, task: Task, plan: Plan, kinds: Kinds, tables: Tables) -> "Facts":
+        """The facts of a plan, with tables by kind."""
         state, coupons, number = task.state, kinds.rows[:, -1].astype(np.int64), kinds.number
         covariates: Codes = kinds.rows[:, :-1].astype(np.int16)
-        people, levels = survival.shape
+        people, levels = tables.gains.shape
         everybody = np.arange(people)
-        weights = fit.planner.surrogate.weights_with(state.rounds_left - 1)
+        weights = planner.weights_with(state.rounds_left - 1)
         worth = fit.discount * weights[state.remaining_budget - plan.spend]
-        covers = coverage_gains(survival, uncovered)
+        gains, covers = tables.gains, tables.covers
         given = np.arange(levels) < coupons[:, None]
         shares = -np.where(given[:, :, None], np.log1p(-np.minimum(covers, _BELOW_ONE)), 0.0).sum(axis=1)
         covered = (shares * number[:, None]).sum(axis=0)
@@ -76,37 +75,37 @@ class Facts:
         later = (shares / np.maximum(covered, _ABOVE_ZERO)) @ (worth * (1.0 - left))
         level = np.minimum(coupons, levels - 1)
         more = coupons < levels
-        next_chance = np.where(more, survival[everybody, level], 0.0)
+        next_chance = np.where(more, gains[everybody, level], 0.0)
         next_later = np.where(more, covers[everybody, level] @ (worth * left), 0.0)
         return cls(
             number=number,
             coupons=coupons,
-            chance=survival[:, 0],
+            chance=gains[:, 0],
             later=later,
             next_chance=next_chance,
             next_gain=next_chance + next_later,
             twin_has_more=_twins(covariates, coupons),
-            answers=_strongest_answers(fit, covariates, number, survival[:, 0]),
-            weakest=_weakest(plan, coupons, survival, covers, worth * left),
+            answers=_strongest_answers(planner, covariates, number, gains[:, 0]),
+            weakest=_weakest(plan, coupons, gains, covers, worth * left),
             most=state.most_per_person,
             least=task.order.min_per_person,
             kept=state.remaining_budget - plan.spend,
             at_round_cap=state.rules.max_per_round is not None and plan.spend == state.rules.max_per_round,
             last_round=state.rounds_left == 1,
-            shown=fit.capacity.most_shown,
+            shown=fit.most_shown,
         )
 
 
-def _weakest(plan: Plan, coupons: NDArray[np.int64], survival: Array, covers: Array, slope: Array) -> float:
+def _weakest(plan: Plan, coupons: NDArray[np.int64], gains: Array, covers: Array, slope: Array) -> float:
     """What the weakest coupon brings in all. By price there is no last coupon: the one that would be missed least."""
     if plan.bound is None:
         return float((plan.now + plan.later).min(initial=np.inf))
     getting = np.flatnonzero(coupons)
-    last = np.minimum(coupons[getting], survival.shape[1]) - 1
+    last = np.minimum(coupons[getting], gains.shape[1]) - 1
     missed = covers[getting, last] / np.maximum(
         1.0 - covers[getting, last], 1.0 - _BELOW_ONE
     )  # tau(k - 1) / tau(k) - 1
-    brought = np.where(coupons[getting] <= survival.shape[1], survival[getting, last] + missed @ slope, 0.0)
+    brought = np.where(coupons[getting] <= gains.shape[1], gains[getting, last] + missed @ slope, 0.0)
     return float(brought.min(initial=np.inf))
 
 
@@ -160,7 +159,7 @@ def _why_not_more(facts: Facts, person: int) -> str:
     return f"{given}{one_more}; {end}." + (_TWIN if twin else "")
 
 
-_TWIN = " Somebody with the same answers gets more: there, whoever stands higher in the file comes first."
+_TWIN = " Somebody with the same answers gets more."
 
 
 def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -172,7 +171,9 @@ def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray
     return more
 
 
-def _strongest_answers(fit: Fit, covariates: Codes, number_alike: NDArray[np.int64], chance: Array) -> list[str]:
+def _strongest_answers(
+    planner: Planner, covariates: Codes, number_alike: NDArray[np.int64], chance: Array
+) -> list[str]:
     """For each kind the answer that most explains why their chance differs from the others' here."""
     people, fields = covariates.shape
     moved = np.zeros((people, fields))
@@ -183,7 +184,7 @@ def _strongest_answers(fit: Fit, covariates: Codes, number_alike: NDArray[np.int
         if len(codes) < 2:
             continue
         average = sum(
-            share * chance_if(fit.capacity, covariates, number, int(code))
+            share * chance_if(planner, covariates, number, int(code))
             for code, share in zip(codes, counts / counts.sum(), strict=True)
         )
         moved[:, number] = np.where(covariates[:, number] >= 0, chance - average, 0.0)
@@ -192,15 +193,14 @@ def _strongest_answers(fit: Fit, covariates: Codes, number_alike: NDArray[np.int
     strongest = apart.argmax(axis=1)
     answers = []
     for person, number in enumerate(strongest.tolist()):
-        field = fit.schema.fields[number]
+        field = planner.schema.fields[number]
         large = apart[person, number] >= MIN_EFFECT_TO_MENTION
         answers.append(f"{field.name} is {field.categories[covariates[person, number]]!r}" if large else "")
     return answers
 
 
-def chance_if(capacity: CapacityModel, people: Codes, field: int, code: int) -> Array:
-    """The chance that a first coupon is used if everybody had this category, [people]."""
+def chance_if(planner: Planner, people: Codes, field: int, code: int) -> Array:
+    """The chance that a first coupon is used if everybody had this category, averaged over the stories, [people]."""
     changed = people.copy()
     changed[:, field] = code
-    chances: Array = capacity.survival(changed, 1)[:, 0]
-    return chances
+    return planner.gains(changed, 1)[:, 0]

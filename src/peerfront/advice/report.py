@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
-from peerfront.advice.figures import MOST_DRAWN, tree_figure
+from peerfront.advice.figures import MOST_DRAWN, coupons_figure, tree_figure
 from peerfront.advice.forecast import Forecast, forecast
 from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
@@ -128,8 +128,10 @@ def study_report(
             )
             if homophily["pairs"].any()
             else None,
-            fit_lines=[str(line) for line in fit.scores.get("summary", ())] or [fit.capacity.reason],
+            fit_lines=[str(line) for line in fit.scores.get("summary", ())]
+            or [next(iter(fit.responses.values())).reason],
             **_diagnostics(fit, history, settings.seed),
+            coupons_picture=_coupons_picture(fit),
             natural=natural,
             people=len(people),
             plan=None if sheet is None else _plan(sheet, people, fit, settings.with_ids),
@@ -202,6 +204,16 @@ def _picture(draw: Any, shown: object, shows: str, *, sharp: bool = True) -> Pic
     return Picture(_address(draw(shown), sharp), _address(draw(shown, narrow=True), sharp), shows)
 
 
+def _coupons_picture(fit: Fit) -> Picture | None:
+    """What coupons bring by each story; None in a model that does not tell."""
+    known = fit.scores.get("coupon_stories")
+    if not known:
+        return None
+    return _picture(
+        coupons_figure, known, "Recruits expected with 1, 2, 3 coupons, by what a coupon is believed to do."
+    )
+
+
 def _forecast_picture(outlook: Forecast) -> Picture:
     return Picture(
         _address(outlook.plot()),
@@ -219,12 +231,12 @@ def _address(figure: Figure, sharp: bool = True) -> str:
 def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
     """Draw how the models describe this file; nothing where it shows nothing."""
     from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
-    from peerfront.models.diagnostics import capacity_report, offspring_report
+    from peerfront.models.diagnostics import offspring_report, response_report
     from peerfront.models.offspring.pairs import Pairs
 
     pictures: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
     if (history.coupons > 0).any():
-        report = capacity_report(fit.capacity, history, parameters=0)
+        report = response_report(next(iter(fit.responses.values())), history, parameters=0)
         pictures["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
     if len(history.parents) and history.schema.fields != (EVERYBODY,):
         kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
@@ -301,7 +313,7 @@ def _settings(
         ("simulated studies", f"{settings.episodes:,}"),
         ("seed of the simulation", str(settings.seed)),
         ("seed of the fit", str(fit.settings.get("seed", "not known"))),
-        ("capacity model", f"{fit.capacity.family}: {fit.capacity.reason}"),
+        *((f"model ({name})", f"{each.family}: {each.reason}") for name, each in fit.responses.items()),
         ("generator of recruits", str(fit.scores.get("offspring", {}).get("reason", type(fit.offspring).__name__))),
         ("fingerprint of the data", fit.data_fingerprint or "not known"),
     ]

@@ -34,21 +34,19 @@ def _curve(values: Array) -> pd.DataFrame:
 def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
     spends, most = _some_spends(task, plan, _POINTS), task.state.most_per_person
-    survival, uncovered = planner.tables(task.state.frontier.covariates, most)
-    _, values = greedy_at(
-        survival, uncovered, _weights(planner, task), planner.discount, spends, most, task.order.min_per_person
-    )
+    tables = planner.tables(task.state.frontier.covariates, most)
+    _, values = greedy_at(tables, _weights(planner, task), planner.discount, spends, most, task.order.min_per_person)
     return pd.DataFrame({"spend": spends, "value": values})
 
 
 def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     """The same for a round planned by price: the spends of its search are known."""
     kinds, most = kinds_of(task.state.frontier.covariates), task.state.most_per_person
-    survival, uncovered = planner.tables(kinds.rows, most)
+    tables = planner.tables(kinds.rows, most)
     others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]
     values = plan.values.copy()
     least, weights = task.order.min_per_person, _weights(planner, task)
-    values[others] = values_by_price(survival, uncovered, kinds.number, weights, planner.discount, others, most, least)
+    values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least)
     return _curve(values)
 
 
@@ -61,4 +59,4 @@ def _some_spends(task: Task, plan: Plan, points: int) -> list[int]:
 
 
 def _weights(planner: Planner, task: Task) -> Array:
-    return planner.surrogate.weights_with(task.state.rounds_left - 1)[: task.state.remaining_budget + 1]
+    return planner.weights_with(task.state.rounds_left - 1)[: task.state.remaining_budget + 1]

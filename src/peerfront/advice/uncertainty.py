@@ -20,24 +20,30 @@ from scipy.special import chdtri, ndtri
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck
-from peerfront.models.capacity import LearnedCapacity
-from peerfront.problem import BranchingWorld, CapacityModel, Crowd, OffspringModel, Referrals
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _DrawnCapacity:
-    """The fitted capacities with parameters drawn for each person's episode."""
+class _DrawnResponse:
+    """The fitted response with parameters drawn for each person's episode; tables are those of the fitted one."""
 
-    fitted: LearnedCapacity
+    fitted: LearnedResponse
     weights: Array  # [people, members]
 
-    def survival(self, covariates: Codes, max_coupons: int) -> Array:
-        return self.fitted.survival(covariates, max_coupons)
+    def gains(self, covariates: Codes, max_coupons: int) -> Array:
+        return self.fitted.gains(covariates, max_coupons)
 
-    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
-        return self.fitted.sample_shifted(covariates, luck, self.weights)
+    def covers(self, covariates: Codes, uncovered: Array, max_coupons: int) -> Array:
+        return self.fitted.covers(covariates, uncovered, max_coupons)
+
+    def counts(self, covariates: Codes, coupons: int) -> Array:
+        return self.fitted.counts(covariates, coupons)
+
+    def sample(self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
+        return self.fitted.sample_shifted(covariates, coupons, luck, self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +51,11 @@ class UncertainWorld:
     """A learned world whose capacities are as uncertain as the data leave them; planners still use the fitted ones."""
 
     learned: BranchingWorld
-    fitted: LearnedCapacity
+    fitted: LearnedResponse
     weights: Array  # [episodes, members]
 
     @classmethod
-    def of(cls, learned: BranchingWorld, fitted: LearnedCapacity, episodes: Luck) -> "UncertainWorld | None":
+    def of(cls, learned: BranchingWorld, fitted: LearnedResponse, episodes: Luck) -> "UncertainWorld | None":
         """Draw each episode's errors; None where nothing was held out, because the uncertainty is then unknown."""
         members = len(fitted.rates.log_scale)
         if members < 2:
@@ -67,7 +73,7 @@ class UncertainWorld:
         return self.learned.schema
 
     @property
-    def capacity(self) -> CapacityModel:
+    def response(self) -> ResponseModel:
         return self.fitted
 
     @property
@@ -81,11 +87,11 @@ class UncertainWorld:
         return self.learned.seeds(episodes, people)
 
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
-        drawn = _DrawnCapacity(self.fitted, self.weights[crowd.episode])
-        return replace(self.learned, capacity=drawn).refer(crowd, coupons)
+        drawn = _DrawnResponse(self.fitted, self.weights[crowd.episode])
+        return replace(self.learned, response=drawn).refer(crowd, coupons)
 
 
-def log_rate_errors(fitted: LearnedCapacity, covariates: Codes) -> Array:
+def log_rate_errors(fitted: LearnedResponse, covariates: Codes) -> Array:
     """The jackknife standard error of each person's log mean capacity, [people]; NaN where nothing was held out."""
     members = len(fitted.rates.log_scale)
     if members < 2:

@@ -1,99 +1,173 @@
 """The closed-form backup: what the next frontier is worth in expectation (Proposition 1).
 
-Somebody whose recruits keep a share alpha_j = E[exp(-h_j(recruit))] of coordinate j uncovered leaves, with k coupons,
+With k coupons a person brings G(k) recruits in expectation and leaves a share T_j(k) = E[alpha_j^N(k)] of coordinate j
+uncovered (`problem.response` says what they are; for the paper's capacity T is its tau). People are independent, so the
+expected value of the next frontier is
 
-    tau_j(k) = E[alpha_j^min(k, C)] = 1 - (1 - alpha_j) * sum_{l <= k} alpha_j^(l-1) p(l),        p(l) = P(C >= l),
+    sum_j w_j * (1 - prod_i T_ij(k_i)).
 
-of it uncovered; people are independent, so the expected value of the next frontier is
-
-    sum_j w_j * (1 - prod_i tau_ij(k_i)).
-
-Everything here takes plain arrays: `survival` [people, coupons] (p), `uncovered` [people, latent] (alpha), `weights`
-[latent] (w); no network is in sight. Coupons beyond the columns of `survival` are never used (p = 0).
-
-The planner works with `coverage_gains`, the share 1 - tau(k + 1) / tau(k) of what is uncovered that one more coupon
-covers. Its numerator is (1 - alpha) alpha^k p(k + 1), and tau is summed from nonnegative terms, alpha^c P(C = c), so
-that nothing cancels even for alpha near 0 and p near 1, where the identity above loses all its digits.
+No network and no model is in sight here: the planner gets `Tables` of what each coupon adds. Several stories of what a
+coupon does, with their own values, enter as more coordinates (`story.Story`). Coupons beyond the tables are never
+used.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
+from peerfront.problem.coverage import coverage_gains
 
 Array = NDArray[np.float64]
+_ROUNDING = 1e-9  # relative; tables that rise by less were rounded
 
 
-def tau_table(survival: Array, uncovered: Array) -> Array:
-    """tau_ij(k) for k = 0 .. coupons, [people, coupons + 1, latent], by the identity in the module's docstring."""
-    people, coupons = survival.shape
-    powers = uncovered[:, None, :] ** np.arange(coupons)[None, :, None]  # alpha^(l - 1)
-    covered = (1.0 - uncovered[:, None, :]) * np.cumsum(powers * survival[:, :, None], axis=1)
-    return np.concatenate([np.ones((people, 1, uncovered.shape[1])), 1.0 - covered], axis=1)
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """What each coupon of each person adds."""
+
+    gains: Array  # [people, coupons]
+    """G(k + 1) - G(k): the expected recruits that one more coupon brings; for the paper's capacity its survival."""
+    covers: Array  # [people, coupons, latent]
+    """1 - T(k + 1) / T(k): the share of what is uncovered that one more coupon covers."""
+
+    @classmethod
+    def of_capacity(cls, survival: Array, uncovered: Array) -> "Tables":
+        """Tables of N = min(k, C) from P(C >= l) [people, coupons] and alpha [people, latent]."""
+        if survival.ndim != 2 or uncovered.ndim != 2 or len(survival) != len(uncovered):
+            raise SettingError(
+                f"Tables do not fit together: survival {survival.shape} and embeddings {uncovered.shape}. Give "
+                "[people, coupons] and [people, latent]."
+            )
+        check_embeddings(uncovered)
+        survival = np.ascontiguousarray(survival, dtype=np.float64)
+        return cls(survival, coverage_gains(survival, np.ascontiguousarray(uncovered, dtype=np.float64)))
+
+    @classmethod
+    def of_transform(cls, gains: Array, transform: Array) -> "Tables":
+        """Tables from G(k + 1) - G(k) [people, coupons] and T(k), k = 0 .. coupons, [people, coupons + 1, latent]."""
+        if transform.ndim != 3 or gains.ndim != 2 or transform.shape[:2] != (gains.shape[0], gains.shape[1] + 1):
+            raise SettingError(
+                f"Tables do not fit together: gains {gains.shape} and transform {transform.shape}. Give [people, "
+                "coupons] and [people, coupons + 1, latent]."
+            )
+        if not ((transform >= 0.0) & (transform <= 1.0)).all() or (transform[:, 0] != 1.0).any():
+            raise SettingError("Shares that are left uncovered, T(k), are from 0 to 1, and 1 without coupons.")
+        if (np.diff(transform, axis=1) > _ROUNDING).any():
+            person, coupon, _ = (int(index[0]) for index in np.nonzero(np.diff(transform, axis=1) > _ROUNDING))
+            raise SettingError(
+                f"Person {person} (counted from 0) leaves more uncovered with {coupon + 1} coupons than with {coupon}: "
+                "T(k) must not rise. Check the model that made it."
+            )
+        before = transform[:, :-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            covers = np.where(before > 0.0, np.maximum(before - transform[:, 1:], 0.0) / before, 0.0)
+        return cls(np.ascontiguousarray(gains, dtype=np.float64), np.ascontiguousarray(covers))
+
+    @property
+    def people(self) -> int:
+        return len(self.gains)
+
+    @property
+    def coupons(self) -> int:
+        return self.gains.shape[1]
+
+    @property
+    def latent(self) -> int:
+        return self.covers.shape[2]
+
+    def take(self, rows: NDArray[np.int64] | slice) -> "Tables":
+        """The tables of some of the people."""
+        return Tables(self.gains[rows], self.covers[rows])
+
+    def transform(self) -> Array:
+        """T(k) for k = 0 .. coupons, [people, coupons + 1, latent]."""
+        start = np.ones((self.people, 1, self.latent))
+        return np.concatenate([start, np.cumprod(1.0 - self.covers, axis=1)], axis=1)
+
+    def check(self, weights: Array) -> None:
+        """Refuse what would make a plan meaningless, before any planning; `weights` is [budget + 1, latent]."""
+        shapes = (("gains", self.gains, 2), ("covers", self.covers, 3), ("weights", weights, 2))
+        fit = self.covers.shape == (*self.gains.shape, weights.shape[-1])
+        plain = all(
+            table.ndim == n and table.flags.c_contiguous and table.dtype == np.float64 for _, table, n in shapes
+        )
+        if fit and plain and _acceptable(self.gains, self.covers, weights):
+            return  # what follows finds what is wrong, and where
+        for name, table, dimensions in shapes:
+            if table.ndim != dimensions:
+                raise SettingError(f"The table of {name} must have {dimensions} dimensions; found {table.ndim}.")
+            if not np.isfinite(table).all():
+                place = tuple(int(index[0]) for index in np.nonzero(~np.isfinite(table)))
+                raise SettingError(f"The table of {name} has {table[place]} at {place}; every number must be finite.")
+        if self.covers.shape[:2] != self.gains.shape or self.latent != weights.shape[1]:
+            raise SettingError(
+                f"Tables do not fit together: gains {self.gains.shape}, covers {self.covers.shape}, weights "
+                f"{weights.shape}. Give [people, coupons], [people, coupons, latent] and [budget + 1, latent]."
+            )
+        gains, covers = self.gains, self.covers
+        _refuse(gains, (gains < 0.0) | (gains > 1.0), "a chance that a coupon is used of {}", "0 to 1")
+        _refuse(gains, _rises(gains), "a gain that rises to {}", "gains that never rise from coupon to coupon")
+        _refuse(covers, (covers < 0.0) | (covers > 1.0), "a covered share of {}", "0 to 1")
+        _refuse(covers, _rises(covers), "a covered share that rises to {}", "shares that never rise (T log-convex)")
+        _refuse(weights, weights < 0.0, "a weight of {}", "weights of at least 0")
 
 
-def expected_future_value(survival: Array, uncovered: Array, weights: Array, coupons: NDArray[np.integer]) -> float:
+def check_embeddings(uncovered: Array) -> None:
+    """Refuse what no recruit can leave uncovered, alpha [people, latent]."""
+    if uncovered.size and not (uncovered.min() > 0.0 and uncovered.max() <= 1.0):
+        wrong = ~((uncovered > 0.0) & (uncovered <= 1.0))
+        _refuse(uncovered, wrong, "a Laplace embedding of {}", "above 0 and at most 1")
+
+
+def expected_future_value(tables: Tables, weights: Array, coupons: NDArray[np.integer]) -> float:
     """E[V(next frontier)] of an allocation: Proposition 1, written plainly."""
-    levels = np.minimum(coupons, survival.shape[1])
-    tau = tau_table(survival, uncovered)[np.arange(len(coupons)), levels]  # [people, latent]
-    return float(weights @ (1.0 - tau.prod(axis=0)))
+    levels = np.minimum(coupons, tables.coupons)
+    left = tables.transform()[np.arange(len(coupons)), levels]  # [people, latent]
+    return float(weights @ (1.0 - left.prod(axis=0)))
 
 
-def expected_recruits(survival: Array, coupons: NDArray[np.integer]) -> float:
-    """The expected immediate reward A(F, k): the sum of P(C_i >= l) over the coupons given (Equation 2)."""
-    given = np.arange(1, survival.shape[1] + 1)[None, :] <= np.asarray(coupons)[:, None]
-    return float(survival[given].sum())
+def expected_recruits(tables: Tables, coupons: NDArray[np.integer]) -> float:
+    """The expected immediate reward A(F, k): the sum of the gains of the coupons given (Equation 2)."""
+    given = np.arange(1, tables.coupons + 1)[None, :] <= np.asarray(coupons)[:, None]
+    return float(tables.gains[given].sum())
 
 
 @njit(cache=True, nogil=True)
-def coverage_gains(survival: Array, uncovered: Array) -> Array:
-    """1 - tau_ij(k + 1) / tau_ij(k) for k = 0 .. coupons - 1, [people, coupons, latent]."""
-    people, coupons = survival.shape
-    latent = uncovered.shape[1]
-    gains = np.zeros((people, coupons, latent))
+def _acceptable(gains: Array, covers: Array, weights: Array) -> bool:
+    """Whether `Tables.check` has nothing to refuse, in one pass."""
+    people, coupons, latent = covers.shape
     for i in range(people):
-        for j in range(latent):
-            alpha = uncovered[i, j]
-            stopped = 0.0  # sum over c < k of alpha^c P(C = c)
-            power = 1.0  # alpha^k
-            reached = 1.0  # P(C >= k)
-            for k in range(coupons):
-                chance = survival[i, k]
-                tau = stopped + power * reached
-                if tau > 0.0:
-                    gains[i, k, j] = min((1.0 - alpha) * power * chance / tau, 1.0)
-                stopped += power * (reached - chance)
-                power *= alpha
-                reached = chance
-    return gains
+        for k in range(coupons):
+            if not 0.0 <= gains[i, k] <= 1.0:
+                return False
+            if k > 0 and gains[i, k] > gains[i, k - 1] * (1.0 + _ROUNDING) + _ROUNDING:
+                return False
+            for j in range(latent):
+                if not 0.0 <= covers[i, k, j] <= 1.0:
+                    return False
+                if k > 0 and covers[i, k, j] > covers[i, k - 1, j] * (1.0 + _ROUNDING) + _ROUNDING:
+                    return False
+    for r in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            if not 0.0 <= weights[r, j] < np.inf:
+                return False
+    return True
 
 
-def check_tables(survival: Array, uncovered: Array, weights: Array) -> None:
-    """Refuse what would make a plan meaningless, before any planning."""
-    for name, table, dimensions in (("survival", survival, 2), ("uncovered", uncovered, 2), ("weights", weights, 2)):
-        if table.ndim != dimensions:
-            raise SettingError(f"The table of {name} must have {dimensions} dimensions; found {table.ndim}.")
-        if not np.isfinite(table).all():
-            place = tuple(int(index[0]) for index in np.nonzero(~np.isfinite(table)))
-            raise SettingError(f"The table of {name} has {table[place]} at {place}; every number must be finite.")
-    if len(survival) != len(uncovered) or uncovered.shape[1] != weights.shape[1]:
-        raise SettingError(
-            f"Tables do not fit together: survival {survival.shape}, uncovered {uncovered.shape}, weights "
-            f"{weights.shape}. Give [people, coupons], [people, latent] and [budget + 1, latent]."
-        )
-    _refuse(survival, (survival < 0.0) | (survival > 1.0), "a chance that a coupon is used of {}", "0 to 1")
-    rising = np.zeros(survival.shape, dtype=bool)
-    rising[:, 1:] = survival[:, 1:] > survival[:, :-1]
-    _refuse(survival, rising, "a chance of use that rises to {}", "chances that never rise from coupon to coupon")
-    _refuse(uncovered, (uncovered <= 0.0) | (uncovered > 1.0), "a Laplace embedding of {}", "above 0 and at most 1")
-    _refuse(weights, weights < 0.0, "a weight of {}", "weights of at least 0")
+def _rises(table: Array) -> NDArray[np.bool_]:
+    """Where a row rises from coupon to coupon by more than rounding explains."""
+    rising = np.zeros(table.shape, dtype=bool)
+    rising[:, 1:] = table[:, 1:] > table[:, :-1] * (1.0 + _ROUNDING) + _ROUNDING
+    return rising
 
 
 def _refuse(table: Array, wrong: NDArray[np.bool_], what: str, allowed: str) -> None:
     if wrong.any():
-        row, column = (int(index[0]) for index in np.nonzero(wrong))
+        place = tuple(int(index[0]) for index in np.nonzero(wrong))
         raise SettingError(
-            f"Row {row}, column {column} (counted from 0) has {what.format(table[row, column])}; allowed: {allowed}. "
-            "Check the model that made it."
+            f"Row {place[0]}, column {', '.join(map(str, place[1:]))} (counted from 0) has "
+            f"{what.format(table[place])}; allowed: {allowed}. Check the model that made it."
         )

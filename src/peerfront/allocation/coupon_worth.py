@@ -5,20 +5,18 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Array
+from peerfront.allocation.backup import Array, Tables
 
 
-def worth_of_each(
-    survival: Array, covers: Array, worth: Array, coupons: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Array, Array]:
+def worth_of_each(tables: Tables, worth: Array, coupons: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array, Array]:
     """Give out the same coupons again, best first: who gets each, and what it is worth now and later, [spend] each."""
-    n_people, columns = survival.shape
+    n_people, columns = tables.gains.shape
     given = np.zeros(n_people, dtype=np.int64)
     left = np.ones(len(worth))  # u_j, what nobody covers
     total = int(coupons.sum())
     person, now, later = np.zeros(total, dtype=np.int64), np.zeros(total), np.zeros(total)
-    chance = np.concatenate([survival, np.zeros((n_people, 1))], axis=1)
-    gains = np.concatenate([covers, np.zeros((n_people, 1, len(worth)))], axis=1)
+    chance = np.concatenate([tables.gains, np.zeros((n_people, 1))], axis=1)
+    gains = np.concatenate([tables.covers, np.zeros((n_people, 1, len(worth)))], axis=1)
     first = chance[:, 0] + gains[:, 0] @ worth
     # Gains only fall as coupons are given, so whoever is still on top with an updated gain is the best of all.
     heap = [(-float(first[i]), i) for i in np.flatnonzero(coupons).tolist()]

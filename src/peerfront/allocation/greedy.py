@@ -10,7 +10,7 @@ the others wait outside the heap. A frontier of thousands has hundreds of kinds 
 
     UB(s) = A*(s) + discount * sum_j w_j(r - s) * (1 - u*_j(s)),
 
-where A*(s) adds the s largest chances of use and u*_j(s) multiplies the s smallest ratios tau(k + 1) / tau(k) of
+where A*(s) adds the s largest gains and u*_j(s) multiplies the s smallest ratios T(k + 1) / T(k) of
 coordinate j, each on its own. Spends are visited by descending UB until it falls below the best value so far, and a run
 stops as soon as its remaining coupons, each worth at most the current largest gain, cannot reach the best.
 
@@ -19,7 +19,7 @@ Where the value is flat that leaves hundreds of spends, so after a few of them a
 
     Q(s) <= sum_j W_j (1 - u_j - u_j x*_j)  +  the s largest of  p_i(k + 1) + sum_j W_j u_j l_ij(k),
 
-with W = discount * w(r - s), u = exp(-x*), l(k) = log(tau(k) / tau(k + 1)). It is exact to second order: what it misses
+with W = discount * w(r - s), u = exp(-x*), l(k) = log(T(k) / T(k + 1)). It is exact to second order: what it misses
 is less than what Q loses.
 """
 
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Array, check_tables, coverage_gains
+from peerfront.allocation.backup import Array, Tables
 from peerfront.allocation.greedy_kernels import plan_frontier, plan_frontiers, spend_greedily
 from peerfront.foundation.errors import SettingError
 
@@ -70,8 +70,7 @@ class Limits:
 
 
 def greedy(
-    survival: Array,
-    uncovered: Array,
+    tables: Tables,
     weights: Array,
     discount: float,
     *,
@@ -83,24 +82,24 @@ def greedy(
 ) -> GreedyPlan:
     """Plan one frontier: the best spend and its greedy allocation.
 
-    `survival` is [people, coupons], `uncovered` [people, latent], `weights` [budget + 1, latent] (row r is w(r)).
+    `weights` is [budget + 1, latent] (row r is w(r)).
     `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend`
     turns pruning off, for the whole curve of Q over the spend.
     """
     budget = len(weights) - 1
     most = budget if most_per_person is None else most_per_person
-    people = len(survival)
+    people = tables.people
     spendable = min(budget if spendable is None else spendable, budget, most * people)
     if check:
-        check_tables(survival, uncovered, weights)
+        tables.check(weights)
         if not 0 <= least_per_person <= most or least_per_person * people > spendable:
             raise SettingError(
                 f"At least {least_per_person} coupons for each of {people} people is not possible with {spendable} to "
                 f"spend and at most {most} each. Lower the least, or raise the caps."
             )
     coupons, spend, values = plan_frontier(
-        np.ascontiguousarray(survival, dtype=np.float64),
-        np.ascontiguousarray(uncovered, dtype=np.float64),
+        tables.gains,
+        tables.covers,
         np.ascontiguousarray(weights, dtype=np.float64),
         float(discount),
         int(spendable),
@@ -109,14 +108,13 @@ def greedy(
         bool(every_spend),
         True,
         RUNS_BEFORE_TANGENT,
-        *twins(survival, uncovered),
+        *twins(tables),
     )
     return GreedyPlan(coupons, int(spend), float(values[spend]), values)
 
 
 def greedy_at(
-    survival: Array,
-    uncovered: Array,
+    tables: Tables,
     weights: Array,
     discount: float,
     spends: Sequence[int],
@@ -124,16 +122,15 @@ def greedy_at(
     least_per_person: int = 0,
 ) -> tuple[NDArray[np.int64], Array]:
     """The greedy allocations of given spends, [spends, people], and their values (the inner loop of Algorithm 1)."""
-    people, latent = uncovered.shape
+    people, latent = tables.people, tables.latent
     coupons, values = np.zeros((len(spends), people), np.int64), np.zeros(len(spends))
     left, heap_gains = np.empty(latent), np.empty(people)
     heap_persons, fresh = np.empty((2, people), np.int64)
-    covers = coverage_gains(survival, uncovered)
-    previous_twin, next_twin = twins(survival, uncovered)
+    previous_twin, next_twin = twins(tables)
     for number, spend in enumerate(spends):
         values[number] = spend_greedily(
-            survival,
-            covers,
+            tables.gains,
+            tables.covers,
             discount * weights[len(weights) - 1 - spend],
             spend,
             most_per_person,
@@ -151,12 +148,13 @@ def greedy_at(
     return coupons, values
 
 
-def twins(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def twins(tables: Tables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each person the previous and the next one with the same rows, -1 for none, [people] each."""
-    people = len(survival)
+    people = tables.people
     previous_twin, next_twin = np.full(people, -1), np.full(people, -1)
     if people > _MAX_PEOPLE_WITHOUT_TWINS:
-        _, kind = np.unique(np.concatenate([survival, uncovered], axis=1), axis=0, return_inverse=True)
+        rows = np.ascontiguousarray(np.concatenate([tables.gains, tables.covers.reshape(people, -1)], axis=1))
+        _, kind = np.unique(rows.view(np.dtype((np.void, rows.strides[0]))).reshape(-1), return_inverse=True)
         line = np.argsort(kind, kind="stable")
         same = np.flatnonzero(kind[line[1:]] == kind[line[:-1]])
         previous_twin[line[same + 1]], next_twin[line[same]] = line[same], line[same + 1]
@@ -164,8 +162,7 @@ def twins(survival: Array, uncovered: Array) -> tuple[NDArray[np.int64], NDArray
 
 
 def greedy_many(
-    survival: Array,
-    uncovered: Array,
+    tables: Tables,
     weights: Array,
     which: NDArray[np.int64],
     discount: float,
@@ -177,13 +174,13 @@ def greedy_many(
     Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
     budget + 1, latent]. One call of compiled code: what training and rollouts use.
     """
-    previous_twin, next_twin = np.full((2, len(survival)), -1)
+    previous_twin, next_twin = np.full((2, tables.people), -1)
     for f in np.flatnonzero(np.diff(first) > _MAX_PEOPLE_WITHOUT_TWINS_IN_BULK).tolist():
         own = slice(first[f], first[f + 1])
-        previous_twin[own], next_twin[own] = twins(survival[own], uncovered[own])
+        previous_twin[own], next_twin[own] = twins(tables.take(own))
     plans: tuple[NDArray[np.int64], Array] = plan_frontiers(
-        np.ascontiguousarray(survival, dtype=np.float64),
-        np.ascontiguousarray(uncovered, dtype=np.float64),
+        tables.gains,
+        tables.covers,
         np.ascontiguousarray(weights, dtype=np.float64),
         which,
         float(discount),

@@ -2,8 +2,8 @@
 
 They release the GIL, share nothing, and are cached on disk. What their arrays are:
 
-- `chance` [people, coupons]: P(C_i >= l), the chance that each coupon is used;
-- `covers` [people, coupons, latent]: 1 - tau(k + 1) / tau(k), the share of what is uncovered that one more covers;
+- `chance` [people, coupons]: what each coupon adds to the expected recruits, the chance that it is used;
+- `covers` [people, coupons, latent]: 1 - T(k + 1) / T(k), the share of what is uncovered that one more covers;
 - `worth` [latent]: discount * w(r - s), what covering a coordinate is worth after this spend;
 - `left` [latent]: u_j, the share of each coordinate that is still uncovered;
 - `previous_twin`, `next_twin` [people]: neighbours among people with the same rows (`greedy.twins`), -1 for none;
@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Array, coverage_gains
+from peerfront.allocation.backup import Array
 from peerfront.allocation.greedy_pruning import coverages, tangent_bound, upper_bounds
 
 _ROUNDING_SLACK = 1e-9  # relative; a spend whose bound is within it is never pruned, so rounding cannot change the plan
@@ -26,7 +26,7 @@ def _above(gain: float, person: int, other_gain: float, other: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _sift_down(gains: Array, persons: NDArray[np.int64], size: int, at: int) -> None:
+def sift_down(gains: Array, persons: NDArray[np.int64], size: int, at: int) -> None:
     gain, person = gains[at], persons[at]
     while True:
         child = 2 * at + 1
@@ -42,7 +42,7 @@ def _sift_down(gains: Array, persons: NDArray[np.int64], size: int, at: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def _sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
+def sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
     gain, person = gains[at], persons[at]
     while at > 0:
         parent = (at - 1) // 2
@@ -54,7 +54,7 @@ def _sift_up(gains: Array, persons: NDArray[np.int64], at: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
+def marginal_gain(chance: Array, covers: Array, worth: Array, left: Array, person: int, given: int) -> float:
     """The marginal gain of one more coupon (Equation 10)."""
     if given >= chance.shape[1]:
         return 0.0
@@ -105,23 +105,23 @@ def spend_greedily(
     for i in range(people):
         fresh[i] = 0
         if coupons[i] < most and previous_twin[i] < 0:
-            heap_gains[size] = _gain(chance, covers, worth, left, i, coupons[i])
+            heap_gains[size] = marginal_gain(chance, covers, worth, left, i, coupons[i])
             heap_persons[size] = i
             size += 1
     for at in range(size // 2 - 1, -1, -1):
-        _sift_down(heap_gains, heap_persons, size, at)
+        sift_down(heap_gains, heap_persons, size, at)
     for step in range(spend - least * people):
         if lazy:
             while fresh[heap_persons[0]] != step:
                 person = heap_persons[0]
-                heap_gains[0] = _gain(chance, covers, worth, left, person, coupons[person])
+                heap_gains[0] = marginal_gain(chance, covers, worth, left, person, coupons[person])
                 fresh[person] = step
-                _sift_down(heap_gains, heap_persons, size, 0)
+                sift_down(heap_gains, heap_persons, size, 0)
         elif step:
             for at in range(size):
-                heap_gains[at] = _gain(chance, covers, worth, left, heap_persons[at], coupons[heap_persons[at]])
+                heap_gains[at] = marginal_gain(chance, covers, worth, left, heap_persons[at], coupons[heap_persons[at]])
             for at in range(size // 2 - 1, -1, -1):
-                _sift_down(heap_gains, heap_persons, size, at)
+                sift_down(heap_gains, heap_persons, size, at)
         gain, person = heap_gains[0], heap_persons[0]
         if so_far + (spend - least * people - step) * gain < to_beat:
             return -np.inf
@@ -137,17 +137,17 @@ def spend_greedily(
             size -= 1
             heap_gains[0], heap_persons[0] = heap_gains[size], heap_persons[size]
         else:
-            heap_gains[0] = _gain(chance, covers, worth, left, person, given + 1)
+            heap_gains[0] = marginal_gain(chance, covers, worth, left, person, given + 1)
             fresh[person] = step + 1
         if size > 1:
-            _sift_down(heap_gains, heap_persons, size, 0)
+            sift_down(heap_gains, heap_persons, size, 0)
         following = next_twin[person]
         if following >= 0 and coupons[following] == given:  # their turn now
-            heap_gains[size] = _gain(chance, covers, worth, left, following, given)
+            heap_gains[size] = marginal_gain(chance, covers, worth, left, following, given)
             heap_persons[size] = following
             fresh[following] = step + 1
             size += 1
-            _sift_up(heap_gains, heap_persons, size - 1)
+            sift_up(heap_gains, heap_persons, size - 1)
     value = reward
     for j in range(len(left)):
         value += worth[j] * (1.0 - left[j])
@@ -157,7 +157,7 @@ def spend_greedily(
 @njit(cache=True, nogil=True)
 def plan_frontier(
     chance: Array,
-    uncovered: Array,
+    covers: Array,
     weights: Array,
     discount: float,
     spendable: int,
@@ -172,7 +172,6 @@ def plan_frontier(
     """The best allocation of one frontier [people], its spend, and the value of every spend tried [spendable + 1]."""
     people = len(chance)
     budget, latent = len(weights) - 1, weights.shape[1]
-    covers = coverage_gains(chance, uncovered)
     values = np.full(spendable + 1, np.nan)
     coupons, best_coupons = np.zeros(people, np.int64), np.zeros(people, np.int64)
     left, heap_gains = np.empty(latent), np.empty(people)
@@ -233,7 +232,7 @@ def plan_frontier(
 @njit(cache=True, nogil=True)
 def plan_frontiers(
     chance: Array,
-    uncovered: Array,
+    covers: Array,
     weights: Array,
     which: NDArray[np.int64],
     discount: float,
@@ -253,7 +252,7 @@ def plan_frontiers(
         start, end = first[f], first[f + 1]
         own, spend, spend_values = plan_frontier(
             chance[start:end],
-            uncovered[start:end],
+            covers[start:end],
             weights[which[f]][: budgets[f] + 1],
             discount,
             min(spendable[f], most[f] * (end - start)),

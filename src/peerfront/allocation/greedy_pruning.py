@@ -55,7 +55,7 @@ def upper_bounds(
 
 @njit(cache=True, nogil=True)
 def coverages(covers: Array) -> Array:
-    """log(tau(k) / tau(k + 1)), [people, coupons, latent]."""
+    """log(T(k) / T(k + 1)), [people, coupons, latent]."""
     logs = np.empty_like(covers)
     for i in range(covers.shape[0]):
         for k in range(covers.shape[1]):

@@ -7,12 +7,11 @@ the two agree to the last bit and break ties the same way.
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Array, coverage_gains
+from peerfront.allocation.backup import Array, Tables
 
 
 def greedy_reference(
-    survival: Array,
-    uncovered: Array,
+    tables: Tables,
     weights: Array,
     discount: float,
     *,
@@ -24,20 +23,18 @@ def greedy_reference(
 
     `weights` is [budget + 1, latent]: row r - s holds w(r - s), so its last row belongs to the whole remaining budget.
     """
-    people, columns = survival.shape
+    people, columns = tables.gains.shape
     budget = len(weights) - 1
     beyond = max(most_per_person - columns, 0) + 1
-    chance = np.concatenate([survival, np.zeros((people, beyond))], axis=1)
-    gains = np.concatenate(
-        [coverage_gains(survival, uncovered), np.zeros((people, beyond, uncovered.shape[1]))], axis=1
-    )
+    chance = np.concatenate([tables.gains, np.zeros((people, beyond))], axis=1)
+    gains = np.concatenate([tables.covers, np.zeros((people, beyond, tables.latent))], axis=1)
     everybody = np.arange(people)
     values = np.full(spendable + 1, np.nan)
     best, best_coupons = -np.inf, np.full(people, least_per_person, dtype=np.int64)
     for spend in range(people * least_per_person, spendable + 1):
         worth = discount * weights[budget - spend]
         coupons = np.zeros(people, dtype=np.int64)
-        left = np.ones(uncovered.shape[1])  # u_j, what nobody covers
+        left = np.ones(tables.latent)  # u_j, what nobody covers
         reward = 0.0
         for person in np.repeat(everybody, least_per_person).tolist():
             reward += chance[person, coupons[person]]

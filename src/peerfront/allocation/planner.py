@@ -2,89 +2,31 @@
 
 Exact greedy plans every frontier up to `MOST_PEOPLE_EXACT` people and `MOST_WORK_EXACT` kinds of people x coupons; a
 larger one is planned by a common price (`price_plan.py`), and the plan says how far from the best it can be.
-
-What a planner needs of a learned value are three Protocols; `value.surrogate` implements them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Array, check_tables, coverage_gains
+from peerfront.allocation.backup import Array, Tables, check_embeddings
 from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
 from peerfront.allocation.greedy import Limits, greedy, greedy_many
 from peerfront.allocation.price_plan import PricePlan, gap_below, people_of_kinds, plan_by_price
+from peerfront.allocation.story import FrontierValue, RecruitEmbeddings, Story
 from peerfront.foundation.covariates import Codes, Kinds, Schema, kinds_of
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
-from peerfront.problem import Allocation, CapacityModel, State
+from peerfront.problem import Allocation, ResponseModel, State
 
 MOST_PEOPLE_EXACT = 200_000
 """People above whom a frontier is planned by price: the tables of greedy would need gigabytes."""
 MOST_WORK_EXACT = 20_000_000
 """Kinds of people x coupons that may be given out above which a frontier is planned by price: greedy would need
 minutes."""
-_NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps survival tables short
-_FIRST_LEVELS = 24  # coupons per person in the first survival table; doubled while some may still be used
-
-
-class PersonView(Protocol):
-    """What networks see of a person."""
-
-    @property
-    def schema(self) -> Schema: ...
-
-    def rows(self, covariates: Codes) -> NDArray[np.float32]:
-        """The networks' inputs, [people, inputs]."""
-        ...
-
-
-class FrontierValue(Protocol):
-    """A latent-coverage value V(r, F) (Equations 3 and 4): the weights w(r), for every number of rounds left."""
-
-    @property
-    def inputs(self) -> PersonView: ...
-
-    @property
-    def budget(self) -> int:
-        """The largest budget it was learned for."""
-        ...
-
-    @property
-    def rounds(self) -> int | None:
-        """The most rounds left that it tells apart; None if it does not depend on them."""
-        ...
-
-    def check_budget(self, budget: int) -> None:
-        """Refuse a budget above the largest one it was learned for."""
-        ...
-
-    def tables(self) -> Array:
-        """The weights w(r) for every number of rounds left it tells apart, [tables, budget + 1, latent]."""
-        ...
-
-    def table_with(self, rounds_left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of the table in `tables` for each number of rounds left, [states]."""
-        ...
-
-    def weights_with(self, rounds_left: int) -> Array:
-        """The table for so many rounds left, [budget + 1, latent]."""
-        ...
-
-
-class RecruitEmbeddings(Protocol):
-    """The conditional Laplace embeddings alpha(x) (Equation 5): how much of each coordinate a recruit of x leaves
-    uncovered."""
-
-    @property
-    def inputs(self) -> PersonView: ...
-
-    def uncovered(self, rows: NDArray[np.float32]) -> Array:
-        """alpha of people described by `inputs.rows`, [people, latent]."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,21 +60,86 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """The GFP policy: any capacity model, a learned value, and the recruits' Laplace embeddings.
+    """The GFP policy: stories of what a coupon does, each with a learned value and the recruits' Laplace embeddings.
+
+    Where the stories differ, the plan maximises the average over them: with weights pi_m,
+
+        Q = sum_i sum_m pi_m G^m_i(k_i) + discount * sum_{m, j} pi_m w^m_j (1 - prod_i T^m_ij(k_i)),
+
+    which is the coverage function of one story with as many coordinates as all of them have together.
 
     A value that depends on the rounds left is read with one round less than the state has: in the last round the future
     is worth nothing, and everything that may be used is given out.
     """
 
-    capacity: CapacityModel
-    surrogate: FrontierValue
-    laplace: RecruitEmbeddings
+    stories: tuple[Story, ...]
     discount: float
     least_per_person: int = 0
     name: str = "gfp"
 
+    @classmethod
+    def of(
+        cls,
+        response: ResponseModel,
+        surrogate: FrontierValue,
+        laplace: RecruitEmbeddings,
+        discount: float,
+        least_per_person: int = 0,
+        name: str = "gfp",
+    ) -> "Planner":
+        """A planner with one story."""
+        return cls((Story(response, surrogate, laplace),), discount, least_per_person, name)
+
     def __post_init__(self) -> None:
         check_fields(self, discount=discount_factor, least_per_person=at_least(0))
+        if not self.stories or not np.isclose(sum(story.weight for story in self.stories), 1.0):
+            found = [story.weight for story in self.stories]
+            raise SettingError(f"A planner needs stories whose weights add up to 1; found {found}.")
+        if len({(story.surrogate.budget, story.surrogate.rounds) for story in self.stories}) > 1:
+            raise SettingError("The values of a planner's stories must be learned for the same budget and rounds.")
+
+    @property
+    def story(self) -> Story:
+        """The only story; a planner that averages over several has none."""
+        if len(self.stories) > 1:
+            names = ", ".join(story.name for story in self.stories)
+            raise SettingError(f"This planner averages over {names}; choose one of its stories.")
+        return self.stories[0]
+
+    def weighted(self, weights: Sequence[float]) -> "Planner":
+        """The same stories with other weights; those of weight 0 are left out."""
+        pairs = [(story, float(weight)) for story, weight in zip(self.stories, weights, strict=True) if weight > 0.0]
+        return replace(self, stories=tuple(replace(story, weight=weight) for story, weight in pairs))
+
+    def only(self, name: str) -> "Planner":
+        """A planner that believes one story alone."""
+        return self.weighted([1.0 if story.name == name else 0.0 for story in self.stories])
+
+    @property
+    def schema(self) -> Schema:
+        return self.stories[0].surrogate.inputs.schema
+
+    @property
+    def budget(self) -> int:
+        """The largest budget that can be planned."""
+        return self.stories[0].surrogate.budget
+
+    @property
+    def rounds(self) -> int | None:
+        """The most rounds left that the value tells apart; None if it does not depend on them."""
+        return self.stories[0].surrogate.rounds
+
+    @cached_property
+    def weight_tables(self) -> Array:
+        """The weights w(r) of all stories side by side, each times its share, [tables, budget + 1, latent]."""
+        if len(self.stories) == 1:
+            return self.stories[0].surrogate.tables()
+        return np.concatenate([story.weight * story.surrogate.tables() for story in self.stories], axis=2)
+
+    def weights_with(self, rounds_left: int) -> Array:
+        """The table for so many rounds left after this one's decision, [budget + 1, latent]."""
+        table: Array = self.weight_tables[self.stories[0].surrogate.table_with(np.array(rounds_left))]
+        return table
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
@@ -142,7 +149,7 @@ class Planner:
         first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
         covariates = np.concatenate([state.frontier.covariates for state in states])
         rounds_left = np.array([state.rounds_left for state in states])
-        coupons, _ = self.plan_many(covariates, first, self._limits(states), rounds_left)
+        coupons, _ = self.plan_many(covariates, first, self.limits(states), rounds_left)
         return [Allocation(part) for part in np.split(coupons, first[1:-1])]
 
     def plan_many(
@@ -152,13 +159,13 @@ class Planner:
 
         Frontier f is rows first[f] .. first[f + 1] - 1 of `covariates`.
         """
-        self.surrogate.check_budget(int(limits.budgets.max(initial=0)))
-        large = np.array([f for f in range(len(first) - 1) if _too_large(_part(covariates, first, f), limits, f)], int)
+        self.stories[0].surrogate.check_budget(int(limits.budgets.max(initial=0)))
+        large = np.array([f for f in range(len(first) - 1) if too_large(_part(covariates, first, f), limits, f)], int)
         if len(large):
             return self._plan_some_by_price(large, covariates, first, limits, rounds_left)
-        survival, uncovered = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
-        weights, which = self.surrogate.tables(), self.surrogate.table_with(rounds_left - 1)
-        return greedy_many(survival, uncovered, weights, which, self.discount, first, limits)
+        tables = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
+        which = self.stories[0].surrogate.table_with(rounds_left - 1)
+        return greedy_many(tables, self.weight_tables, which, self.discount, first, limits)
 
     def _plan_some_by_price(
         self,
@@ -182,35 +189,33 @@ class Planner:
             coupons[own], values[rest] = self.plan_many(covariates[own], ends, limits.take(rest), rounds_left[rest])
         return coupons, values
 
-    def _by_price(self, kinds: Kinds, limits: Limits, f: int, rounds_left: int) -> tuple[Array, PricePlan]:
-        """Survival by kind, and the plan of frontier `f` of `limits`."""
+    def _by_price(self, kinds: Kinds, limits: Limits, f: int, rounds_left: int) -> tuple[Tables, PricePlan]:
+        """Tables by kind, and the plan of frontier `f` of `limits`."""
         most, budget = int(limits.most_per_person[f]), int(limits.budgets[f])
-        survival, uncovered = self.tables(kinds.rows, most)
+        tables = self.tables(kinds.rows, most, check=True)
         plan = plan_by_price(
-            survival,
-            uncovered,
+            tables,
             kinds.number,
-            self.surrogate.weights_with(rounds_left - 1)[: budget + 1],
+            self.weights_with(rounds_left - 1)[: budget + 1],
             self.discount,
             spendable=int(limits.spendable[f]),
             most_per_person=most,
             least_per_person=int(limits.least_per_person[f]),
         )
-        return survival, plan
+        return tables, plan
 
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
         """The plan for one state, with its reasons; a state too large for exact greedy is planned by price."""
-        self.surrogate.check_budget(state.remaining_budget)
-        self.surrogate.inputs.schema.check(state.frontier.covariates)
-        if _too_large(state.frontier.covariates, self._limits([state]), 0):
+        self.stories[0].surrogate.check_budget(state.remaining_budget)
+        self.schema.check(state.frontier.covariates)
+        if too_large(state.frontier.covariates, self.limits([state]), 0):
             return self._plan_by_price(state)
-        survival, uncovered = self.tables(state.frontier.covariates, state.most_per_person)
-        weights = self.surrogate.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
-        check_tables(survival, uncovered, weights)
-        limits = self._limits([state])
+        tables = self.tables(state.frontier.covariates, state.most_per_person, check=True)
+        weights = self.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+        tables.check(weights)
+        limits = self.limits([state])
         best = greedy(
-            survival,
-            uncovered,
+            tables,
             weights,
             self.discount,
             spendable=state.spendable,
@@ -220,19 +225,19 @@ class Planner:
             check=False,
         )
         worth = self.discount * weights[state.remaining_budget - best.spend]
-        person, now, later = worth_of_each(survival, coverage_gains(survival, uncovered), worth, best.coupons)
+        person, now, later = worth_of_each(tables, worth, best.coupons)
         return Plan(Allocation(best.coupons), best.value, best.values, person, now, later)
 
     def _plan_by_price(self, state: State) -> Plan:
         kinds = kinds_of(state.frontier.covariates)
-        survival, plan = self._by_price(kinds, self._limits([state]), 0, state.rounds_left)
+        tables, plan = self._by_price(kinds, self.limits([state]), 0, state.rounds_left)
         coupons = people_of_kinds(plan.totals, kinds.kind)
         values = np.full(state.spendable + 1, np.nan)
         values[plan.spends] = plan.values
-        person, now, later = worth_by_kind(survival, plan.later, kinds.kind, coupons)
+        person, now, later = worth_by_kind(tables.gains, plan.later, kinds.kind, coupons)
         return Plan(Allocation(coupons), plan.value, values, person, now, later, plan.bound)
 
-    def _limits(self, states: Sequence[State]) -> Limits:
+    def limits(self, states: Sequence[State]) -> Limits:
         """The states' limits; where there is not enough for everybody's least, nobody gets more than that."""
         people = np.array([len(state.frontier) for state in states])
         spendable = np.array([state.spendable for state in states])
@@ -242,14 +247,41 @@ class Planner:
         budgets = np.array([state.remaining_budget for state in states])
         return Limits(budgets, spendable, np.where(enough, most, least), np.where(enough, least, 0))
 
-    def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
-        """Survival [people, coupons] and Laplace embeddings [people, latent]."""
-        levels = min(most_per_person, _FIRST_LEVELS)
-        survival = self.capacity.survival(covariates, levels)
-        while levels < most_per_person and (survival[:, -1:] > _NEVER_USED).any():
-            levels = min(2 * levels, most_per_person)
-            survival = self.capacity.survival(covariates, levels)
-        return survival, self.laplace.uncovered(self.laplace.inputs.rows(covariates))
+    def gains(self, covariates: Codes, max_coupons: int) -> Array:
+        """What each coupon adds to the expected recruits, averaged over the stories, [people, max_coupons]."""
+        if len(self.stories) == 1:
+            return self.stories[0].response.gains(covariates, max_coupons)
+        parts = [story.weight * story.response.gains(covariates, max_coupons) for story in self.stories]
+        total: Array = np.sum(parts, axis=0)
+        return total
+
+    def tables(self, covariates: Codes, most_per_person: int, *, check: bool = False) -> Tables:
+        """What each coupon adds: gains averaged over the stories, what it covers story by story."""
+        gains, covers = self.tables_by_story(covariates, most_per_person, check=check)
+        if len(gains) == 1:
+            return Tables(np.ascontiguousarray(gains[0]), covers)
+        averaged = np.zeros(covers.shape[:2])
+        for story, own in zip(self.stories, gains, strict=True):
+            averaged[:, : own.shape[1]] += story.weight * own
+        return Tables(averaged, covers)
+
+    def tables_by_story(
+        self, covariates: Codes, most_per_person: int, *, check: bool = False
+    ) -> tuple[list[Array], Array]:
+        """Gains of each story, [people, coupons] up to the last that may be used, and what all of them cover.
+
+        Coordinates of what coupons cover stand side by side, story by story, [people, coupons, latent].
+        """
+        parts = [story.tables(covariates, most_per_person) for story in self.stories]
+        if check:
+            for _, uncovered in parts:
+                check_embeddings(uncovered)
+        levels = max(gains.shape[1] for gains, _ in parts)
+        covers = [
+            story.response.covers(covariates, uncovered, levels)
+            for story, (_, uncovered) in zip(self.stories, parts, strict=True)
+        ]
+        return [gains for gains, _ in parts], covers[0] if len(covers) == 1 else np.concatenate(covers, axis=2)
 
 
 def _part(covariates: Codes, first: NDArray[np.int64], f: int) -> Codes:
@@ -257,7 +289,7 @@ def _part(covariates: Codes, first: NDArray[np.int64], f: int) -> Codes:
     return covariates[first[f] : first[f + 1]]
 
 
-def _too_large(covariates: Codes, limits: Limits, f: int) -> bool:
+def too_large(covariates: Codes, limits: Limits, f: int) -> bool:
     """Whether frontier `f` of `limits` is too large for exact greedy."""
     people, spendable = len(covariates), int(limits.spendable[f])
     if people > MOST_PEOPLE_EXACT:

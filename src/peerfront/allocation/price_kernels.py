@@ -2,8 +2,8 @@
 
 What their arrays are; `coupons` are levels of a person's allotment, counted from the first:
 
-- `chance` [kinds, coupons]: P(C >= l), the chance that each coupon of somebody of the kind is used;
-- `logs` [kinds, coupons, latent]: log(tau(k) / tau(k + 1)), what one more coupon covers;
+- `chance` [kinds, coupons]: what each coupon of somebody of the kind adds to the expected recruits;
+- `logs` [kinds, coupons, latent]: log(T(k) / T(k + 1)), what one more coupon covers;
 - `number` [kinds]: people of each kind;
 - `worth` [latent]: discount * w(r - s); `left` [latent]: u_j, the share of each coordinate that is uncovered;
 - `levels` [kinds]: coupons for each person of a kind, on average; 2.25 gives 3 to a quarter of them and 2 to the rest.
@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Array, coverage_gains
+from peerfront.allocation.backup import Array
 
 _LARGEST_LOG = 50.0  # coverage beyond 1 - exp(-50) counts as complete: logarithms stay finite
 _BINS, _NARROWINGS = 4096, 3  # the price is known to _BINS ** -_NARROWINGS of the largest gain
@@ -21,14 +21,14 @@ _HALVINGS = 40  # of an interval in which a step's length is sought
 
 
 @njit(cache=True, nogil=True)
-def coverage_logs(chance: Array, uncovered: Array) -> Array:
-    """log(tau(k) / tau(k + 1)), [kinds, coupons, latent]; never rises with k."""
-    logs = coverage_gains(chance, uncovered)
+def coverage_logs(covers: Array) -> Array:
+    """log(T(k) / T(k + 1)), [kinds, coupons, latent]; never rises with k."""
+    logs = np.empty_like(covers)
     for i in range(logs.shape[0]):
         for k in range(logs.shape[1]):
             for j in range(logs.shape[2]):
-                covers = logs[i, k, j]
-                logs[i, k, j] = min(-np.log1p(-covers), _LARGEST_LOG) if covers < 1.0 else _LARGEST_LOG
+                share = covers[i, k, j]
+                logs[i, k, j] = min(-np.log1p(-share), _LARGEST_LOG) if share < 1.0 else _LARGEST_LOG
                 if k > 0:
                     logs[i, k, j] = min(logs[i, k, j], logs[i, k - 1, j])
     return logs

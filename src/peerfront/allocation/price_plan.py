@@ -5,11 +5,11 @@ Here people are counted by kind, and a kind shares its coupons evenly, which is 
 
 **One spend.** If kinds may share out fractions, the value of a spend s is concave,
 
-    A(k) + sum_j W_j (1 - exp(-x_j(k))),    W = discount * w(r - s),    x_j(k) = sum of log(tau(k) / tau(k + 1)).
+    A(k) + sum_j W_j (1 - exp(-x_j(k))),    W = discount * w(r - s),    x_j(k) = sum of log(T(k) / T(k + 1)).
 
-With the tangent at uncovered shares u = exp(-x), coupon l of somebody adds p(l) + sum_j W_j u_j log-ratio_j(l),
-whatever the others get. People separate: there is a price above which every coupon is given, and for *any* u and any
-price m
+With the tangent at uncovered shares u = exp(-x), coupon l of somebody adds G(l) - G(l - 1) + sum_j W_j u_j
+log-ratio_j(l), whatever the others get. People separate: there is a price above which every coupon is given, and for
+*any* u and any price m
 
     Q(s) <= sum_j W_j (1 - u_j + u_j log u_j) + m s + sum over people and coupons of max(0, gain - m).          (1)
 
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation import price_kernels as kernels
-from peerfront.allocation.backup import Array, check_tables
+from peerfront.allocation.backup import Array, Tables
 from peerfront.foundation.errors import SettingError
 
 TOLERANCE = 2e-4
@@ -81,8 +81,7 @@ class _Point:
 
 
 def plan_by_price(
-    survival: Array,
-    uncovered: Array,
+    tables: Tables,
     number: NDArray[np.int64],
     weights: Array,
     discount: float,
@@ -95,12 +94,11 @@ def plan_by_price(
 ) -> PricePlan:
     """Plan one frontier of `number` [kinds] people of each kind: the best spend and its coupons.
 
-    `survival` is [kinds, coupons], `uncovered` [kinds, latent], `weights` [budget + 1, latent]; the limits are those of
-    `greedy.greedy`.
+    `tables` has a row for each kind, `weights` is [budget + 1, latent]; the limits are those of `greedy.greedy`.
     """
     if check:
-        check_tables(survival, uncovered, weights)
-    search = _Search(survival, uncovered, number, weights, discount, spendable, most_per_person, least_per_person)
+        tables.check(weights)
+    search = _Search(tables, number, weights, discount, spendable, most_per_person, least_per_person)
     bound, best = search.run(tolerance), search.best
     evaluated = sorted((each.spend, each.value) for each in search.points.values() if each.value > -np.inf)
     spends, values = (np.array(column) for column in zip(*evaluated, strict=True))
@@ -109,8 +107,7 @@ def plan_by_price(
 
 
 def values_by_price(
-    survival: Array,
-    uncovered: Array,
+    tables: Tables,
     number: NDArray[np.int64],
     weights: Array,
     discount: float,
@@ -119,7 +116,7 @@ def values_by_price(
     least_per_person: int = 0,
 ) -> Array:
     """Q of given spends, [spends], each with its own coupons by price (as `greedy.greedy_at` does exactly)."""
-    search = _Search(survival, uncovered, number, weights, discount, None, most_per_person, least_per_person)
+    search = _Search(tables, number, weights, discount, None, most_per_person, least_per_person)
     values, begin = np.zeros(len(spends)), None
     for place, spend in enumerate(spends):
         point = search.point(spend, begin, evaluate=True)
@@ -148,8 +145,7 @@ class _Search:
 
     def __init__(
         self,
-        survival: Array,
-        uncovered: Array,
+        tables: Tables,
         number: NDArray[np.int64],
         weights: Array,
         discount: float,
@@ -167,8 +163,8 @@ class _Search:
                 f"spend and at most {self.most} each. Lower the least, or raise the caps."
             )
         self.number = np.ascontiguousarray(number, dtype=np.int64)
-        self.chance = np.ascontiguousarray(survival[:, : self.most], dtype=np.float64)
-        self.logs = kernels.coverage_logs(self.chance, np.ascontiguousarray(uncovered, dtype=np.float64))
+        self.chance = np.ascontiguousarray(tables.gains[:, : self.most])
+        self.logs = kernels.coverage_logs(np.ascontiguousarray(tables.covers[:, : self.most]))
         self.weights, self.discount = weights, float(discount)
         self.gains = np.empty_like(self.chance)
         self.points: dict[int, _Point] = {}

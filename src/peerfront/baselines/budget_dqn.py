@@ -35,9 +35,10 @@ from peerfront.foundation.networks import perceptron
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import among, check_fields, truth
-from peerfront.problem import CapacityModel, Rules, World
+from peerfront.problem import ResponseModel, Rules, World
 
 SPLITS = ("likeliest", "drawn")
+_PLENTY = 1_000  # coupons that are more than anybody can use
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class BudgetAgent:
     """Turns round budgets into actions."""
 
     schema: Schema
-    capacity: CapacityModel
+    response: ResponseModel
     rules: Rules
     hidden: int
     split: str = SPLITS[0]
@@ -140,9 +141,9 @@ class BudgetAgent:
         return self._split_by_chances(frontiers, budgets)
 
     def _split_by_draws(self, frontiers: Frontiers, budgets: Counts, luck: Luck) -> list[Action]:
-        """One draw of everybody's capacity is their predicted count."""
+        """One draw of what everybody would bring with plenty of coupons is their predicted count."""
         own_luck = Luck(luck.keys[frontiers.owner]).members(frontiers.place)
-        predicted = frontiers.split(self.capacity.sample(frontiers.covariates, own_luck))
+        predicted = frontiers.split(self.response.sample(frontiers.covariates, _PLENTY, own_luck))
         most = frontiers.most_per_person.tolist()
         return [
             Action(split_by_predictions(counts, budget, cap), round_budget=budget)
@@ -151,7 +152,7 @@ class BudgetAgent:
 
     def _split_by_chances(self, frontiers: Frontiers, budgets: Counts) -> list[Action]:
         levels = np.minimum(budgets, frontiers.most_per_person)
-        survival = self.capacity.survival(frontiers.covariates, int(levels.max()))
+        survival = self.response.gains(frontiers.covariates, int(levels.max()))
         actions = []
         first = 0
         for size, budget, level in zip(frontiers.sizes.tolist(), budgets.tolist(), levels.tolist(), strict=True):
@@ -181,5 +182,5 @@ def fit_budget_dqn(
     """Train Budget-DQN in this (planning) world, at this discount."""
     settings = settings or BudgetDQNSettings()
     learning = settings.learning
-    agent = BudgetAgent(world.schema, world.capacity, rules, learning.hidden, settings.split, settings.raw_state)
+    agent = BudgetAgent(world.schema, world.response, rules, learning.hidden, settings.split, settings.raw_state)
     return train(agent, world, rules, discount, learning, "budget_dqn", progress)

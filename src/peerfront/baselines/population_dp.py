@@ -26,14 +26,14 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import checked_discount, one_of
-from peerfront.problem import Allocation, CapacityModel, Rules, State
+from peerfront.problem import Allocation, ResponseModel, Rules, State
 
 
 @dataclass(frozen=True)
 class PopulationDP:
     """The policy: the frontier's own capacities now, the population's value of a size later."""
 
-    capacity: CapacityModel
+    response: ResponseModel
     discount: float
     values: NDArray[np.float64]  # [budget + 1, size + 1], U(r, n)
     name: str = "population_dp"
@@ -45,7 +45,7 @@ class PopulationDP:
                 f"This table was made for budgets of at most {len(self.values) - 1}; found {budget}. "
                 "Fit it for the larger one."
             )
-        survival = self.capacity.survival(state.frontier.covariates, state.most_per_person)
+        survival = self.response.gains(state.frontier.covariates, state.most_per_person)
         order = most_likely_used(survival, state.spendable)
         spend = _best_spend(survival, order, self.values, budget, self.discount)
         return Allocation(np.bincount(order[:spend], minlength=len(survival)))
@@ -57,7 +57,7 @@ _CAPACITY_TABLE = 200  # coupons; capacities beyond are negligible
 
 
 def fit_population_dp(
-    capacity: CapacityModel, population: Codes, rules: Rules, discount: float, *, marginal: str = "mixture"
+    response: ResponseModel, population: Codes, rules: Rules, discount: float, *, marginal: str = "mixture"
 ) -> PopulationDP:
     """Backward induction for these people's marginal capacity distribution.
 
@@ -68,11 +68,11 @@ def fit_population_dp(
         raise SettingError("Population DP needs at least one person to learn the population's capacities from.")
     one_of("marginal of population_dp", marginal, MARGINALS)
     # Far beyond the budget, so that the mean is the mean of C and not of min(C, budget).
-    survival = capacity.survival(population, max(rules.budget, _CAPACITY_TABLE)).mean(axis=0)
+    survival = response.gains(population, max(rules.budget, _CAPACITY_TABLE)).mean(axis=0)
     if marginal == "poisson":
         survival = poisson_survival(np.array([survival.sum()]), len(survival))[0]
     name = "population_dp" if marginal == "mixture" else f"population_dp:marginal={marginal}"
-    return PopulationDP(capacity, discount, population_values(survival, rules, discount), name)
+    return PopulationDP(response, discount, population_values(survival, rules, discount), name)
 
 
 def population_values(survival: NDArray[np.float64], rules: Rules, discount: float) -> NDArray[np.float64]:

@@ -154,7 +154,7 @@ def one_coupon_futures(world: World, frontiers: Frontiers, rng: np.random.Genera
     frontier of that one recruit, or of nobody, with one coupon less and a round later; one state for each person.
     """
     luck = Luck(rng.integers(2**63, size=len(frontiers.owner)).astype(np.uint64))
-    uses_it = world.capacity.survival(frontiers.covariates, 1)  # [people, 1]
+    uses_it = world.response.gains(frontiers.covariates, 1)  # [people, 1]
     came = count_from_survival(luck.uniform("capacity"), uses_it)
     brings = np.flatnonzero(came)
     children = frontiers.covariates[:0]

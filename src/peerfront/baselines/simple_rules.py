@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, positive, proportion, several
-from peerfront.problem import Allocation, CapacityModel, Policy, Rules, State, World, ask_many, rollouts
+from peerfront.problem import Allocation, Policy, ResponseModel, Rules, State, World, ask_many, rollouts
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class RandomSplit:
         return Allocation(coupons)
 
 
-def survival_tables(capacity: CapacityModel, states: Sequence[State]) -> list[NDArray[np.float64]]:
+def gain_tables(response: ResponseModel, states: Sequence[State]) -> list[NDArray[np.float64]]:
     """P(C >= l) of everybody on each frontier, [people, most per person], in one call of the model."""
     if not states:
         return []
     most = max(state.most_per_person for state in states)
-    chances = capacity.survival(np.concatenate([state.frontier.covariates for state in states]), most)
+    chances = response.gains(np.concatenate([state.frontier.covariates for state in states]), most)
     ends = np.cumsum([len(state.frontier) for state in states])
     tables = np.split(chances, ends[:-1])
     return [table[:, : state.most_per_person] for table, state in zip(tables, states, strict=True)]
@@ -103,7 +103,7 @@ def most_likely_used(survival: NDArray[np.float64], spend: int) -> NDArray[np.in
 class Threshold:
     """The next coupon to the largest P(C >= k + 1); stop below `cutoff`, but spend `at_least` if the budget allows."""
 
-    capacity: CapacityModel
+    response: ResponseModel
     cutoff: float
     at_least: int
 
@@ -119,7 +119,7 @@ class Threshold:
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         """One allocation for each state, with one call of the capacity model."""
-        tables = survival_tables(self.capacity, states)
+        tables = gain_tables(self.response, states)
         return [self._allocation(table, state) for table, state in zip(tables, states, strict=True)]
 
     def _allocation(self, survival: NDArray[np.float64], state: State) -> Allocation:
@@ -139,7 +139,7 @@ class Evenly:
     pace, everything in the last round.
     """
 
-    capacity: CapacityModel
+    response: ResponseModel
     pace: float = 1.0
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ class Evenly:
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         """One allocation for each state, with one call of the capacity model."""
-        return _likeliest_first(self.capacity, states, [self._spend(state) for state in states])
+        return _likeliest_first(self.response, states, [self._spend(state) for state in states])
 
     def _spend(self, state: State) -> int:
         kept = (1.0 - 1.0 / max(state.rounds_left, 1)) ** self.pace
@@ -165,7 +165,7 @@ class Evenly:
 class AllAtLast:
     """Follow another rule until the last round; then spend everything, where it is most likely used."""
 
-    capacity: CapacityModel
+    response: ResponseModel
     rule: Policy
 
     @property
@@ -180,16 +180,16 @@ class AllAtLast:
         last = [state.rounds_left <= 1 for state in states]
         ending = [state for state, now in zip(states, last, strict=True) if now]
         going_on = [(state, luck) for state, luck, now in zip(states, lucks, last, strict=True) if not now]
-        spread = iter(_likeliest_first(self.capacity, ending, [state.remaining_budget for state in ending]))
+        spread = iter(_likeliest_first(self.response, ending, [state.remaining_budget for state in ending]))
         ruled = iter(ask_many(self.rule, [s for s, _ in going_on], [luck for _, luck in going_on]) if going_on else ())
         return [next(spread if now else ruled) for now in last]
 
 
-def _likeliest_first(capacity: CapacityModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
+def _likeliest_first(response: ResponseModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
     """Allocations that spend so much in each state (or what may be spent), each coupon where it is most likely used."""
     return [
         Allocation(np.bincount(most_likely_used(table, min(spend, state.spendable)), minlength=len(table)))
-        for table, state, spend in zip(survival_tables(capacity, states), states, spends, strict=True)
+        for table, state, spend in zip(gain_tables(response, states), states, spends, strict=True)
     ]
 
 
@@ -227,7 +227,7 @@ def tune_threshold(
     """
     search = grid or TuningGrid()
     least = sorted({max(1, round(share * rules.budget)) for share in search.at_least})
-    rules_tried = [Threshold(world.capacity, c, m) for c, m in product(search.cutoffs, least)]
+    rules_tried = [Threshold(world.response, c, m) for c, m in product(search.cutoffs, least)]
     episodes = named_luck(("tune threshold", seed), max(search.screening_episodes, search.final_episodes))
     screened = _mean_rewards(world, rules, rules_tried, discounts, Luck(episodes.keys[: search.screening_episodes]))
     finalists = np.argsort(-screened, axis=0, kind="stable")[: search.finalists]  # [finalists, discounts]

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.foundation.settings import checked_discount, whole_number
-from peerfront.problem import CapacityModel, OffspringModel, Rules
+from peerfront.problem import OffspringModel, ResponseModel, Rules
 from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
@@ -183,7 +183,7 @@ def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: C
 
 
 def clairvoyant_bound(
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     frontier: Codes,
     budget: int,
@@ -196,12 +196,12 @@ def clairvoyant_bound(
     """The bound of one state, by `samples` trees; `luck` has one row."""
     first = np.array([0, len(frontier)])
     states = StateBatch(np.array([whole_number("budget", budget, 0)]), first, frontier)
-    returns = clairvoyant_returns(capacity, offspring, states, discount, rounds, luck, samples, caps)
+    returns = clairvoyant_returns(response, offspring, states, discount, rounds, luck, samples, caps)
     return Estimate.of(returns[0])
 
 
 def clairvoyant_returns(
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     states: StateBatch,
     discount: float,
@@ -220,7 +220,7 @@ def clairvoyant_returns(
     for start in range(0, len(returns), _TREES_AT_ONCE):
         part = slice(start, start + _TREES_AT_ONCE)
         trees = _Trees(states.take(state[part]), Luck(keys[part]))
-        returns[part] = trees.grown(capacity, offspring, discount, rounds, limits)
+        returns[part] = trees.grown(response, offspring, discount, rounds, limits)
     return returns.reshape(len(states), samples)
 
 
@@ -234,16 +234,18 @@ class _Trees:
         self.keys = fold(luck.keys[self.tree], np.arange(len(self.tree)) - roots.first[self.tree])
 
     def grown(
-        self, capacity: CapacityModel, offspring: OffspringModel, discount: float, rounds: int, caps: Caps
+        self, response: ResponseModel, offspring: OffspringModel, discount: float, rounds: int, caps: Caps
     ) -> Array:
         budgets, count = self.left.copy(), len(self.left)
         total = np.zeros(count)
         per_round = _NO_LIMIT if caps.per_round is None else caps.per_round
         full = np.zeros(count, dtype=bool)  # trees of plenty, which no longer need to be grown
         for number in range(rounds):
-            brought = capacity.sample(self.covariates, Luck(self.keys))
+            # More than makes a tree one of plenty need not be told apart.
+            most = _SATURATED_FACTOR * budgets[self.tree] + 1
             if caps.per_person is not None:
-                brought = np.minimum(brought, caps.per_person)
+                most = np.minimum(most, caps.per_person)
+            brought = response.sample(self.covariates, most, Luck(self.keys))
             level = np.bincount(self.tree, weights=brought, minlength=count).astype(np.int64)
             level[full] = _NO_LIMIT
             taken = np.minimum(np.minimum(level, self.left), per_round)

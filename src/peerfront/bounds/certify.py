@@ -26,7 +26,7 @@ from peerfront.bounds.price_audit import auditable_price, audited_duals
 from peerfront.bounds.price_index import PriceIndex
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import whole_number
-from peerfront.problem import CapacityModel, OffspringModel, Rules, State
+from peerfront.problem import OffspringModel, ResponseModel, Rules, State
 from peerfront.value.states import StateBatch
 
 _CLAIRVOYANT_LUCK, _AUDIT_LUCK, _LOOKAHEAD_LUCK = (
@@ -39,7 +39,7 @@ _CLAIRVOYANT_LUCK, _AUDIT_LUCK, _LOOKAHEAD_LUCK = (
 def certify(
     state: State,
     price_index: PriceIndex,
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     luck: Luck,
     *,
@@ -51,7 +51,7 @@ def certify(
     codes = state.frontier.covariates
     states = StateBatch(np.array([state.remaining_budget]), np.array([0, len(codes)]), codes)
     certificates = certify_many(
-        states, price_index, capacity, offspring, luck,
+        states, price_index, response, offspring, luck,
         rules=state.rules, rounds_left=state.rounds_left, samples=samples, audits=audits, outcomes=outcomes,
     )  # fmt: skip
     return certificates.row(0)
@@ -60,7 +60,7 @@ def certify(
 def certify_many(
     states: StateBatch,
     price_index: PriceIndex,
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     luck: Luck,
     *,
@@ -94,7 +94,7 @@ def certify_many(
     if samples:
         branch = luck.members(np.full(len(states), _CLAIRVOYANT_LUCK))
         both = max(samples, 4)  # two to choose by, two for a standard error
-        trees = clairvoyant_returns(capacity, offspring, states, discount, left, branch, both, caps)
+        trees = clairvoyant_returns(response, offspring, states, discount, left, branch, both, caps)
         first, trees = trees[:, : both // 2], trees[:, both // 2 :]
         clairvoyant = first.mean(axis=1) + _standard_errors(first)  # a noisy bound has to be clearly better
     believed = checked | (price_index.kind != "network" or audited or left <= 1 or samples == 0)

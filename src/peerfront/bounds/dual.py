@@ -140,7 +140,7 @@ class PriceIndexPolicy:
         if not state.spendable:
             return Allocation(np.zeros(len(codes), dtype=np.int64))
         recruit = 1.0 + self.index.child_values(codes, np.array([price]), state.rounds_left)  # [people, 1]
-        worth = self.index.capacity.survival(codes, state.most_per_person) * recruit  # [people, coupons]
+        worth = self.index.response.gains(codes, state.most_per_person) * recruit  # [people, coupons]
         spend = min(max(int((worth > self.share_of_price * price).sum()), 1), state.spendable)
         order = np.argsort(-worth, axis=None, kind="stable")[:spend]
         return Allocation(np.bincount(order // worth.shape[1], minlength=len(codes)))

@@ -7,9 +7,10 @@ coupons and T rounds left, a policy that gives out between a and b coupons in th
 one, at most the cap) earns at most
 
     B(m) = gamma * E[m] * r + lam * (b if lam > 0 else a) + sum_i max over k of sum over l <= k of g_i(l),
-    g_i(l) = p_i(l) + gamma * E[1{C_i >= l} * J_{T-1}(recruit l of i, m(omega))] - gamma * E[m] - lam,
+    g_i(l) = p_i(l) + gamma * E[used_i(l) * J_{T-1}(recruit l of i, m(omega))] - gamma * E[m] - lam,
 
-for **any** function m(omega) >= 0 and any number lam, where J is the price index of a person with one round less.
+for **any** function m(omega) >= 0 and any number lam, where p(l) is what the l-th coupon adds to the expected
+recruits, used(l) whether it does (`response.brings`), and J the price index of a person with one round less.
 
 **Proof.** Give out k_i coupons. What comes after earns at most m * (r - sum k) + sum of J_{T-1}(recruit, m) at every
 price m (weak duality), so also at m(omega); take expectations, collect the terms of each person, add lam times the
@@ -137,8 +138,8 @@ class _Problem:
         self.budget, self.rounds_left, self.discount = budget, rounds_left, index.discount
         limits = [budget, index.settings.most_per_person, caps.per_person, caps.per_round]
         each = max(min(limit for limit in limits if limit is not None), 1)
-        self.survival = index.capacity.survival(frontier, each)  # [people, levels]
-        self.most_spend = min(budget, budget if caps.per_round is None else caps.per_round, self.survival.size)
+        self.chances = index.response.gains(frontier, each)  # [people, levels]
+        self.most_spend = min(budget, budget if caps.per_round is None else caps.per_round, self.chances.size)
         self.prices = self._later_prices(each)
         self.known = KnownMeans.of(index, frontier, self.prices, rounds_left) if index.kind == "table" else None
 
@@ -155,11 +156,11 @@ class _Problem:
         return np.unique(np.concatenate([prices[::every], [min(best, 1.0), 1.0]]))
 
     def sample(self, count: int, luck: Luck) -> RoundSample:
-        count = max(min(count, int(_RECRUITS / max(self.survival.sum(), 1.0))), _FEWEST_OUTCOMES)
+        count = max(min(count, int(_RECRUITS / max(self.chances.sum(), 1.0))), _FEWEST_OUTCOMES)
         people = len(self.frontier)
         lucks = Luck(np.repeat(luck.keys, people)).members(np.arange(people))
         return RoundSample.drawn(
-            self.index, self.offspring, self.frontier, np.zeros(people, dtype=np.int64), 1, count, lucks, self.survival,
+            self.index, self.offspring, self.frontier, np.zeros(people, dtype=np.int64), 1, count, lucks, self.chances,
             self.prices, self.rounds_left - 1,
         )  # fmt: skip
 
@@ -173,9 +174,9 @@ class _Problem:
             means = sample.means(later)
         else:
             control = max(rule.control, self.known.lowest)
-            means = self.known.at(control)[:, None] * self.survival
+            means = self.known.at(control)[:, None] * self.chances
             means = means + sample.means(later - sample.values[sample.kind, control])
-        gains: Array = self.survival + self.discount * (means + more - mean_price)
+        gains: Array = self.chances + self.discount * (means + more - mean_price)
         return gains
 
     def bound(self, gains: Array, mean_price: float, lam: float) -> tuple[float, Indices]:
@@ -220,7 +221,7 @@ class _Problem:
 
 def _played(problem: _Problem, sample: RoundSample) -> _Rule:
     """Fictitious play: prices answer the mean of past allocations, allocations answer the prices."""
-    best = _Rule(np.zeros(problem.survival.shape))
+    best = _Rule(np.zeros(problem.chances.shape))
     shares = best.shares
     for play in range(_PLAYS):
         price = problem.prices_of(_Rule(shares), sample)

@@ -15,6 +15,7 @@ from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.randomness import Luck
 from peerfront.problem import OffspringModel
+from peerfront.problem.response import brings
 
 Indices = NDArray[np.int64]
 
@@ -24,7 +25,7 @@ class RoundSample:
     """Recruits of every outcome, and what they are worth at each of some prices."""
 
     prices: Array  # [prices], rising, in the money of the next round
-    survival: Array  # [people, levels], P(C >= l)
+    chances: Array  # [people, levels], what each coupon adds to the expected recruits
     outcomes: int  # of all groups together
     samples: int  # of each group
     outcome: Indices  # [recruits], the outcome each belongs to, group by group
@@ -45,7 +46,7 @@ class RoundSample:
         groups: int,
         samples: int,
         luck: Luck,  # [people]
-        survival: Array,  # [people, levels]: nobody gets more coupons than there are levels
+        chances: Array,  # [people, levels]: nobody gets more coupons than there are levels
         prices: Array,
         rounds_left: int,
     ) -> "RoundSample":
@@ -53,15 +54,13 @@ class RoundSample:
         person = np.repeat(np.arange(len(people)), samples)
         number = np.tile(np.arange(samples), len(people))
         lucks = Luck(luck.keys[person]).members(number)
-        brought = np.minimum(index.capacity.sample(people[person], lucks), survival.shape[1])
-        parent = np.repeat(np.arange(len(brought)), brought)
-        level = np.arange(len(parent)) - (np.cumsum(brought) - brought)[parent]
+        parent, level = np.nonzero(brings(index.response, people[person], chances.shape[1], lucks))
         person, number, child_luck = person[parent], number[parent], Luck(lucks.keys[parent]).members(level)
         recruits = offspring.sample(people[person], child_luck)
         kinds = kinds_of(recruits)
         values = index.values(kinds.rows, prices, rounds_left)
         return cls(
-            prices, survival, groups * samples, samples, group[person] * samples + number, person, level, recruits,
+            prices, chances, groups * samples, samples, group[person] * samples + number, person, level, recruits,
             child_luck, kinds.kind, values,
         )  # fmt: skip
 
@@ -83,8 +82,8 @@ class RoundSample:
 
     def means(self, of_recruits: Array, outcomes: int | None = None) -> Array:
         """Mean over the group's outcomes of a number of each recruit, by person and coupon, [people, levels]."""
-        shape = self.survival.shape
-        cells = np.bincount(self.person * shape[1] + self.level, weights=of_recruits, minlength=self.survival.size)
+        shape = self.chances.shape
+        cells = np.bincount(self.person * shape[1] + self.level, weights=of_recruits, minlength=self.chances.size)
         mean: Array = cells.reshape(shape) / (outcomes or self.samples)
         return mean
 

@@ -127,7 +127,7 @@ class _Audit:
         worth = 1.0 + self._child_values(codes, prices, luck, depth, width, rounds)[:, None]
         asked = prices[:, None] if price_now is None else np.full((len(codes), 1), price_now)
         chances = chances_that_matter(
-            self.index.capacity, codes, most, float(asked.min(initial=1.0)), float(max(worth.max(initial=1.0), 1.0))
+            self.index.response, codes, most, float(asked.min(initial=1.0)), float(max(worth.max(initial=1.0), 1.0))
         )
         return chances.surplus(worth, asked)[:, 0]
 

@@ -10,11 +10,11 @@ from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import checked_discount
-from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.problem import OffspringModel, ResponseModel
 
 
 def fit_price_index(
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     people: Codes,
     schema: Schema,
@@ -37,14 +37,14 @@ def fit_price_index(
     schema.check(people)
     rows = float(np.prod(schema.sizes.astype(np.float64)))
     if rows <= settings.table_rows and not (people == UNKNOWN).any():
-        table = price_table(capacity, offspring, schema, discount, settings, transition)
-        index = PriceIndex(capacity, schema, discount, settings, table)
+        table = price_table(response, offspring, schema, discount, settings, transition)
+        index = PriceIndex(response, schema, discount, settings, table)
     elif transition is not None:
         raise SettingError(
             f"Transition probabilities are for spaces of at most table_rows = {settings.table_rows} rows without "
             f"unknown codes; this one has {rows:g}. Leave them out, or raise table_rows."
         )
     else:
-        index = fit_price_network(capacity, offspring, people, schema, discount, settings, checked_at, progress)
+        index = fit_price_network(response, offspring, people, schema, discount, settings, checked_at, progress)
     progress(1.0, "done")
     return index

@@ -36,7 +36,7 @@ from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import at_least, check_fields, inside, one_or_more, optional, step_size
-from peerfront.problem import CapacityModel
+from peerfront.problem import ResponseModel
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def interpolated(values: Array, grid: Array, prices: Array) -> Array:
 class PriceIndex:
     """J and child values of anybody at any price."""
 
-    capacity: CapacityModel
+    response: ResponseModel
     schema: Schema
     discount: float
     settings: BoundSettings
@@ -202,7 +202,7 @@ class PriceIndex:
         )
         if not len(codes) or rounds_left == 0:
             return np.zeros(worth.shape)
-        chances = chances_that_matter(self.capacity, codes, most, float(prices.min()), float(worth.max()))
+        chances = chances_that_matter(self.response, codes, most, float(prices.min()), float(worth.max()))
         crude = np.maximum(1.0 - np.atleast_2d(prices), 0.0) * self.settings.largest_budget
         values: Array = np.minimum(chances.surplus(worth, prices), crude)
         return values

@@ -31,7 +31,7 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.networks import FrozenNetwork, Rows, frozen, gradient_steps, perceptron
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
-from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.value.states import StateBatch, sampled_recruits
 from peerfront.value.surrogate import PersonInputs
 
@@ -119,7 +119,7 @@ class NetworkChildValues:
 
 
 def fit_price_network(
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     people: Codes,
     schema: Schema,
@@ -137,11 +137,11 @@ def fit_price_network(
     else:
         held_out = checked_at[: settings.held_out]
     trained = people[order[: settings.people]]
-    trainer = _Trainer(capacity, offspring, trained, schema, discount, settings)
+    trainer = _Trainer(response, offspring, trained, schema, discount, settings)
     for refresh in range(settings.refreshes):
         progress(0.9 * refresh / settings.refreshes, f"price index: generation {refresh + 1} of {settings.refreshes}")
         trainer.refresh(refresh / settings.refreshes)
-    index = PriceIndex(capacity, schema, discount, settings, trainer.child_values())
+    index = PriceIndex(response, schema, discount, settings, trainer.child_values())
     if not len(held_out) or discount == 1.0:  # at which no audit comes to an end
         return index
     progress(0.9, "price index: checking frontiers of people held out")
@@ -151,7 +151,7 @@ def fit_price_network(
 class _Trainer:
     def __init__(
         self,
-        capacity: CapacityModel,
+        response: ResponseModel,
         offspring: OffspringModel,
         people: Codes,
         schema: Schema,
@@ -162,14 +162,14 @@ class _Trainer:
 
         self.settings, self.discount = settings, discount
         self.rng = named_generator("price training", settings.seed)
-        self.inputs = PersonInputs(schema, capacity)
+        self.inputs = PersonInputs(schema, response)
         self.spline = PriceSpline(discount, settings.smallest_price, settings.knots)
         self.parents = torch.as_tensor(self.inputs.rows(people))
         luck = named_luck(("price children", settings.seed), len(people))
         children, _ = sampled_recruits(offspring, people, settings.children, luck)
         self.children = self.inputs.rows(children)
         self.chances = chances_that_matter(
-            capacity, children, settings.most_per_person, settings.smallest_price, 1.0 + settings.largest_budget
+            response, children, settings.most_per_person, settings.smallest_price, 1.0 + settings.largest_budget
         )
         sizes = [self.inputs.width, settings.hidden, settings.hidden, settings.knots]
         self.network = perceptron(sizes, named_key("price network", settings.seed) % 2**63)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peerfront.allocation.planner import PersonView
+from peerfront.allocation.story import PersonView
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, interpolated
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import named_luck
-from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.value.states import generations, sampled_recruits
 
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
@@ -56,7 +56,7 @@ class RegressedChildValues:
 
 
 def fit_price_regressions(
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     inputs: PersonView,
     frontier: Codes,
@@ -66,10 +66,10 @@ def fit_price_regressions(
 ) -> PriceIndex:
     """Fit the index for up to `rounds` rounds left to generations that descend from this frontier."""
     children = RegressedChildValues(inputs, discount)
-    index = PriceIndex(capacity, inputs.schema, discount, settings, children)
+    index = PriceIndex(response, inputs.schema, discount, settings, children)
     if rounds < 2:
         return index
-    people = generations(capacity, offspring, frontier[:_LEARNED_FROM], _LEARNED_FROM, settings.seed)
+    people = generations(response, offspring, frontier[:_LEARNED_FROM], _LEARNED_FROM, settings.seed)
     rows = children.rows(people)
     gram = rows.T @ rows + _RIDGE * len(people) * np.eye(rows.shape[1])
     for left in range(1, rounds):

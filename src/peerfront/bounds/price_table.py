@@ -17,7 +17,7 @@ from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
-from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.value.states import sampled_recruits
 
 _SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
@@ -53,7 +53,7 @@ def price_grid(discount: float, settings: BoundSettings) -> Array:
 
 
 def price_table(
-    capacity: CapacityModel,
+    response: ResponseModel,
     offspring: OffspringModel,
     schema: Schema,
     discount: float,
@@ -70,7 +70,7 @@ def price_table(
     prices = price_grid(discount, settings)
     crude = np.maximum(1.0 - prices, 0.0) * settings.largest_budget
     largest_worth = 1.0 + settings.largest_budget
-    chances = chances_that_matter(capacity, space, settings.most_per_person, float(prices[0]), largest_worth)
+    chances = chances_that_matter(response, space, settings.most_per_person, float(prices[0]), largest_worth)
     child = np.zeros((len(space), len(prices)))
     stored = [child]
     for left in range(1, settings.largest_budget + 1):  # every round costs a coupon: no more rounds can matter

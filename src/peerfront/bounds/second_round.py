@@ -4,7 +4,7 @@ In an outcome of the first round, with r' coupons left and recruits y of weight 
 the price bound charges one price m for all that follows. Here the price of coupons after the second round depends on
 its luck omega' as well. For **any** rule m'(omega') >= 0, with q = gamma * E[m'],
 
-    h_y = max over k of sum over l <= k of { p_y(l) + gamma * E[1{C_y >= l} * J(recruit l of y, m'(omega'))] - q }
+    h_y = max over k of sum over l <= k of { p_y(l) + gamma * E[used_y(l) * J(recruit l of y, m'(omega'))] - q }
 
 and q take the places of J(y, m) and m in the lookahead bound: the same argument as there, for the recruits' round,
 whatever luck the first had. Expectations over omega' are means over samples, inside a maximum, so they err upwards
@@ -42,15 +42,15 @@ class SecondRound:
     @classmethod
     def after(cls, first: RoundSample, index: PriceIndex, offspring: OffspringModel, rounds_left: int) -> "SecondRound":
         """`rounds_left` counts the second round, and is at least 2."""
-        levels = first.survival.shape[1]
-        survival = index.capacity.survival(first.recruits, levels)
-        useful = max(int((survival > _NEGLIGIBLE).any(axis=0).sum()), 1)
-        survival = np.ascontiguousarray(survival[:, :useful])
+        levels = first.chances.shape[1]
+        chances = index.response.gains(first.recruits, levels)
+        useful = max(int((chances > _NEGLIGIBLE).any(axis=0).sum()), 1)
+        chances = np.ascontiguousarray(chances[:, :useful])
 
         def drawn(branch: int, samples: int) -> RoundSample:
             luck = first.luck.members(np.full(len(first.recruits), branch))
             return RoundSample.drawn(
-                index, offspring, first.recruits, first.outcome, first.outcomes, samples, luck, survival, first.prices,
+                index, offspring, first.recruits, first.outcome, first.outcomes, samples, luck, chances, first.prices,
                 rounds_left - 1,
             )  # fmt: skip
 
@@ -69,7 +69,7 @@ class SecondRound:
         control = np.maximum(_nearest(first.prices, np.minimum(alone / discount, 1.0)), self.known.lowest)
         recruit = 1.0 + discount * self.known.at(control[first.outcome])
         cost = discount * first.prices[control[first.outcome]]
-        shares = (self.choice.survival * recruit[:, None] > cost[:, None]).astype(np.float64)
+        shares = (self.choice.chances * recruit[:, None] > cost[:, None]).astype(np.float64)
         best, rule = np.full(first.outcomes, np.inf), shares
         for play in range(_PLAYS):
             prices, gains = self._gains(self.choice, shares, weights, coupons_left, control)
@@ -94,13 +94,13 @@ class SecondRound:
         price = sample.best_prices(weights[:, None] * shares, after)
         now = discount * first.prices[price].reshape(first.outcomes, -1).mean(axis=1)
         more = sample.means(sample.at(price) - sample.at(np.repeat(control, sample.samples)))
-        later = self.known.at(control[first.outcome])[:, None] * sample.survival + more
-        return now, sample.survival + discount * later - now[first.outcome, None]
+        later = self.known.at(control[first.outcome])[:, None] * sample.chances + more
+        return now, sample.chances + discount * later - now[first.outcome, None]
 
 
 def affordable_outcomes(first: RoundSample, index: PriceIndex) -> int:
     """How many outcomes of a first round like this one can be followed for another round; 0 if too few."""
-    each = index.capacity.survival(first.recruits, first.survival.shape[1]).sum()
+    each = index.response.gains(first.recruits, first.chances.shape[1]).sum()
     recruits = max(float(each), 1.0) / first.outcomes * (_CHOICE_SAMPLES + _SAMPLES)
     count = int(_MOST_RECRUITS / recruits)
     return count if count >= _FEWEST_OUTCOMES else 0

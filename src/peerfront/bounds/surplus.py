@@ -1,7 +1,7 @@
 """What a person is worth when every coupon has a price: the sum over l of max(0, p(l) * worth - price).
 
-p(l) = P(C >= l) falls with l, so the sum takes the coupons whose chance of use is above price / worth and no others:
-a binary search in the person's row and two looked-up sums, whatever the number of coupons.
+p(l), what the l-th coupon adds to the expected recruits, falls with l, so the sum takes the coupons whose p is above
+price / worth and no others: a binary search in the person's row and two looked-up sums, whatever the number of coupons.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
-from peerfront.problem import CapacityModel
+from peerfront.problem import ResponseModel
 
 Array = NDArray[np.float64]
 _FIRST_LEVELS = 32
@@ -20,41 +20,39 @@ _FIRST_LEVELS = 32
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """Survival tables of some people, up to the last coupon that can matter, with their running sums."""
+    """Gains of some people, up to the last coupon that can matter, with their running sums."""
 
-    survival: Array  # [people, levels], P(C >= l)
+    gains: Array  # [people, levels], what each coupon adds to the expected recruits
     sums: Array  # [people, levels + 1], expected recruits of 0 .. levels coupons
 
     @classmethod
-    def of(cls, survival: Array) -> "Chances":
-        people = len(survival)
-        return cls(
-            np.ascontiguousarray(survival), np.concatenate([np.zeros((people, 1)), survival.cumsum(axis=1)], axis=1)
-        )
+    def of(cls, gains: Array) -> "Chances":
+        people = len(gains)
+        return cls(np.ascontiguousarray(gains), np.concatenate([np.zeros((people, 1)), gains.cumsum(axis=1)], axis=1))
 
     def take(self, rows: NDArray[np.int64]) -> "Chances":
-        return Chances(self.survival[rows], self.sums[rows])
+        return Chances(self.gains[rows], self.sums[rows])
 
     def surplus(self, worth: Array, prices: Array) -> Array:
         """sum over l of max(0, p(l) * worth - price), [people, prices]; `prices` is [prices] or [people, prices]."""
         each = np.ascontiguousarray(np.atleast_2d(prices), dtype=np.float64)
-        return _surplus(self.survival, self.sums, np.ascontiguousarray(worth), each)
+        return _surplus(self.gains, self.sums, np.ascontiguousarray(worth), each)
 
 
 def chances_that_matter(
-    capacity: CapacityModel, covariates: Codes, most: int, smallest_price: float, largest_worth: float
+    response: ResponseModel, covariates: Codes, most: int, smallest_price: float, largest_worth: float
 ) -> Chances:
-    """Survival up to `most` coupons, cut where no coupon is worth the smallest price: nothing is lost by the cut."""
+    """Gains up to `most` coupons, cut where no coupon is worth the smallest price: nothing is lost by the cut."""
     levels = min(_FIRST_LEVELS, most)
     while True:
-        survival = capacity.survival(covariates, levels)
-        if levels == most or (survival[:, -1] * largest_worth <= smallest_price).all():
-            return Chances.of(survival)
+        gains = response.gains(covariates, levels)
+        if levels == most or (gains[:, -1] * largest_worth <= smallest_price).all():
+            return Chances.of(gains)
         levels = min(2 * levels, most)
 
 
-def _surplus_plain(survival: Array, sums: Array, worth: Array, prices: Array) -> Array:
-    people, levels = survival.shape
+def _surplus_plain(gains: Array, sums: Array, worth: Array, prices: Array) -> Array:
+    people, levels = gains.shape
     columns = worth.shape[1]
     shared = prices.shape[0] == 1
     total = np.zeros((people, columns))
@@ -65,7 +63,7 @@ def _surplus_plain(survival: Array, sums: Array, worth: Array, prices: Array) ->
             low, high = 0, levels  # coupons 1 .. low are worth their price, those beyond high are not
             while low < high:
                 middle = (low + high) // 2
-                if survival[i, middle] * worth[i, j] > price:
+                if gains[i, middle] * worth[i, j] > price:
                     low = middle + 1
                 else:
                     high = middle

@@ -38,6 +38,14 @@ def fit_command(
             show_default=False,
         ),
     ] = None,
+    response: Annotated[
+        str,
+        typer.Option(
+            metavar="STORY",
+            help="What a coupon does, if you know it: capacity (people have so many to bring), per_coupon (each coupon "
+            "is used on its own) or both; auto lets the study say.",
+        ),
+    ] = "auto",
     seed: SEED = 0,
     schema: SCHEMA = None,
     strict: STRICT = False,
@@ -58,7 +66,7 @@ def fit_command(
     from peerfront.data.schema_file import read_schema
 
     most = USUAL if max_per_person is None else max_per_person
-    settings = FitSettings(budget, discount, rounds, most, round_cap, people, seed)  # type: ignore[arg-type] # checked there
+    settings = FitSettings(budget, discount, rounds, most, round_cap, people, seed, response=response)  # type: ignore[arg-type]
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict))
     with shown_progress() as progress:

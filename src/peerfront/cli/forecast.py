@@ -11,6 +11,7 @@ from peerfront.cli.options import (
     MIN_PER_PERSON,
     OVERWRITE,
     RESERVE,
+    RESPONSE,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
@@ -42,6 +43,7 @@ def forecast_command(
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
+    response: RESPONSE = "average",
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     out: Annotated[
@@ -65,7 +67,7 @@ def forecast_command(
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
         claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
-    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
+    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
     fitted = load(model)
     people = fitted.frontier(frontier)
     with shown_progress() as progress:

@@ -48,6 +48,35 @@ ROUNDS_LEFT = Annotated[
         metavar="N", help="Rounds left, this one included; otherwise as many as the model knows.", show_default=False
     ),
 ]
+RESPONSE = Annotated[
+    str,
+    typer.Option(
+        metavar="STORY",
+        help="What a coupon is believed to do: average (over what the study leaves open), cautious (smallest worst "
+        "regret), capacity (people have so many to bring), per_coupon (each coupon is used on its own) or both.",
+    ),
+]
+AT_LEAST = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD=CATEGORY:SHARE",
+        help="A floor for a group, such as district=East:0.2: its people get at least this share of everybody's mean "
+        "number of coupons; repeatable.",
+        show_default=False,
+    ),
+]
+LEARN = Annotated[
+    bool,
+    typer.Option(
+        "--learn",
+        help="Give random numbers of coupons to some people, to find out what a coupon does; how many people is chosen "
+        "by simulation, and may be none.",
+    ),
+]
+LEARN_SHARE = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="The same for this share of the people, such as 0.1.", show_default=False),
+]
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]

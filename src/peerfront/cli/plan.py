@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    AT_LEAST,
+    LEARN,
+    LEARN_SHARE,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
     RESERVE,
+    RESPONSE,
     ROUND_CAP,
     ROUNDS_LEFT,
+    SEED,
     claim,
     out_path,
 )
@@ -34,6 +39,11 @@ def plan_command(
     round_cap: ROUND_CAP = None,
     rounds_left: ROUNDS_LEFT = None,
     reserve: RESERVE = 0,
+    response: RESPONSE = "average",
+    at_least: AT_LEAST = None,
+    learn: LEARN = False,
+    learn_share: LEARN_SHARE = None,
+    seed: SEED = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -56,9 +66,20 @@ def plan_command(
         curve = out.with_name(f"{out.stem}-curve.csv")
         claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
     from peerfront.advice.model import load
-    from peerfront.advice.orders import PlanOrder
+    from peerfront.advice.orders import AUTO, PlanOrder
 
-    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
+    order = PlanOrder(
+        budget,  # type: ignore[arg-type] # checked there, as are the others
+        max_per_person,  # type: ignore[arg-type]
+        min_per_person,  # type: ignore[arg-type]
+        round_cap,  # type: ignore[arg-type]
+        rounds_left,  # type: ignore[arg-type]
+        reserve,  # type: ignore[arg-type]
+        response,
+        tuple(at_least or ()),
+        AUTO if learn and learn_share is None else learn_share,
+        seed,
+    )
     sheet = load(model).plan(frontier, order)
     _print(sheet)
     if out is not None:
@@ -75,12 +96,13 @@ def _print(sheet: "CouponSheet") -> None:
     table = Table(box=None, pad_edge=False)
     numbers = ("coupons", "expected_now", "expected_later")
     for name in sheet.table.columns:
-        if name != "reason" or explained:
+        if name != "probability" and (name != "reason" or explained):
             table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
     for row in sheet.table.head(_SHOWN).itertuples(index=False):
         now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"
         reason = [cell(row.reason)] if explained else []
-        table.add_row(cell(row.person), str(row.coupons), str(row.chance_used), now, later, *reason)
+        decided = str(row.decided_by) if row.decided_by == "plan" else f"{row.decided_by!s} ({row.probability:.0%})"
+        table.add_row(cell(row.person), str(row.coupons), str(row.chance_used), now, later, decided, *reason)
     console.print(table)
     if len(sheet.table) > _SHOWN:
         console.print(f"... and {len(sheet.table) - _SHOWN:,} more people; --out FILE keeps them all.")

@@ -12,6 +12,7 @@ from peerfront.cli.options import (
     MIN_PER_PERSON,
     OVERWRITE,
     RESERVE,
+    RESPONSE,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
@@ -49,6 +50,7 @@ def report_command(
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
+    response: RESPONSE = "average",
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     with_ids: Annotated[
@@ -68,7 +70,7 @@ def report_command(
     claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
     fitted = load(model)
     coupons = fitted.fit.rules.budget if budget is None else budget
-    order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve)  # type: ignore[arg-type] # checked there
+    order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
     people = None if frontier is None else fitted.frontier(frontier)
     study = read_study(file, fitted.schema.reading)
     with shown_progress() as progress:

@@ -240,13 +240,13 @@ def _first_frontier_bounds(
     from peerfront.value.states import StateBatch, generations
 
     population = world.population(named_luck(("bound population", seed), _BOUND_POPULATION))
-    people = generations(world.capacity, world.offspring, population, _BOUND_PEOPLE, seed)
+    people = generations(world.response, world.offspring, population, _BOUND_PEOPLE, seed)
     settings = BoundSettings(
         largest_budget=max(rules.budget, 1), max_per_person=rules.max_per_person, rounds=rules.rounds, seed=seed
     )
     transition = getattr(world, "transition", None)  # worlds of a few types have it: then the bound is exact
     index = fit_price_index(
-        world.capacity,
+        world.response,
         world.offspring,
         people,
         world.schema,
@@ -259,7 +259,7 @@ def _first_frontier_bounds(
     first = np.searchsorted(start.episode, np.arange(len(episodes) + 1))
     states = StateBatch(np.full(len(episodes), rules.budget, dtype=np.int64), first, start.covariates)
     branch = episodes.members(np.full(len(episodes), 1 << 42))
-    certified = certify_many(states, index, world.capacity, world.offspring, branch, rules=rules, outcomes=60)
+    certified = certify_many(states, index, world.response, world.offspring, branch, rules=rules, outcomes=60)
     kinds, counts = np.unique(np.char.add(np.char.add(certified.which, ", "), certified.proofs), return_counts=True)
     shares = "; ".join(f"{kind} ({count / len(certified):.0%})" for kind, count in zip(kinds, counts, strict=True))
     return certified.bounds, f"upper bound: {shares}; error of the mean {certified.mean.standard_error:.2f}"

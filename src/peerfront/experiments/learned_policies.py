@@ -41,16 +41,16 @@ def threshold_rules(preparation: Preparation) -> list[Policy]:
     from peerfront.baselines.simple_rules import Threshold
 
     least = sorted({max(1, round(share * preparation.rules.budget)) for share in _SHARES})
-    return [Threshold(preparation.planning_world.capacity, c, m) for c, m in product(_CUTOFFS, least)]
+    return [Threshold(preparation.planning_world.response, c, m) for c, m in product(_CUTOFFS, least)]
 
 
 def deadline_rules(preparation: Preparation) -> list[Policy]:
     """The same, with everything given out in the last round, and rules that spread the budget over the rounds."""
     from peerfront.baselines.simple_rules import AllAtLast, Evenly
 
-    capacity = preparation.planning_world.capacity
-    evenly = [Evenly(capacity, pace) for pace in _PACES]
-    return [*(AllAtLast(capacity, rule) for rule in threshold_rules(preparation)), *evenly]
+    response = preparation.planning_world.response
+    evenly = [Evenly(response, pace) for pace in _PACES]
+    return [*(AllAtLast(response, rule) for rule in threshold_rules(preparation)), *evenly]
 
 
 def check_gfp(
@@ -143,9 +143,9 @@ def prepare_price_index(preparation: Preparation) -> Policy:
 
     world, rules = preparation.planning_world, preparation.rules
     population = world.population(named_luck(("price population", preparation.seed), POPULATION_SAMPLE))
-    people = generations(world.capacity, world.offspring, population, 4 * POPULATION_SAMPLE, preparation.seed)
+    people = generations(world.response, world.offspring, population, 4 * POPULATION_SAMPLE, preparation.seed)
     settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person, seed=preparation.seed)
-    index = fit_price_index(world.capacity, world.offspring, people, world.schema, preparation.discount, settings)
+    index = fit_price_index(world.response, world.offspring, people, world.schema, preparation.discount, settings)
     return PriceIndexPolicy(index)
 
 

@@ -20,7 +20,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Option, Spec
-from peerfront.problem import BranchingWorld, CapacityModel, History, OffspringModel, Rules, World
+from peerfront.problem import BranchingWorld, History, OffspringModel, ResponseModel, Rules, World
 
 POPULATION_SAMPLE = 1024  # people from whom a policy learns what the population is like (the paper's size)
 
@@ -61,10 +61,10 @@ def check_models(models: str) -> tuple[str, str] | None:
     one_of("kind of models", spec.name, MODELS)
     options = spec.read_options(_OPTIONS if spec.name == "learned" else {})
     paper = spec.name == "learned-paper"
-    capacity = one_of("fit of capacities", options.get("capacity", "paper" if paper else "default"), _CAPACITY)
+    response = one_of("fit of capacities", options.get("capacity", "paper" if paper else "default"), _CAPACITY)
     offspring = options.get("offspring", "diffusion-paper" if paper else "auto")
     one_of("generator of recruits", offspring, _OFFSPRING)
-    return None if spec.name == "oracle" else (capacity, offspring)
+    return None if spec.name == "oracle" else (response, offspring)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def with_independent_referrals(world: World) -> World:
     """
     if isinstance(world, BranchingWorld):
         return world
-    return BranchingWorld(world.name, world.schema, world.capacity, world.offspring, _FirstRecruits(world))
+    return BranchingWorld(world.name, world.schema, world.response, world.offspring, _FirstRecruits(world))
 
 
 @lru_cache(maxsize=2)
@@ -175,7 +175,7 @@ def planning_world(
     fits = check_models(models)
     if fits is None:
         return world
-    capacity_fit, generator = fits
+    response_fit, generator = fits
 
     @lru_cache(maxsize=1)
     def history() -> History:
@@ -183,11 +183,13 @@ def planning_world(
 
         return followed_history(world, seed=seed) if asks_recruits else simulate_history(world, seed=seed)
 
-    def fitted() -> CapacityModel:
-        from peerfront.models.capacity_fit import CapacitySettings, fit_capacity
+    def fitted() -> ResponseModel:
+        from peerfront.models.response_fit import ResponseSettings, fit_response
 
-        return fit_capacity(history(), CapacitySettings.paper() if capacity_fit == "paper" else None)
+        # Simulated worlds have effects of every field, and comparisons are to be the same as ever: all fields are used.
+        settings = ResponseSettings.paper() if response_fit == "paper" else ResponseSettings(drop_fields=False)
+        return fit_response(history(), settings)
 
     offspring = _FittedWhenNeeded(history, generator, seed, section)
-    capacity = section.find_or_make("capacity", fitted, CAPACITY)
-    return BranchingWorld(f"{world.name}, {models}", world.schema, capacity, offspring, _FirstRecruits(world))
+    response = section.find_or_make("capacity", fitted, CAPACITY)
+    return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, _FirstRecruits(world))

@@ -131,7 +131,7 @@ def _constant(_: Preparation, **options: Any) -> Policy:
 def _evenly(preparation: Preparation, pace: float = 1.0) -> Policy:
     from peerfront.baselines.simple_rules import Evenly
 
-    return Evenly(preparation.planning_world.capacity, pace)
+    return Evenly(preparation.planning_world.response, pace)
 
 
 def _threshold(preparation: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
@@ -139,7 +139,7 @@ def _threshold(preparation: Preparation, cutoff: float | None = None, at_least: 
 
     world, discounts = preparation.planning_world, preparation.discounts
     if cutoff is not None and at_least is not None:
-        return Threshold(world.capacity, cutoff, at_least)
+        return Threshold(world.response, cutoff, at_least)
     return _tuned_thresholds(world, preparation.rules, discounts, preparation.seed)[preparation.discount]
 
 
@@ -162,7 +162,7 @@ def _population_dp(
         from peerfront.value.states import planning_population
 
         people = planning_population(world, population, recruits, preparation.seed)
-    return fit_population_dp(world.capacity, people, rules, discount, marginal=marginal)
+    return fit_population_dp(world.response, people, rules, discount, marginal=marginal)
 
 
 POLICIES: Mapping[str, PolicyEntry] = {

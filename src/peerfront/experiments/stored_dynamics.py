@@ -2,20 +2,20 @@
 
 from peerfront.experiments.store import Form
 from peerfront.foundation.stored import Stored
-from peerfront.models.capacity import LearnedCapacity
-from peerfront.problem import CapacityModel, OffspringModel
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.stored_models import generator_class, kind_of, restored_schema, stored_schema
 
 
-def _stored_capacity(capacity: CapacityModel) -> Stored | None:
-    if type(capacity) is not LearnedCapacity:
+def _stored_capacity(response: ResponseModel) -> Stored | None:
+    if type(response) is not LearnedResponse:
         return None
-    return Stored.of_parts({"schema": stored_schema(capacity.schema)}, model=capacity.stored())
+    return Stored.of_parts({"schema": stored_schema(response.schema)}, model=response.stored())
 
 
-def _restored_capacity(stored: Stored) -> CapacityModel:
+def _restored_capacity(stored: Stored) -> ResponseModel:
     schema = restored_schema(stored.settings.get("schema"), stored.place)
-    return LearnedCapacity.restored(stored.part("model"), schema)
+    return LearnedResponse.restored(stored.part("model"), schema)
 
 
 def _stored_offspring(offspring: OffspringModel) -> Stored | None:
@@ -31,5 +31,5 @@ def _restored_offspring(stored: Stored) -> OffspringModel:
     return generator_class(stored.setting("kind", str)).restored(stored.part("model"), schema)
 
 
-CAPACITY: Form[CapacityModel] = Form(_stored_capacity, _restored_capacity)
+CAPACITY: Form[ResponseModel] = Form(_stored_capacity, _restored_capacity)
 OFFSPRING: Form[OffspringModel] = Form(_stored_offspring, _restored_offspring)

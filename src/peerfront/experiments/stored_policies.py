@@ -17,7 +17,7 @@ from peerfront.experiments.store import Form
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.settings import checked_discount
 from peerfront.foundation.stored import Stored
-from peerfront.models.capacity import LearnedCapacity
+from peerfront.models.response import LearnedResponse
 from peerfront.problem import Policy, Rules
 from peerfront.stored_models import restored_planner, restored_schema, stored_planner, stored_schema
 
@@ -42,33 +42,33 @@ class _CannotBeKept(Exception):
 
 
 def _stored_policy(policy: Policy) -> Stored | None:
-    capacities: list[LearnedCapacity] = []
+    capacities: list[LearnedResponse] = []
     try:
         stored = _parts_of(policy, capacities)
     except (_CannotBeKept, SettingError):
         return None
     if not capacities:
         return Stored.of_parts({"schema": None}, policy=stored)
-    capacity = capacities[0]
-    return Stored.of_parts({"schema": stored_schema(capacity.schema)}, capacity=capacity.stored(), policy=stored)
+    response = capacities[0]
+    return Stored.of_parts({"schema": stored_schema(response.schema)}, response=response.stored(), policy=stored)
 
 
 def _restored_policy(stored: Stored) -> Policy:
     if stored.settings["schema"] is None:
         return _policy_of(stored.part("policy"), None, _DEEPEST)
     schema = restored_schema(stored.settings["schema"], stored.place)
-    capacity = LearnedCapacity.restored(stored.part("capacity"), schema)
-    return _policy_of(stored.part("policy"), capacity, _DEEPEST)
+    response = LearnedResponse.restored(stored.part("response"), schema)
+    return _policy_of(stored.part("policy"), response, _DEEPEST)
 
 
 POLICY: Form[Policy] = Form(_stored_policy, _restored_policy)
 
 
-def _add(capacity: object, capacities: list[LearnedCapacity]) -> None:
+def _add(response: object, capacities: list[LearnedResponse]) -> None:
     """Every part of a policy must look at one and the same fitted capacity model."""
-    if type(capacity) is not LearnedCapacity or any(capacity is not other for other in capacities):
+    if type(response) is not LearnedResponse or any(response is not other for other in capacities):
         raise _CannotBeKept
-    capacities.append(capacity)
+    capacities.append(response)
 
 
 def _class_in(module: str, kind: str) -> Any:
@@ -80,26 +80,26 @@ def _is(policy: object, module: str, kind: str) -> bool:
     return type(policy).__name__ == kind and type(policy) is _class_in(module, kind)
 
 
-def _parts_of(policy: Any, capacities: list[LearnedCapacity]) -> Stored:
+def _parts_of(policy: Any, capacities: list[LearnedResponse]) -> Stored:
     """The settings and arrays of a policy, without its capacity model, which goes to the list."""
     kind = type(policy).__name__
     if kind in _RULES and _is(policy, "simple_rules", kind):
-        if hasattr(policy, "capacity"):
-            _add(policy.capacity, capacities)
+        if hasattr(policy, "response"):
+            _add(policy.response, capacities)
         return Stored({"kind": kind, **{name: getattr(policy, name) for name in _RULES[kind]}}, {})
     if _is(policy, "simple_rules", "AllAtLast"):
-        _add(policy.capacity, capacities)
+        _add(policy.response, capacities)
         return Stored.of_parts({"kind": kind}, rule=_parts_of(policy.rule, capacities))
     if type(policy) is Renamed:
         return Stored.of_parts({"kind": kind, "name": policy.name}, policy=_parts_of(policy.policy, capacities))
     if type(policy) is Planner:
-        _add(policy.capacity, capacities)
-        for network in (policy.surrogate, policy.laplace):
-            if (seen := getattr(network.inputs, "capacity", None)) is not None:
+        _add(policy.story.response, capacities)
+        for network in (policy.story.surrogate, policy.story.laplace):
+            if (seen := getattr(network.inputs, "response", None)) is not None:
                 _add(seen, capacities)
         return Stored.of_parts({"kind": kind}, planner=stored_planner(policy))
     if _is(policy, "population_dp", "PopulationDP"):
-        _add(policy.capacity, capacities)
+        _add(policy.response, capacities)
         settings = {"kind": kind, "discount": policy.discount, "name": policy.name}
         return Stored(settings, {"values": policy.values})
     if _is(policy, "q_learning", "QPolicy"):
@@ -107,7 +107,7 @@ def _parts_of(policy: Any, capacities: list[LearnedCapacity]) -> Stored:
     raise _CannotBeKept
 
 
-def _policy_of(stored: Stored, capacity: LearnedCapacity | None, depth: int) -> Policy:
+def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> Policy:
     """The policy `_parts_of` took apart."""
     kind = stored.setting("kind", str)
     if depth == 0:
@@ -116,21 +116,21 @@ def _policy_of(stored: Stored, capacity: LearnedCapacity | None, depth: int) -> 
         made: Policy = _class_in("simple_rules", kind)(**_settings(stored, _RULES[kind]))
         return made
     if kind == "Renamed":
-        return Renamed(_policy_of(stored.part("policy"), capacity, depth - 1), stored.setting("name", str))
+        return Renamed(_policy_of(stored.part("policy"), response, depth - 1), stored.setting("name", str))
     if kind == "QPolicy":
-        return _q_policy_of(stored, capacity)
-    if capacity is None:
+        return _q_policy_of(stored, response)
+    if response is None:
         raise DataFileError(f"In {stored.place}, the policy {kind!r} has no capacity model.")
     if kind in _RULES:
-        made = _class_in("simple_rules", kind)(capacity, **_settings(stored, _RULES[kind]))
+        made = _class_in("simple_rules", kind)(response, **_settings(stored, _RULES[kind]))
     elif kind == "AllAtLast":
-        made = _class_in("simple_rules", kind)(capacity, _policy_of(stored.part("rule"), capacity, depth - 1))
+        made = _class_in("simple_rules", kind)(response, _policy_of(stored.part("rule"), response, depth - 1))
     elif kind == "Planner":
-        made = restored_planner(stored.part("planner"), capacity.schema, capacity)
+        made = restored_planner(stored.part("planner"), response.schema, [response])
     elif kind == "PopulationDP":
         discount = checked_discount(stored.setting("discount", float))
         values = stored.array("values", (None, None))
-        made = _class_in("population_dp", kind)(capacity, discount, values, stored.setting("name", str))
+        made = _class_in("population_dp", kind)(response, discount, values, stored.setting("name", str))
     else:
         raise DataFileError(f"In {stored.place}, the policy {kind!r} is not known.")
     return made
@@ -143,13 +143,13 @@ def _settings(stored: Stored, kinds: Mapping[str, type]) -> dict[str, Any]:
 # Q-learning: an agent and the weights of its network --------------------------------------------------------------
 
 
-def _parts_of_q_policy(policy: Any, capacities: list[LearnedCapacity]) -> Stored:
+def _parts_of_q_policy(policy: Any, capacities: list[LearnedResponse]) -> Stored:
     agent = policy.agent
     kind = type(agent).__name__
     if kind not in _AGENTS or not _is(agent, _AGENTS[kind][0], kind) or agent.rules != policy.rules:
         raise _CannotBeKept
-    if hasattr(agent, "capacity"):
-        _add(agent.capacity, capacities)
+    if hasattr(agent, "response"):
+        _add(agent.response, capacities)
     settings = {
         "kind": "QPolicy",
         "name": policy.name,
@@ -163,7 +163,7 @@ def _parts_of_q_policy(policy: Any, capacities: list[LearnedCapacity]) -> Stored
     return Stored(settings, arrays)
 
 
-def _q_policy_of(stored: Stored, capacity: LearnedCapacity | None) -> Policy:
+def _q_policy_of(stored: Stored, response: LearnedResponse | None) -> Policy:
     import torch
 
     from peerfront.baselines.q_learning import QPolicy
@@ -177,9 +177,9 @@ def _q_policy_of(stored: Stored, capacity: LearnedCapacity | None) -> Policy:
     module, kinds = _AGENTS[kind]
     own = {"schema": schema, "rules": rules, **_settings(written, kinds)}
     if kind == "BudgetAgent":
-        if capacity is None or capacity.schema != schema:
+        if response is None or response.schema != schema:
             raise DataFileError(f"In {stored.place}, the agent has no capacity model of its own schema.")
-        own["capacity"] = capacity
+        own["response"] = response
     agent = _class_in(module, kind)(**own)
     with torch.device("meta"):  # shapes alone: whatever sizes are written, they must be those of the arrays
         network = agent.network()

@@ -38,7 +38,7 @@ def is_dispersed(family: str) -> bool:
     return family in ("nb", "zinb")
 
 
-def _check_size(n_people: int, max_count: int) -> None:
+def check_table_size(n_people: int, max_count: int) -> None:
     """Refuse tables that would fill the memory, before they do."""
     if n_people * max_count > _MOST_ENTRIES:
         raise SettingError(
@@ -58,7 +58,7 @@ def poisson_survival(rates: NDArray[np.float64], max_count: int) -> NDArray[np.f
     it, from the far end, so that small tails keep their relative precision.
     """
     rates = np.asarray(rates, dtype=np.float64)
-    _check_size(len(rates), max_count)
+    check_table_size(len(rates), max_count)
     if max_count == 0:
         return np.zeros((len(rates), 0))
     counts = np.arange(1, max_count, dtype=np.float64)
@@ -196,7 +196,7 @@ def censored_log_likelihood(
 
 def survival_table(family: str, means: Array, size: float, zero: float, max_count: int) -> Array:
     """P(C >= l) for l = 1 .. max_count, [people, max_count], nonincreasing along each row."""
-    _check_size(len(means), max_count)
+    check_table_size(len(means), max_count)
     table = _nb_survival(means, size, max_count) if is_dispersed(family) else poisson_survival(means, max_count)
     return table * (1.0 - zero) if is_inflated(family) else table
 

@@ -28,8 +28,9 @@ class UnknownName(PeerfrontError):
 
     def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
         names = sorted(allowed)
-        near = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1, cutoff=0.4)
-        suggestion = f" Did you mean {near[0]!r}?" if near else ""
+        lower = {each.lower(): each for each in reversed(names)}
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), lower, n=1, cutoff=0.4)
+        suggestion = f" Did you mean {lower[near[0]]!r}?" if near else ""
         super().__init__(f"There is no {kind} called {name!r}.{suggestion} Choose one of: {', '.join(names)}.")
         self.arguments = (kind, name, names)
 

@@ -20,20 +20,22 @@ def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
     left, right = figure.subplots(1, 2)
     counts = report.rootogram["recruits"].to_numpy()
     expected, observed = (np.sqrt(report.rootogram[name].to_numpy(float)) for name in ("expected", "observed"))
-    left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label="observed, hung from the curve")
-    left.plot(counts, expected, color=_EXPECTED, marker="o", label="expected")
+    left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label="seen, hung from the curve")
+    left.plot(counts, expected, color=_EXPECTED, marker="o", label="expected by the model")
     left.axhline(0.0, color="black", linewidth=0.8)
-    left.set(xlabel="recruits of a person", ylabel="square root of people", title="Rootogram")
+    left.set(xlabel="recruits of a person", ylabel="people (square root)", title="People by how many they brought")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
     table = report.calibration
     reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
-    right.errorbar(table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="observed, 95%")
-    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted")
-    right.set(xlabel="coupon", ylabel="share used", title="Calibration", ylim=(0.0, 1.02))
+    right.errorbar(
+        table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="seen, with 95% interval"
+    )
+    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted by the model")
+    right.set(xlabel="coupon", ylabel="share used", title="Is each coupon used as predicted?", ylim=(0.0, 1.02))
     right.xaxis.set_major_locator(MaxNLocator(integer=True))
     right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
-    figure.suptitle(f"{title}: chi-square {report.chi_square:.1f} on {report.degrees}, p = {report.p_value:.2g}")
+    figure.suptitle(title)
     return figure
 
 
@@ -45,10 +47,10 @@ def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recru
     figure = new_figure(max(6.0, 1.5 + 0.55 * len(first)), 4.2)
     axis = figure.subplots()
     places = np.arange(len(first))
-    axis.bar(places, first["match_data"], color="#DDDDDD", label="data")
+    axis.bar(places, first["match_data"], color="#DDDDDD", label="the study")
     for number, (name, report) in enumerate(reports.items()):
         shift = (number - (len(reports) - 1) / 2) * 0.6 / max(len(reports), 1)
-        label = f"{name} (log score {report.log_score:.2f}, told apart {report.detection:.0%})"
+        label = f"{name}: made-up recruits are recognised {report.detection:.0%} of the time (50% is perfect)"
         axis.plot(
             places + shift, report.fields["match_model"], "osD^v"[number % 5], color=COLOURS[number % 5], label=label
         )

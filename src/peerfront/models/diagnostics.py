@@ -7,16 +7,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from peerfront.foundation.counts import censored_log_likelihood
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.foundation.response_families import n_parameters
 from peerfront.foundation.settings import whole_number
-from peerfront.models.capacity import LearnedCapacity
 from peerfront.models.offspring.pairs import Pairs, check_schema, sampled_children, sampled_log_scores
-from peerfront.problem import CapacityModel, History, OffspringModel
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import History, OffspringModel, ResponseModel
 
 Array = NDArray[np.float64]
+MISFIT = 0.01
+"""A p-value below this is called a misfit."""
 
 
 # Capacity ----------------------------------------------------------------------------------------------------------
@@ -24,10 +26,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CapacityReport:
-    """How well a capacity model describes some referrals."""
+    """How well a response model describes some referrals."""
 
     log_likelihood: float | None
-    """Censored log-likelihood per informative row."""
+    """Log-likelihood per informative row."""
     rootogram: pd.DataFrame
     """recruits, observed, expected: how many people brought 0, 1, 2, ... and how many the model expects."""
     chi_square: float
@@ -37,26 +39,33 @@ class CapacityReport:
     calibration: pd.DataFrame
     """coupon, people, predicted, observed, low, high: the chance that the l-th coupon is used, 95% intervals."""
 
+    @property
+    def misfit(self) -> bool:
+        """Whether the counts are so unlike the model's that chance does not explain it (p below `MISFIT`)."""
+        return self.degrees > 0 and self.p_value < MISFIT
 
-def capacity_report(model: CapacityModel, history: History, parameters: int = 1) -> CapacityReport:
-    """Compare predictions with what happened; `parameters` are taken off the degrees of freedom."""
+
+def response_report(model: ResponseModel, history: History, parameters: int | None = None) -> CapacityReport:
+    """Compare predictions with what happened; `parameters` are taken off the degrees of freedom.
+
+    None: those that the family of a fitted model has for the shape of its counts, and 1 for other models.
+    """
     check_schema(model, history.schema)
+    if parameters is None:
+        parameters = n_parameters(model.family) if isinstance(model, LearnedResponse) else 1
     parameters = whole_number("parameters", parameters, 0)
     rows = history.informative_rows()
     coupons, recruits = history.coupons[rows], history.recruits[rows]
     most = int(coupons.max())
-    survival = model.survival(history.referrers[rows], most)  # [rows, most]
-    at_least = np.concatenate([np.ones((len(rows), 1)), survival, np.zeros((len(rows), 1))], axis=1)
+    chances = _count_chances(model, history.referrers[rows], coupons)  # [rows, most + 1]
+    at_least = np.cumsum(chances[:, ::-1], axis=1)[:, -2::-1]  # P(N >= l), l = 1 .. most
     levels = np.arange(most + 1)
-    chances = at_least[:, :-1] - at_least[:, 1:]  # of exactly 0 .. most, before censoring
-    chances = np.where(levels < coupons[:, None], chances, 0.0)
-    chances[np.arange(len(rows)), coupons] = at_least[np.arange(len(rows)), coupons]
     rootogram = pd.DataFrame(
         {"recruits": levels, "observed": np.bincount(recruits, minlength=most + 1), "expected": chances.sum(axis=0)}
     )
     statistic, degrees = _chi_square(rootogram, parameters)
     likelihood = None
-    if isinstance(model, LearnedCapacity):
+    if isinstance(model, LearnedResponse):
         likelihood = float(log_likelihoods(model, history).mean())
     return CapacityReport(
         likelihood,
@@ -64,18 +73,24 @@ def capacity_report(model: CapacityModel, history: History, parameters: int = 1)
         statistic,
         degrees,
         float(chi2.sf(statistic, degrees)) if degrees > 0 else float("nan"),
-        _calibration(survival, coupons, recruits),
+        _calibration(at_least, coupons, recruits),
     )
 
 
-def log_likelihoods(model: LearnedCapacity, history: History) -> Array:
-    """Censored log-likelihood of each informative row."""
+def _count_chances(model: ResponseModel, covariates: Codes, coupons: NDArray[np.int64]) -> Array:
+    """P(N(k) = y) of each person with their own number of coupons, y = 0 .. the most coupons, [people, most + 1]."""
+    chances = np.zeros((len(coupons), int(coupons.max()) + 1))
+    for number in np.unique(coupons).tolist():
+        rows = coupons == number
+        chances[rows, : number + 1] = model.counts(covariates[rows], number)
+    return chances
+
+
+def log_likelihoods(model: LearnedResponse, history: History) -> Array:
+    """Log-likelihood of each informative row."""
     check_schema(model, history.schema)
     rows = history.informative_rows()
-    means = model.means(history.referrers[rows])
-    return censored_log_likelihood(
-        model.family, history.coupons[rows], history.recruits[rows], means, model.size, model.zero
-    )
+    return model.log_likelihoods(history.referrers[rows], history.coupons[rows], history.recruits[rows])
 
 
 def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:
@@ -92,29 +107,35 @@ def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:
     return float(statistic), len(cells) - 1 - parameters
 
 
-def _calibration(survival: Array, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> pd.DataFrame:
+def _calibration(at_least: Array, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> pd.DataFrame:
     """One row per coupon, with Wilson intervals; the l-th is observed only for people who got at least l."""
     rows = []
-    for level in range(1, survival.shape[1] + 1):
+    for level in range(1, at_least.shape[1] + 1):
         given = coupons >= level
         n = int(given.sum())
         if not n:
             continue
         used = float((recruits[given] >= level).mean())
-        z = 1.96
-        middle = (used + z * z / (2 * n)) / (1 + z * z / n)
-        reach = z * np.sqrt(used * (1 - used) / n + z * z / (4 * n**2)) / (1 + z * z / n)
+        low, high = share_interval(used, n)
         rows.append(
             {
                 "coupon": level,
                 "people": n,
-                "predicted": float(survival[given, level - 1].mean()),
+                "predicted": float(at_least[given, level - 1].mean()),
                 "observed": used,
-                "low": max(middle - reach, 0.0),
-                "high": min(middle + reach, 1.0),
+                "low": low,
+                "high": high,
             }
         )
     return pd.DataFrame(rows)
+
+
+def share_interval(share: float, n: int) -> tuple[float, float]:
+    """Wilson's 95% interval of a share that was seen in n cases."""
+    z = 1.96
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n**2)) / (1 + z * z / n)
+    return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
 
 def rate_errors(estimated: Array, true: Array) -> dict[str, float]:

@@ -2,14 +2,15 @@
 
 from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout, rollouts
 from peerfront.problem.history import History
+from peerfront.problem.response import BinomialResponse, ResponseModel
 from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
-from peerfront.problem.world import BranchingWorld, CapacityModel, Crowd, OffspringModel, Referrals, World
+from peerfront.problem.world import BranchingWorld, Crowd, OffspringModel, Referrals, World
 
 __all__ = [
     "Allocation",
+    "BinomialResponse",
     "BranchingWorld",
     "BulkPolicy",
-    "CapacityModel",
     "Crowd",
     "Ending",
     "Episodes",
@@ -18,6 +19,7 @@ __all__ = [
     "OffspringModel",
     "Policy",
     "Referrals",
+    "ResponseModel",
     "Round",
     "Rules",
     "State",

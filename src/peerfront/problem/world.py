@@ -1,4 +1,4 @@
-"""Worlds, where referrals happen, and the two models behind them: how many a person can bring, and whom.
+"""Worlds, where referrals happen, and the two models behind them: how many a person brings with k coupons, and whom.
 
 The models are q and G of Section 2. A learned pair makes the planning environment, the true pair the testing
 environment; policies never know which one they face. Many episodes are played at once, so the people of all of them
@@ -13,18 +13,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Keys, Luck, fold
-
-
-class CapacityModel(Protocol):
-    """The referral capacity C ~ q(. | x)."""
-
-    def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
-        """[people, max_coupons]; column l - 1 is P(C >= l), nonincreasing along the row."""
-        ...
-
-    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
-        """A capacity each, [people]: the quantile of the person's own uniform, so that models couple monotonically."""
-        ...
+from peerfront.problem.response import ResponseModel
 
 
 class OffspringModel(Protocol):
@@ -61,7 +50,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True)
 class Referrals:
-    """What came of a round: how many each person brought, N_i = min(k_i, C_i), and the next frontier."""
+    """What came of a round: how many each person brought, N_i(k_i), and the next frontier."""
 
     recruits: NDArray[np.int64]  # [people]
     next_crowd: Crowd
@@ -88,7 +77,7 @@ class World(Protocol):
     @property
     def schema(self) -> Schema: ...
     @property
-    def capacity(self) -> CapacityModel: ...
+    def response(self) -> ResponseModel: ...
     @property
     def offspring(self) -> OffspringModel: ...
 
@@ -113,7 +102,7 @@ class SeedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class BranchingWorld:
-    """A capacity model and an offspring model, and independent referrals: the world of the paper, true or learned.
+    """A response model and an offspring model, and independent referrals: the world of the paper, true or learned.
 
     >>> world = model.fit.world(model.frontier(study.waiting))  # the models of a fit, and its people
     >>> type(world).__name__, world.schema.names[:2]
@@ -122,7 +111,7 @@ class BranchingWorld:
 
     name: str
     schema: Schema
-    capacity: CapacityModel
+    response: ResponseModel
     offspring: OffspringModel
     seed_model: SeedModel
 
@@ -136,7 +125,7 @@ class BranchingWorld:
         return Crowd(episode, keys, self.population(Luck(keys)))
 
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
-        recruits = np.minimum(coupons, self.capacity.sample(crowd.covariates, crowd.luck))
+        recruits = self.response.sample(crowd.covariates, coupons, crowd.luck)
         parent = np.repeat(np.arange(len(crowd)), recruits)
         first_child = np.cumsum(recruits) - recruits
         ordinals = np.arange(len(parent)) - first_child[parent]

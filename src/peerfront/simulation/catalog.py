@@ -51,7 +51,7 @@ def world_entry(spec: Spec) -> WorldEntry:
 def _icpsr22140(draw: int, **settings: Any) -> World:
     from peerfront.simulation.icpsr22140 import Icpsr22140Settings, icpsr22140
 
-    return icpsr22140(Icpsr22140Settings(draw=draw, **settings))
+    return icpsr22140(Icpsr22140Settings(draw=draw, **_with_story(settings)))
 
 
 def _published() -> World:
@@ -60,16 +60,22 @@ def _published() -> World:
     return published()
 
 
-def _boom_bust(**settings: float) -> World:
+def _boom_bust(**settings: Any) -> World:
     from peerfront.simulation.typed import boom_bust
 
-    return boom_bust(**settings)
+    return boom_bust(**_with_story(settings))
 
 
-def _bridge() -> World:
+def _bridge(**settings: Any) -> World:
     from peerfront.simulation.typed import bridge
 
-    return bridge()
+    return bridge(**_with_story(settings))
+
+
+def _alike(**settings: Any) -> World:
+    from peerfront.simulation.typed import alike
+
+    return alike(**_with_story(settings))
 
 
 def _network(
@@ -78,10 +84,12 @@ def _network(
     edges: str | None = None,
     exclude: tuple[str, ...] = (),
     people: int | None = None,
-    **settings: float,
+    **settings: Any,
 ) -> World:
-    from peerfront.simulation.network import network_world, synthetic_society
+    from peerfront.simulation.network import network_world
+    from peerfront.simulation.society import synthetic_society
 
+    settings = _with_story(settings)
     if (nodes is None) != (edges is None):
         raise SettingError("network: give both nodes= and edges=, or neither for the built-in population.")
     if nodes is not None and edges is not None:
@@ -98,10 +106,28 @@ def _network(
 
 def _study(draw: int, **settings: Any) -> World:
     # Files of studies are read by `data`, which the rooms of this layer do not know. By name, so that none imports it.
-    world: World = import_module("peerfront.experiments.study_world").study_world(draw, **settings)
+    world: World = import_module("peerfront.experiments.study_world").study_world(draw, **_with_story(settings))
     return world
 
 
+def _with_story(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with those that say what a coupon does taken together, as one `CouponStory`."""
+    from peerfront.simulation.coupon_stories import CouponStory
+
+    told = {name: settings[name] for name in _STORY if name in settings}
+    return {name: value for name, value in settings.items() if name not in _STORY} | {"story": CouponStory(**told)}
+
+
+_STORY = {
+    "response": Option(
+        str, "what a coupon does: capacity (default: the paper's), per_coupon (each on its own) or both"
+    ),
+    "match": Option(int, "per_coupon: coupons that bring as many as in the capacity story (default 3)"),
+    "chance": Option(
+        float, "both: chance of a coupon somebody has use for (default .7); per_coupon: everybody's chance"
+    ),
+    "spread": Option(float, "per_coupon, both: how much chances differ among people alike, 0 (default) to below 1"),
+}
 _SIGMA = Option(float, "heterogeneity of capacities (default 1; .2 gives a 5-10x spread)")
 
 WORLDS: Mapping[str, WorldEntry] = {
@@ -117,6 +143,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "sigma": _SIGMA,
             "mean_capacity": Option(float, "mean rate over uniformly random people (default 2.5)"),
             "pool": Option(int, "people from whom first frontiers are drawn (default 300)"),
+            **_STORY,
         },
         has_draws=True,
     ),
@@ -137,7 +164,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "with probability .85, else its type is uniform. First recruits: .45 A, .45 B, .10 C."
         ),
         make=_boom_bust,
-        options={"fidelity": Option(float, "probability that a recruit follows the rule (default .85)")},
+        options={"fidelity": Option(float, "probability that a recruit follows the rule (default .85)"), **_STORY},
         has_draws=False,
         asks_recruits=True,
     ),
@@ -148,9 +175,23 @@ WORLDS: Mapping[str, WorldEntry] = {
             "Hub, .4 Dead) and Dead (rate .02). First recruits: .5 Local, .4 Bridge, .1 Dead."
         ),
         make=_bridge,
-        options={},
+        options=_STORY,
         has_draws=False,
         asks_recruits=True,
+    ),
+    "alike": WorldEntry(
+        summary="everybody is alike: what is left to decide is how many coupons to give out when",
+        description=(
+            "One type. Capacity is Poisson with the rate given, or negative binomial with a size (variance rate + "
+            "rate^2 / size)."
+        ),
+        make=_alike,
+        options={
+            "rate": Option(float, "mean capacity (default 2.5)"),
+            "size": Option(float, "of a negative binomial capacity (default: Poisson)"),
+            **_STORY,
+        },
+        has_draws=False,
     ),
     "network": WorldEntry(
         summary="recruitment without replacement over a finite network (built in, or from two CSV files)",
@@ -168,6 +209,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "people": Option(int, "size of the built-in population (default 1000)"),
             "sigma": _SIGMA,
             "willingness": Option(float, "mean number of people somebody is willing to bring (default 2.5)"),
+            **_STORY,
         },
         has_draws=True,
         asks_recruits=True,
@@ -188,6 +230,7 @@ WORLDS: Mapping[str, WorldEntry] = {
             "mean_capacity": Option(float, "mean rate of people with usable counts (default: from their counts)"),
             "calibrate": Option(str, "what capacities keep of the counts: recruits (default) or the censored mean"),
             "otherwise": Option(str, "fields that are not inherited are drawn uniform (default) or like recruits"),
+            **_STORY,
         },
         has_draws=True,
         asks_recruits=True,

@@ -114,9 +114,11 @@ class _ActionTable:
         most_all = budget if rules.max_per_round is None else min(budget, rules.max_per_round)
         grid = np.array(list(product(range(budget + 1), repeat=types)), dtype=np.int64)
         reachable = np.flatnonzero(grid.sum(axis=1) <= budget)
-        survival = world.capacity.survival(np.arange(types, dtype=np.int16)[:, None], max(budget, 1))
+        every = np.arange(types, dtype=np.int16)[:, None]
+        gains = world.response.gains(every, max(budget, 1))
+        counts = [world.response.counts(every, k) for k in range(most_each + 1)]  # P(N(k) = y), [types, k + 1]
         people = {
-            (t, k): _one_person(world, survival[t], t, k, grid) for t in range(types) for k in range(1, most_each + 1)
+            (t, k): _one_person(world, counts[k][t], t, grid) for t in range(types) for k in range(1, most_each + 1)
         }
 
         nobody = np.zeros(len(grid))
@@ -130,24 +132,20 @@ class _ActionTable:
         self.outcomes = np.array(outcomes)  # [actions, cells]
         self.cells = grid[reachable]  # [cells, types]
         self.spend = np.array([sum(k for _, k in action) for action in actions])  # [actions]
-        self.immediate = np.array([sum(survival[t, :k].sum() for t, k in action) for action in actions], dtype=float)
+        self.immediate = np.array([sum(gains[t, :k].sum() for t, k in action) for action in actions], dtype=float)
         self.used = np.array([[sum(t == u for t, _ in action) for u in range(types)] for action in actions])
 
 
 _Kernel = list[tuple[int, float]]  # where in the flattened grid a person's recruits move us, and how likely
 
 
-def _one_person(
-    world: TypedWorld, survival: NDArray[np.float64], person_type: int, coupons: int, grid: NDArray[np.int64]
-) -> _Kernel:
-    """The recruits of one person with k coupons: a mixture over N = min(k, C) of multinomial type counts."""
+def _one_person(world: TypedWorld, exactly: NDArray[np.float64], person_type: int, grid: NDArray[np.int64]) -> _Kernel:
+    """The recruits of one person, who brings y with chance `exactly[y]`: a mixture of multinomial type counts."""
     base = int(grid[:, 0].max()) + 1
     places = base ** np.arange(grid.shape[1] - 1, -1, -1)  # adding counts adds flattened positions
-    at_least = np.concatenate([[1.0], survival[:coupons], [0.0]])
-    exactly = at_least[:-1] - at_least[1:]  # P(N = 0 .. k)
     kernel: dict[int, float] = {}
     distribution = {0: 1.0}
-    for recruits in range(coupons + 1):
+    for recruits in range(len(exactly)):
         for position, chance in distribution.items():
             kernel[position] = kernel.get(position, 0.0) + exactly[recruits] * chance
         extended: dict[int, float] = {}

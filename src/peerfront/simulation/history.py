@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold, named_luck
-from peerfront.foundation.settings import at_least, check_fields, one_or_more
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, truth
 from peerfront.problem import Allocation, History, Policy, Round, Rules, State, World, rollout
 
 
@@ -25,9 +25,17 @@ class HistorySettings:
     """Recruiter-recruit pairs."""
     max_coupons: int = 10
     """Coupons of a referrer are uniform on 1 .. max_coupons."""
+    same_coupons: bool = False
+    """Whether everybody gets `max_coupons` instead, as in most studies."""
 
     def __post_init__(self) -> None:
-        check_fields(self, triples=at_least(0), pairs=at_least(0), max_coupons=one_or_more)
+        check_fields(self, triples=at_least(0), pairs=at_least(0), max_coupons=one_or_more, same_coupons=truth)
+
+    def coupons(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Coupons of people with these uniforms, [people]."""
+        if self.same_coupons:
+            return np.full(len(uniforms), self.max_coupons)
+        return 1 + (uniforms * self.max_coupons).astype(np.int64)
 
 
 def simulate_history(world: World, settings: HistorySettings | None = None, seed: int = 0) -> History:
@@ -35,12 +43,12 @@ def simulate_history(world: World, settings: HistorySettings | None = None, seed
     sizes = settings or HistorySettings()
     triples = named_luck(("history", seed, "triples"), sizes.triples)
     referrers = world.population(triples)
-    coupons = 1 + (triples.uniform("vouchers") * sizes.max_coupons).astype(np.int64)
-    capacity = world.capacity.sample(referrers, triples)
+    coupons = sizes.coupons(triples.uniform("vouchers"))
+    recruits = world.response.sample(referrers, coupons, triples)
     pairs = named_luck(("history", seed, "pairs"), sizes.pairs)
     parents = world.population(pairs)
     children = world.offspring.sample(parents, pairs)
-    return History(world.schema, referrers, coupons, np.minimum(coupons, capacity), parents, children)
+    return History(world.schema, referrers, coupons, recruits, parents, children)
 
 
 def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck) -> History:
@@ -74,14 +82,22 @@ def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck)
 
 @dataclass(frozen=True)
 class UniformCoupons:
-    """Everybody gets a number of coupons drawn evenly from 1 .. most, while they last: a study that experiments."""
+    """Everybody gets a number of coupons drawn evenly from 1 .. most, while they last: a study that experiments.
+
+    With `same` everybody gets `most`, or nothing once fewer are left.
+    """
 
     most: int = 10
+    same: bool = False
     name: str = "uniform_coupons"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         each = Luck(fold(luck.keys, np.arange(len(state.frontier)))).uniform("vouchers")
         most = min(self.most, state.most_per_person)
+        if self.same:
+            coupons = np.zeros(len(each), dtype=np.int64)
+            coupons[: state.spendable // self.most] = self.most
+            return Allocation(coupons)
         wanted = np.cumsum(1 + (each * most).astype(np.int64))
         given = np.minimum(wanted, state.spendable)
         return Allocation(np.diff(given, prepend=0))
@@ -97,13 +113,17 @@ def followed_history(world: World, settings: HistorySettings | None = None, seed
     episodes = 32
     while True:
         history = recorded_history(
-            world, UniformCoupons(sizes.max_coupons), Rules(), named_luck(("followed history", seed), episodes)
+            world,
+            UniformCoupons(sizes.max_coupons, sizes.same_coupons),
+            Rules(),
+            named_luck(("followed history", seed), episodes),
         )
-        if (len(history.coupons) >= sizes.triples and len(history.parents) >= sizes.pairs) or episodes >= 1 << 14:
+        asked = np.flatnonzero(history.coupons > 0) if sizes.same_coupons else np.arange(len(history.coupons))
+        if (len(asked) >= sizes.triples and len(history.parents) >= sizes.pairs) or episodes >= 1 << 14:
             break
         episodes *= 2
     # Rounds come first round first, so a shorter history is cut evenly, not from the end.
-    rows, pairs = _evenly(len(history.coupons), sizes.triples), _evenly(len(history.parents), sizes.pairs)
+    rows, pairs = asked[_evenly(len(asked), sizes.triples)], _evenly(len(history.parents), sizes.pairs)
     return History(
         world.schema,
         history.referrers[rows],

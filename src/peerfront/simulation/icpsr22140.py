@@ -10,7 +10,7 @@ particular draw (deviations.md, 2). The field sizes and probabilities are the pa
 codes, the "dyads" behind the probabilities are naming ties of a survey, and Orient's .744 was never measured there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,11 @@ from peerfront.foundation.covariates import Codes, Schema, uniform_codes
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import at_least, check_fields, mean_rate, spread
 from peerfront.problem import BranchingWorld
+from peerfront.simulation.coupon_stories import PAPER, CouponStory, ScaledCapacity
 
 
 @dataclass(frozen=True)
-class SoftplusPoisson:
+class SoftplusPoisson(ScaledCapacity):
     """C ~ Poisson(scale * softplus(w . x)): the paper's oracle referral-capacity model (appendix C.1)."""
 
     schema: Schema
@@ -38,8 +39,11 @@ class SoftplusPoisson:
     def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
         return poisson_survival(self.rates(covariates), max_coupons)
 
-    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return poisson_quantile(luck.uniform("capacity"), self.rates(covariates))
+
+    def scaled(self, factor: float) -> "SoftplusPoisson":
+        return replace(self, scale=self.scale * factor)
 
 
 def softplus(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,6 +109,8 @@ class Icpsr22140Settings:
     """Mean rate over uniformly random people."""
     pool: int = 300
     """People from whom first frontiers are drawn."""
+    story: CouponStory = PAPER
+    """What a coupon does."""
 
     def __post_init__(self) -> None:
         check_fields(self, draw=at_least(0), sigma=spread, mean_capacity=mean_rate, pool=at_least(1, 1_000_000))
@@ -125,7 +131,7 @@ def icpsr22140(settings: Icpsr22140Settings | None = None) -> BranchingWorld:
     return BranchingWorld(
         name="icpsr22140",
         schema=layout,
-        capacity=calibrated(layout, weights, reference, settings.mean_capacity),
+        response=settings.story.response_of(calibrated(layout, weights, reference, settings.mean_capacity)),
         offspring=Inheritance(layout, np.array([INHERITANCE[name] for name in layout.names])),
         seed_model=Pool(pool),
     )
@@ -140,7 +146,7 @@ def published() -> BranchingWorld:
     return BranchingWorld(
         name="published",
         schema=layout,
-        capacity=calibrated(layout, weights, reference, 2.5),
+        response=calibrated(layout, weights, reference, 2.5),
         offspring=Inheritance(layout, np.full(len(layout.fields), 0.7)),
         seed_model=Pool(pool),
     )

@@ -1,7 +1,8 @@
 """Recruitment without replacement over a finite network: everybody can be recruited once.
 
 A person is willing to bring D ~ Poisson people (the paper's softplus oracle over this population), brings as many as
-coupons and still-unrecruited acquaintances allow, and picks uniformly among those. People act in a random order each
+coupons and still-unrecruited acquaintances allow, and picks uniformly among those. In other stories
+(`coupon_stories`) somebody who gets a coupon comes with a chance P. People act in a random order each
 round, so two friends of the same person do not both recruit them. Luck is keyed by the member, not by the lineage:
 here the same human being can be reached by different ways under different policies, and stays the same human being.
 
@@ -9,106 +10,31 @@ What a planner may know is an approximation (`capacity`, `offspring`): willingne
 of this kind have, but not who has been recruited already.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.counts import count_from_survival
-from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
 from peerfront.foundation.settings import mean_rate, spread, whole_number
-from peerfront.problem import Crowd, Referrals
-from peerfront.simulation.icpsr22140 import SoftplusPoisson, calibrated
-
-if TYPE_CHECKING:
-    import networkx
-
-NETWORK_SIZE = "network_size"
-_BANDS = (0, 1, 2, 3, 5, 8, 13)  # lower ends of the bands of acquaintances, as field questionnaires ask
-BLANK = "(blank)"  # the category of people whose attribute is not given
-_LARGEST_POPULATION = 10_000  # every pair is considered once: 50 million pairs
+from peerfront.problem import BinomialResponse, Crowd, Referrals
+from peerfront.simulation.coupon_stories import PAPER, CouponStory
+from peerfront.simulation.icpsr22140 import calibrated
+from peerfront.simulation.society import BANDS, Society
 
 
 @dataclass(frozen=True)
-class Society:
-    """A finite population: who is in it, what they are like, and who knows whom."""
+class NetworkCapacity(BinomialResponse):
+    """P(C >= l) from covariates alone: willing to bring l people, and knowing at least l, given the network size.
 
-    schema: Schema
-    covariates: Codes  # [members, fields]
-    ids: tuple[str, ...]
-    first: NDArray[np.int64]  # [members + 1], where each member's acquaintances start in `acquaintances`
-    acquaintances: NDArray[np.int64]  # [ties * 2]
+    The chance P that somebody uses a coupon, where it is not 1, is the willingness's.
+    """
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        return np.diff(self.first)
-
-    def known_by(self, member: int) -> NDArray[np.int64]:
-        return self.acquaintances[self.first[member] : self.first[member + 1]]
-
-    @classmethod
-    def of(
-        cls,
-        ids: Sequence[str],
-        attributes: Mapping[str, Sequence[str]],
-        ties: NDArray[np.int64],
-    ) -> "Society":
-        """From named attribute columns and ties (pairs of positions; direction and repetition do not matter)."""
-        if NETWORK_SIZE in attributes:
-            raise SettingError(f"The attribute name {NETWORK_SIZE!r} is taken (it is computed); rename or exclude it.")
-        if not len(ids):
-            raise SettingError("A network needs at least one person.")
-        both = np.concatenate([ties, ties[:, ::-1]]) if len(ties) else np.zeros((0, 2), dtype=np.int64)
-        both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
-        degrees = np.bincount(both[:, 0], minlength=len(ids))
-        fields = [Field(name, categories_in(column)) for name, column in attributes.items()]
-        fields.append(Field(NETWORK_SIZE, _band_names()))
-        columns = [
-            [field.code_of[value] for value in column]
-            for field, column in zip(fields, attributes.values(), strict=False)
-        ]
-        columns.append((np.searchsorted(_BANDS, degrees, side="right") - 1).tolist())
-        return cls(
-            schema=Schema(tuple(fields)),
-            covariates=np.array(columns, dtype=np.int16).T.copy(),
-            ids=tuple(ids),
-            first=np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64),
-            acquaintances=both[:, 1].copy(),
-        )
-
-    @classmethod
-    def from_networkx(cls, graph: "networkx.Graph[Any]", fields: Sequence[str] | None = None) -> "Society":
-        """From a NetworkX graph whose nodes carry categorical attributes (all of them, or those named)."""
-        nodes: list[Hashable] = list(graph.nodes)
-        present = sorted({key for node in nodes for key in graph.nodes[node]}, key=str)
-        names = present if fields is None else fields
-        for name in names:
-            if name not in present:
-                raise UnknownName("node attribute", name, present)
-        position = {node: index for index, node in enumerate(nodes)}
-        attributes = {str(name): [str(graph.nodes[node].get(name, BLANK)) or BLANK for node in nodes] for name in names}
-        ties = np.array([(position[a], position[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
-        return cls.of([str(node) for node in nodes], attributes, ties)
-
-
-def _band_names() -> tuple[str, ...]:
-    ends = [*(low - 1 for low in _BANDS[1:]), None]
-    return tuple(f"{a}+" if b is None else str(a) if a == b else f"{a}-{b}" for a, b in zip(_BANDS, ends, strict=True))
-
-
-@dataclass(frozen=True)
-class NetworkCapacity:
-    """P(C >= l) from covariates alone: willing to bring l people, and knowing at least l, given the network size."""
-
-    willingness: SoftplusPoisson
+    willingness: BinomialResponse
     knows_at_least: NDArray[np.float64]  # [bands, largest degree], P(degree >= l | band)
 
     def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
@@ -118,8 +44,14 @@ class NetworkCapacity:
         table[:, :most] = willing * self.knows_at_least[covariates[:, -1], :most]
         return table
 
-    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return count_from_survival(luck.uniform("capacity"), self.survival(covariates, self.knows_at_least.shape[1]))
+
+    def chances(self, covariates: Codes, degree: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        return self.willingness.chances(covariates, degree)
+
+    def drawn_chances(self, covariates: Codes, luck: Luck) -> NDArray[np.float64] | None:
+        return self.willingness.drawn_chances(covariates, luck)
 
 
 @dataclass(frozen=True)
@@ -178,7 +110,7 @@ class NetworkWorld:
 
     name: str
     society: Society
-    capacity: NetworkCapacity
+    response: NetworkCapacity
     offspring: NetworkOffspring
 
     @property
@@ -201,24 +133,36 @@ class NetworkWorld:
         assert crowd.members is not None, "a crowd of a network world knows its members"
         memory: _Memory = crowd.memory
         recruited = memory.recruited.copy()
-        wanted = np.minimum(coupons, self.capacity.willingness.sample(crowd.covariates, crowd.luck))
+        wanted = np.minimum(coupons, self.response.willingness.capacities(crowd.covariates, crowd.luck))
+        comes = self._comes(crowd, wanted)
         turn = np.lexsort((crowd.luck.uniform("turn"), crowd.episode))
         acting = turn[wanted[turn] > 0]
         candidates, first = self._preferences(crowd.members[acting], crowd.keys[acting])
         brought: list[list[int]] = [[] for _ in range(len(crowd))]
         for place, person in enumerate(acting.tolist()):
-            taken = recruited[crowd.episode[person]]
+            taken, given = recruited[crowd.episode[person]], 0
             for candidate in candidates[first[place] : first[place + 1]]:
-                if len(brought[person]) == wanted[person]:
+                if given == wanted[person]:
                     break
                 if not taken[candidate]:
-                    taken[candidate] = True
-                    brought[person].append(candidate)
+                    if comes is None or comes[person, given]:
+                        taken[candidate] = True
+                        brought[person].append(candidate)
+                    given += 1
         recruits = np.array([len(members) for members in brought], dtype=np.int64)
         parent = np.repeat(np.arange(len(crowd)), recruits)
         children = np.array([member for members in brought for member in members], dtype=np.int64)
         next_crowd = self._crowd(crowd.episode[parent], children, _Memory(recruited, memory.episode_keys))
         return Referrals(recruits, next_crowd, parent)
+
+    def _comes(self, crowd: Crowd, wanted: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Whether whoever gets a person's first, second, ... coupon comes, [people, coupons]; None where all do."""
+        chances = self.response.drawn_chances(crowd.covariates, crowd.luck)
+        if chances is None:
+            return None
+        most = min(int(wanted.max(initial=0)), int(self.society.degrees.max()))
+        comes: NDArray[np.bool_] = crowd.luck.uniforms("coupons used", most) < chances[:, None]
+        return comes
 
     def _preferences(self, members: NDArray[np.int64], keys: Keys) -> tuple[list[int], list[int]]:
         """Everybody's acquaintances in the random order in which they would be asked, one after another.
@@ -238,41 +182,27 @@ class NetworkWorld:
         return Crowd(episode, keys, self.society.covariates[members], members, memory)
 
 
-def network_world(society: Society, *, draw: int = 0, sigma: float = 1.0, willingness: float = 2.5) -> NetworkWorld:
-    """The world of a society: a softplus oracle for willingness (mean `willingness`), drawn by `draw`."""
+def network_world(
+    society: Society,
+    *,
+    draw: int = 0,
+    sigma: float = 1.0,
+    willingness: float = 2.5,
+    story: CouponStory = PAPER,
+) -> NetworkWorld:
+    """The world of a society: a softplus oracle for willingness (mean `willingness`), drawn by `draw`.
+
+    `story` says what a coupon does.
+    """
     draw = whole_number("draw", draw, 0)
     sigma, willingness = spread("sigma", sigma), mean_rate("willingness", willingness)
     schema = society.schema
     weights = named_generator("network", "weights", draw).standard_normal(schema.columns) * sigma
     weights[schema.offsets[-1] :] = 0.0  # willingness is about people, not about how many they know
-    willing = calibrated(schema, weights, society.covariates, willingness)
+    willing = story.response_of(calibrated(schema, weights, society.covariates, willingness))
     largest = max(int(society.degrees.max()), 1)
     at_least = society.degrees[:, None] >= np.arange(1, largest + 1)
-    knows = np.zeros((len(_BANDS), largest))
+    knows = np.zeros((len(BANDS), largest))
     for band in np.unique(society.covariates[:, -1]):
         knows[band] = at_least[society.covariates[:, -1] == band].mean(axis=0)
     return NetworkWorld("network", society, NetworkCapacity(willing, knows), NetworkOffspring(society))
-
-
-def synthetic_society(people: int = 1000, mean_degree: float = 8.0, draw: int = 0) -> Society:
-    """A built-in population in which similar people know each other more often (homophily in every attribute)."""
-    people = whole_number("people", people, 2)
-    if people > _LARGEST_POPULATION:
-        raise SettingError(f"The built-in population has at most {_LARGEST_POPULATION} people; found {people}.")
-    rng = named_generator("synthetic society", draw)
-    shares = {
-        "district": {"north": 0.3, "east": 0.25, "south": 0.25, "west": 0.2},
-        "age": {"18-24": 0.25, "25-34": 0.35, "35-49": 0.25, "50+": 0.15},
-        "gender": {"woman": 0.5, "man": 0.47, "other": 0.03},
-        "housing": {"stable": 0.6, "unstable": 0.3, "none": 0.1},
-    }
-    pull = {"district": 2.0, "age": 1.0, "gender": 0.6, "housing": 1.2}  # log odds of a tie between people alike
-    columns = {name: rng.choice(list(table), size=people, p=list(table.values())) for name, table in shares.items()}
-    first, second = np.triu_indices(people, k=1)
-    log_weight = sum(pull[name] * (column[first] == column[second]) for name, column in columns.items())
-    weight = np.exp(log_weight)
-    chance = np.minimum(weight * (mean_degree * people / 2 / weight.sum()), 1.0)
-    tied = rng.random(len(chance)) < chance
-    ties = np.column_stack([first[tied], second[tied]])
-    attributes = {name: [str(value) for value in column] for name, column in columns.items()}
-    return Society.of([str(number + 1) for number in range(people)], attributes, ties)

@@ -7,7 +7,7 @@ import numpy as np
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.text_tables import TextTable, read_table_file
-from peerfront.simulation.network import BLANK, Society
+from peerfront.simulation.society import BLANK, Society
 
 _MOST_CATEGORIES = 100  # a column with more different values is an identifier or a measurement, not a category
 

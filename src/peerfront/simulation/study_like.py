@@ -12,6 +12,9 @@
   who used all k coupons counting as "k or more". The first is the default. Both are the same if everybody is alike
   (sigma = 0), up to the spread of counts; if not, the second brings fewer recruits than the study had, because those
   who could bring many run out of coupons.
+
+In other stories of what a coupon does (`coupon_stories`) capacities are made fit in the same way: `recruits` counts the
+recruits that are expected in the story.
 """
 
 from collections.abc import Callable
@@ -27,6 +30,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, at_least, check_fields, mean_rate, optional, spread
 from peerfront.problem import BranchingWorld, History
+from peerfront.simulation.coupon_stories import CAPACITY, PAPER, PER_COUPON, CouponStory
 from peerfront.simulation.icpsr22140 import Inheritance, Pool, SoftplusPoisson, calibrated
 from peerfront.simulation.inheritance import (
     OTHERWISE,
@@ -55,6 +59,8 @@ class StudyWorldSettings:
     """What the capacities keep of the counts: the number of recruits, or the censored mean."""
     otherwise: str = UNIFORM
     """How a field is drawn that is not inherited: evenly (the paper), or like the recruits of the study."""
+    story: CouponStory = PAPER
+    """What a coupon does."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -75,6 +81,9 @@ class StudyWorld(BranchingWorld):
     """What the study's pairs say, and how sure they are."""
     mean_rate: float
     """Mean capacity of the people with usable counts, in this world."""
+    mean_recruits: tuple[float, ...]
+    """Expected recruits of those people with 1, 2 and 3 coupons, in this world."""
+    story: CouponStory
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -86,8 +95,12 @@ class StudyWorld(BranchingWorld):
             for name, chance, error in zip(names, found.probabilities, found.standard_errors, strict=True)
         )
         low, none = names[~unsaid & (found.estimates < 0.0)], names[unsaid]
+        means = ", ".join(f"{mean:.2f}" for mean in self.mean_recruits)
+        used = "each is used on its own" if self.story.response == PER_COUPON else "some that are of use are not used"
+        told = () if self.story.response == CAPACITY else (f"Recruits with 1, 2, 3 coupons: {means}; {used}.",)
         return (
             f"Mean capacity {self.mean_rate:.2f}.",
+            *told,
             f"Probability that a recruit inherits a field, ± standard error: {fields}.",
             *([f"Taken as 0, because people agree less than by chance: {', '.join(low)}."] if len(low) else []),
             *([f"Taken as 0, because the pairs say nothing about it: {', '.join(none)}."] if len(none) else []),
@@ -118,6 +131,7 @@ def study_like(
     referrers = _filled(layout, history.referrers, people, answers)
     weights = named_generator("study world", "weights", settings.draw).standard_normal(layout.columns) * settings.sigma
     capacity = _capacity(layout, weights, referrers, history, settings, source)
+    response = settings.story.response_of(capacity)
     inheritance = estimate_inheritance(
         layout, history.parents, history.children, otherwise=settings.otherwise, groups=recruiters
     )
@@ -125,8 +139,17 @@ def study_like(
     if settings.otherwise != UNIFORM:
         shares = recruit_shares(layout, history.children)
         offspring = InheritanceElseShares(layout, inheritance.probabilities, shares)
-    mean_rate = float(capacity.rates(referrers).mean())
-    return StudyWorld("study", layout, capacity, offspring, Pool(pool), inheritance, mean_rate)
+    return StudyWorld(
+        "study",
+        layout,
+        response,
+        offspring,
+        Pool(pool),
+        inheritance,
+        mean_rate=float(capacity.rates(referrers).mean()),
+        mean_recruits=tuple(np.cumsum(response.gains(referrers, 3).mean(axis=0)).tolist()),
+        story=settings.story,
+    )
 
 
 def censored_mean(coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> float:
@@ -182,9 +205,19 @@ def _capacity(
     given = np.arange(1, int(history.coupons.max()) + 1) <= history.coupons[:, None]
 
     def more(log_scale: float) -> float:
-        return float(poisson_survival(np.exp(log_scale) * rates, given.shape[1])[given].sum()) - came
+        factor = float(np.exp(log_scale))
+        if settings.story.response == CAPACITY:
+            gains = poisson_survival(factor * rates, given.shape[1])
+        else:
+            gains = settings.story.response_of(model.scaled(factor)).gains(referrers, given.shape[1])
+        return float(gains[given].sum()) - came
 
-    return SoftplusPoisson(layout, weights, model.scale * float(np.exp(_root(more))))
+    if more(_LOG_RATES[1]) <= 0.0:
+        raise DataFileError(
+            f"{source}: {came / given.sum():.0%} of the coupons were used, more than this story of what a coupon does "
+            "allows. Give a larger chance=, or leave it out."
+        )
+    return model.scaled(float(np.exp(_root(more))))
 
 
 def _root(function: Callable[[float], float]) -> float:

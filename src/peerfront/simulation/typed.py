@@ -1,37 +1,48 @@
 """Worlds with a handful of types: rates and recruits depend on one field, so small instances can be solved exactly.
 
 `typed_world` makes one from tables by type. Two are built in, in which the obvious plan is wrong: in `boom_bust` those
-who bring the most bring dead ends, in `bridge` people with little immediate yield open the community that matters.
+who bring the most bring dead ends, in `bridge` people with little immediate yield open the community that matters. In
+`alike` there is one type, and what is left to decide is how many coupons to give out when.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.counts import poisson_quantile, poisson_survival
+from peerfront.foundation.counts import quantile, survival_table
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
-from peerfront.foundation.settings import proportion
+from peerfront.foundation.settings import mean_rate, positive, proportion
 from peerfront.problem import BranchingWorld
+from peerfront.simulation.coupon_stories import PAPER, CouponStory, ScaledCapacity
 
 
 @dataclass(frozen=True)
-class TypedCapacity:
-    """C ~ Poisson(rate of the person's type)."""
+class TypedCapacity(ScaledCapacity):
+    """C is Poisson with the rate of the person's type, or negative binomial (variance rate + rate^2 / size)."""
 
     type_rates: NDArray[np.float64]  # [types]
+    size: float = np.inf
+    """Of the negative binomial; infinite for the Poisson."""
 
     def rates(self, covariates: Codes) -> NDArray[np.float64]:
         return self.type_rates[covariates[:, 0]]
 
     def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
-        return poisson_survival(self.type_rates, max_coupons)[covariates[:, 0]]
+        return survival_table(self._family, self.type_rates, self.size, 0.0, max_coupons)[covariates[:, 0]]
 
-    def sample(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
-        return poisson_quantile(luck.uniform("capacity"), self.rates(covariates))
+    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+        return quantile(self._family, luck.uniform("capacity"), self.rates(covariates), self.size, 0.0)
+
+    def scaled(self, factor: float) -> "TypedCapacity":
+        return replace(self, type_rates=self.type_rates * factor)
+
+    @property
+    def _family(self) -> str:
+        return "poisson" if np.isinf(self.size) else "nb"
 
 
 @dataclass(frozen=True)
@@ -65,15 +76,24 @@ def _draw(probabilities: NDArray[np.float64], uniforms: NDArray[np.float64]) -> 
 class TypedWorld(BranchingWorld):
     """A branching world over one field, whose tables exact solvers may read."""
 
-    rates: NDArray[np.float64]  # [types]
+    rates: NDArray[np.float64]  # [types], of the capacities
     transition: NDArray[np.float64]  # [types, types]
     start: NDArray[np.float64]  # [types]
 
 
 def typed_world(
-    name: str, rates: Mapping[str, float], recruits: Mapping[str, Mapping[str, float]], start: Mapping[str, float]
+    name: str,
+    rates: Mapping[str, float],
+    recruits: Mapping[str, Mapping[str, float]],
+    start: Mapping[str, float],
+    story: CouponStory = PAPER,
+    size: float = np.inf,
 ) -> TypedWorld:
-    """A world from tables by type name: mean capacities, shares among recruits, shares among first recruits."""
+    """A world from tables by type name: mean capacities, shares among recruits, shares among first recruits.
+
+    `story` says what a coupon does (by default the paper's), `size` how much capacities differ within a type
+    (`TypedCapacity`).
+    """
     types = tuple(rates)
     rate_table = np.array([rates[t] for t in types])
     transition = np.array([[recruits[parent].get(child, 0.0) for child in types] for parent in types])
@@ -85,7 +105,7 @@ def typed_world(
     return TypedWorld(
         name=name,
         schema=Schema((Field("type", types),)),
-        capacity=TypedCapacity(rate_table),
+        response=story.response_of(TypedCapacity(rate_table, size)),
         offspring=TypedOffspring(transition),
         seed_model=TypedSeeds(shares),
         rates=rate_table,
@@ -97,7 +117,7 @@ def typed_world(
 _BOOM_BUST_RECRUITS = {"A": "C", "B": "B", "C": "C"}  # the type that recruits of each type have as a rule
 
 
-def boom_bust(fidelity: float = 0.85) -> TypedWorld:
+def boom_bust(fidelity: float = 0.85, story: CouponStory = PAPER) -> TypedWorld:
     """A brings many (rate 5), all of them C, who bring nobody (rate .01); B brings fewer (rate 2), all of them B.
 
     A recruit follows this rule with probability `fidelity`; else its type is drawn evenly.
@@ -112,10 +132,11 @@ def boom_bust(fidelity: float = 0.85) -> TypedWorld:
             for parent, rule in _BOOM_BUST_RECRUITS.items()
         },
         start={"A": 0.45, "B": 0.45, "C": 0.10},
+        story=story,
     )
 
 
-def bridge() -> TypedWorld:
+def bridge(story: CouponStory = PAPER) -> TypedWorld:
     """Local people bring many (rate 4), all dead ends; a Bridge brings few (rate .8), all of them Hubs.
 
     Hubs bring three, more than half of them Hubs again.
@@ -130,4 +151,12 @@ def bridge() -> TypedWorld:
             "Dead": {"Dead": 1.0},
         },
         start={"Local": 0.5, "Bridge": 0.4, "Dead": 0.1},
+        story=story,
     )
+
+
+def alike(rate: float = 2.5, size: float | None = None, story: CouponStory = PAPER) -> TypedWorld:
+    """Everybody is alike: capacities with mean `rate`, Poisson or (with a `size`) negative binomial."""
+    rate = mean_rate("rate", rate)
+    spread = np.inf if size is None else positive("size", size)
+    return typed_world("alike", {"anybody": rate}, {"anybody": {"anybody": 1.0}}, {"anybody": 1.0}, story, spread)

@@ -146,7 +146,7 @@ def learn_by_fitted_value_iteration(
     settings = settings or FittedValueIterationSettings()
     if not explorers:
         raise SettingError("Fitted value iteration needs at least one policy to explore with.")
-    inputs = PersonInputs.seeing(settings.sees, world.schema, world.capacity)
+    inputs = PersonInputs.seeing(settings.sees, world.schema, world.response)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
     progress(0.0, "collecting states")
@@ -155,7 +155,7 @@ def learn_by_fitted_value_iteration(
 
     def planner_now() -> tuple[FrozenSurrogate, Planner]:
         value = surrogate.freeze()
-        return value, Planner(world.capacity, value, embeddings.follow(value), discount)
+        return value, Planner.of(world.response, value, embeddings.follow(value), discount)
 
     rng = named_generator("fitted value iteration", settings.seed)
     residuals: list[float] = []
@@ -185,7 +185,7 @@ def learn_by_fitted_value_iteration(
         if settings.revisit and synchronisations % settings.revisit == 0:
             mixture = ExplorationMixture(planner, explorers, settings.exploration)
             pool, ends = _pool(world, mixture, rules, settings, synchronisations)
-    planner = replace(planner, laplace=embeddings.to_act_with(value))
+    planner = Planner.of(world.response, value, embeddings.to_act_with(value), discount)
     progress(1.0, "done")
     report = report_on(
         planner,

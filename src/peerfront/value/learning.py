@@ -151,7 +151,7 @@ def report_on(
     compared_episodes: int = 0,
 ) -> ValueReport:
     """Measure what was learned; `episodes` are those of the promise's check."""
-    surrogate, laplace = learned_networks(planner)
+    surrogate, laplace = learned_networks(planner.story)
     inputs = surrogate.inputs
     rows = inputs.rows(states.covariates)
     values = surrogate.values(states.budgets, rows, states.first, states.rounds_left)

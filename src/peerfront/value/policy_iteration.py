@@ -163,7 +163,7 @@ def _fitted_planner(
     from peerfront.value.training import LaplaceTrainer, Surrogate, fit_values
 
     number = len(parts) - 1
-    inputs = PersonInputs.seeing(settings.sees, world.schema, world.capacity)
+    inputs = PersonInputs.seeing(settings.sees, world.schema, world.response)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed, rules.rounds)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
     fit_values(
@@ -180,7 +180,7 @@ def _fitted_planner(
     parents = laplace_parents(parts[-1], settings.laplace.parents, settings.seed, number)
     luck = named_luck(("laplace recruits", settings.seed, number), len(parents))
     trainer = LaplaceTrainer(inputs, world.offspring, parents, value.latent, settings.laplace, luck, settings.seed)
-    return Planner(world.capacity, value, trainer.follow(value), discount)
+    return Planner.of(world.response, value, trainer.follow(value), discount)
 
 
 def best_rule(

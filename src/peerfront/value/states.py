@@ -17,10 +17,10 @@ from peerfront.foundation.randomness import Luck, fold, named_generator, named_l
 from peerfront.foundation.settings import whole_number
 from peerfront.problem import (
     Allocation,
-    CapacityModel,
     Crowd,
     OffspringModel,
     Policy,
+    ResponseModel,
     Round,
     Rules,
     State,
@@ -224,7 +224,7 @@ def sampled_recruits(offspring: OffspringModel, parents: Codes, each: int, luck:
 
 
 def generations(
-    capacity: CapacityModel, offspring: OffspringModel, population: Codes, size: int, seed: int = 0, depth: int = 4
+    response: ResponseModel, offspring: OffspringModel, population: Codes, size: int, seed: int = 0, depth: int = 4
 ) -> Codes:
     """The population and `depth` generations of recruits, about `size` people in all.
 
@@ -236,14 +236,14 @@ def generations(
     kept = population if len(population) <= each else population[rng.choice(len(population), each, replace=False)]
     kept_generations, parents = [kept], kept
     for generation in range(depth):
-        weights = mean_capacity(capacity, parents) + 1e-9
+        weights = mean_capacity(response, parents) + 1e-9
         recruiters = rng.choice(len(parents), each, p=weights / weights.sum())
         parents = offspring.sample(parents[recruiters], named_luck(("generations", seed, generation), each))
         kept_generations.append(parents)
     return np.concatenate(kept_generations)
 
 
-def mean_capacity(capacity: CapacityModel, codes: Codes) -> Array:
+def mean_capacity(response: ResponseModel, codes: Codes) -> Array:
     """Expected recruits of a person with plenty of coupons (30), [people]."""
-    means: Array = capacity.survival(codes, _MEAN_LEVELS).sum(axis=1)
+    means: Array = response.gains(codes, _MEAN_LEVELS).sum(axis=1)
     return means

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from peerfront.allocation.planner import Planner
+from peerfront.allocation.story import Story
 from peerfront.foundation.errors import SettingError
 from peerfront.problem import Rules
 from peerfront.value.surrogate import learned_networks
@@ -44,7 +45,11 @@ def smaller_problem(rules: Rules) -> Rules:
 
 def stretched(planner: Planner, budget: int) -> Planner:
     """The planner with its value stretched to `budget` coupons, and people in proportion."""
-    surrogate, laplace = learned_networks(planner)
+    return replace(planner, stories=tuple(_stretched(story, budget) for story in planner.stories))
+
+
+def _stretched(story: Story, budget: int) -> Story:
+    surrogate, laplace = learned_networks(story)
     times = budget / surrogate.budget
     if times < 1.0:
         raise SettingError(f"A value learned for {surrogate.budget} coupons cannot be stretched to {budget}.")
@@ -54,7 +59,7 @@ def stretched(planner: Planner, budget: int) -> Planner:
         column = (*place[:-1], slice(None), place[-1])
         weights[column] = times * np.interp(share, learned, surrogate.weights[column])
     return replace(
-        planner,
+        story,
         surrogate=replace(surrogate, weights=weights, stretch=times * surrogate.stretch),
         laplace=replace(laplace, stretch=times * laplace.stretch),
     )

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.planner import Planner
+from peerfront.allocation.story import Story
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.networks import FrozenNetwork, Rows
@@ -43,7 +43,7 @@ from peerfront.foundation.settings import (
     truth,
 )
 from peerfront.foundation.stored import Stored, unless_default
-from peerfront.problem import CapacityModel
+from peerfront.problem import ResponseModel
 
 Array = NDArray[np.float64]
 _CAPACITY_LEVELS = 32  # coupons over which a capacity is described to the networks
@@ -55,27 +55,28 @@ SEES = ("nothing", "covariates", "capacity")
 
 @dataclass(frozen=True, eq=False)
 class PersonInputs:
-    """What the networks see of a person: the one-hot covariates and, if given, what the capacity model says of them.
+    """What the networks see of a person: the one-hot covariates and, if given, what the response model says of them.
 
-    The paper's networks see covariates alone and have to learn again which of them bring many; the capacity model
-    already knows. Networks that are blind see a frontier's size only.
+    The paper's networks see covariates alone and have to learn again which of them bring many; the response model
+    already knows. Where it uses only some fields (`LearnedResponse.fields`), the others are hidden: people whom the
+    data do not tell apart look alike. Networks that are blind see a frontier's size only.
     """
 
     schema: Schema
-    capacity: CapacityModel | None = None
+    response: ResponseModel | None = None
     blind: bool = False
 
     @classmethod
-    def seeing(cls, sees: str, schema: Schema, capacity: CapacityModel) -> "PersonInputs":
+    def seeing(cls, sees: str, schema: Schema, response: ResponseModel) -> "PersonInputs":
         """Inputs of networks that see one of `SEES`."""
         one_of("thing that networks see", sees, SEES)
-        return cls(schema, capacity if sees == "capacity" else None, blind=sees == "nothing")
+        return cls(schema, response if sees == "capacity" else None, blind=sees == "nothing")
 
     @property
     def sees(self) -> str:
         if self.blind:
             return "nothing"
-        return "covariates" if self.capacity is None else "capacity"
+        return "covariates" if self.response is None else "capacity"
 
     @property
     def width(self) -> int:
@@ -85,13 +86,17 @@ class PersonInputs:
         """[people, width]."""
         if self.blind:
             return np.ones((len(covariates), 1), dtype=np.float32)
+        if self.response is None:
+            return self.schema.one_hot(covariates)
+        used = getattr(self.response, "fields", None)
+        if used is not None and len(used) < len(self.schema.fields):
+            shown = np.array([name in used for name in self.schema.names])
+            covariates = np.where(shown, covariates, np.int16(-1))
         one_hot = self.schema.one_hot(covariates)
-        if self.capacity is None:
-            return one_hot
-        survival = self.capacity.survival(covariates, _CAPACITY_LEVELS)
-        mean = survival.sum(axis=1)
+        gains = self.response.gains(covariates, _CAPACITY_LEVELS)
+        mean = gains.sum(axis=1)
         described = np.stack(
-            [np.log(mean + 0.05), mean / 4.0, survival[:, 0], survival[:, 1], survival[:, 3], survival[:, 7]], axis=1
+            [np.log(mean + 0.05), mean / 4.0, gains[:, 0], gains[:, 1], gains[:, 3], gains[:, 7]], axis=1
         )
         return np.concatenate([one_hot, described.astype(np.float32)], axis=1)
 
@@ -190,8 +195,8 @@ class FrozenSurrogate:
         return Stored.of_parts(settings, coverage=self.coverage_network.stored(), weights=tables)
 
     @classmethod
-    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel) -> "FrozenSurrogate":
-        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
+    def restored(cls, stored: Stored, schema: Schema, response: ResponseModel) -> "FrozenSurrogate":
+        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, response)
         tables = stored.part("weights")
         table = tables.arrays.get("tables")
         dimensions = 3 if table is not None and table.ndim == 3 else 2
@@ -286,15 +291,15 @@ class LaplaceNetwork:
         return Stored.of_parts(settings, network=self.network.stored())
 
     @classmethod
-    def restored(cls, stored: Stored, schema: Schema, capacity: CapacityModel, latent: int) -> "LaplaceNetwork":
-        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, capacity)
+    def restored(cls, stored: Stored, schema: Schema, response: ResponseModel, latent: int) -> "LaplaceNetwork":
+        inputs = PersonInputs.seeing(stored.setting("sees", str), schema, response)
         restored = FrozenNetwork.restored(stored.part("network"), inputs.width, latent)
         return cls(inputs, restored, stored.number("stretch", 1.0, 1.0))
 
 
-def learned_networks(planner: Planner) -> tuple[FrozenSurrogate, LaplaceNetwork]:
-    """The two networks of a planner; one whose value was not learned is refused."""
-    surrogate, laplace = planner.surrogate, planner.laplace
+def learned_networks(story: Story) -> tuple[FrozenSurrogate, LaplaceNetwork]:
+    """The two networks of a planner's story; one whose value was not learned is refused."""
+    surrogate, laplace = story.surrogate, story.laplace
     if not isinstance(surrogate, FrozenSurrogate) or not isinstance(laplace, LaplaceNetwork):
         raise SettingError("This planner's value was not learned here. Learn one by policy iteration.")
     return surrogate, laplace

@@ -1,4 +1,4 @@
-"""Training of capacity models in torch: all members of one shape and family at once, each with its own held-out fold.
+"""Training of response models in torch: all members of one shape and family at once, each with its own held-out fold.
 
 The members of an ensemble share nothing but the clock: their weights are stacked in one array per layer, so that
 training five costs little more than training one.
@@ -6,24 +6,26 @@ training five costs little more than training one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from peerfront.foundation.counts import is_dispersed, is_inflated
 from peerfront.foundation.networks import EpochSettings
-from peerfront.foundation.randomness import named_generator, named_key
-from peerfront.models.capacity import SMALLEST_RATE, Candidate, RateEnsemble, RateShape
-from peerfront.models.censored_likelihood import censored_log_likelihood
+from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.response_families import has_size, has_zero, story_of
+from peerfront.models.candidate import Candidate
+from peerfront.models.rate_networks import StackedNetworks
+from peerfront.models.rates import RateEnsemble, RateShape
+from peerfront.models.response_likelihood import log_likelihood
 from peerfront.problem import History
 
 Array = NDArray[np.float64]
 FEWEST_SHOWN = 5
 """People who must have had so many coupons before their number counts as shown."""
 _BIAS_RIDGE = 1e-3  # ridge on the bias, in rows; negligible with informative data
+_FIRST_USE = 0.7  # the chance of use that training of both stories at once starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +59,20 @@ class Rows:
         """Whether everybody brought as many as they could have, so that no capacity was ever seen."""
         return bool((self.recruits >= self.coupons).all())
 
-    def rough_mean(self, rows: NDArray[np.int64]) -> float:
-        """Recruits per person, saturated rows counted half a person more: a start, not an estimate."""
+    def rough_rate(self, rows: NDArray[np.int64], family: str) -> float:
+        """Where rates start, not an estimate: recruits per person, saturated rows counted half a person more.
+
+        Where each coupon is used on its own, the rate of the share of coupons that were used.
+        """
         recruits, coupons = self.recruits[rows], self.coupons[rows]
-        return float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05
+        if story_of(family) == "per_coupon":
+            return float(-torch.log1p(-(recruits.sum() + 0.5) / (coupons.sum() + 1.0)))
+        mean = float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05
+        return mean if story_of(family) == "capacity" else mean / _FIRST_USE
+
+    def known_by(self, columns: NDArray[np.bool_]) -> "Rows":
+        """The same rows with nothing known but these columns."""
+        return replace(self, inputs=torch.where(torch.as_tensor(columns), self.inputs, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +83,8 @@ class Fit:
     rates: RateEnsemble
     size: float
     zero: float
-    members: Array  # [members, 2], log size and logit zero of each; 0 where the family has none
+    use: float
+    members: Array  # [members, 3], log size, logit zero and logit use of each; 0 where the family has none
     penalty: float | None = None  # of a linear shape
 
     @property
@@ -83,87 +96,61 @@ class Fit:
         return all(bool(np.isfinite(array).all()) for array in arrays)
 
 
-class StackedNetworks:
-    """Parameters of `members` rate networks of one shape, [members, ...] each; `start` are their first mean rates."""
-
-    def __init__(self, shape: RateShape, inputs: int, members: int, start: Array, seed: int) -> None:
-        self.shape = shape
-        generator = torch.Generator().manual_seed(named_key("rate network", seed) % 2**63)
-        widths = [inputs, *shape.hidden, 1]
-        self.weights: list[Tensor] = []
-        self.biases: list[Tensor] = []
-        for layer, (before, after) in enumerate(pairwise(widths)):
-            bound = 0.0 if not shape.hidden else before**-0.5
-            draw = torch.rand((members, before, after), generator=generator, dtype=torch.float64)
-            bias = torch.rand((members, 1, after), generator=generator, dtype=torch.float64)
-            self.weights.append(((2 * draw - 1) * bound).requires_grad_())
-            last = layer == len(widths) - 2
-            # Start at the data's mean rate: the first epochs are then spent on differences between people.
-            offset = torch.as_tensor(_inverse_link(shape.link, start))[:, None, None]
-            self.biases.append((offset + torch.zeros_like(bias) if last else (2 * bias - 1) * bound).requires_grad_())
-        self.log_scale = torch.zeros((members, 1), dtype=torch.float64)
-        if shape.link == "scaled softplus":
-            self.log_scale.requires_grad_()
-
-    @property
-    def parameters(self) -> list[Tensor]:
-        return [*self.weights, *self.biases, self.log_scale]
-
-    @property
-    def trainable(self) -> list[Tensor]:
-        return [parameter for parameter in self.parameters if parameter.requires_grad]
-
-    def means(self, rows: Tensor) -> Tensor:
-        """[members, people] from [members, people, inputs] or [people, inputs]."""
-        hidden = rows
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            hidden = torch.relu(hidden @ weight + bias)
-        score = (hidden @ self.weights[-1] + self.biases[-1])[..., 0]
-        if self.shape.link == "exp":
-            return score.clamp(max=12).exp() + SMALLEST_RATE
-        return torch.nn.functional.softplus(score) * self.log_scale.exp() + SMALLEST_RATE
-
-    def ensemble(self) -> RateEnsemble:
-        """A copy of the networks as they are now."""
-        return RateEnsemble(
-            self.shape,
-            tuple(weight.detach().numpy().copy() for weight in self.weights),
-            tuple(bias.detach().numpy().copy() for bias in self.biases),
-            self.log_scale.detach().numpy().copy(),
-        )
-
-
-def _inverse_link(link: str, means: Array) -> Array:
-    safe = np.maximum(means, 1e-3)
-    if link == "exp":
-        return np.log(safe)
-    return np.where(safe > 30.0, safe, np.log(np.expm1(np.minimum(safe, 30.0))))  # exp(710) is no number
+def folds_of(rows: int, members: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The member that does not see each row, [rows]; -1 where nothing is held out."""
+    folds: NDArray[np.int64] = rng.permutation(rows) % members if members > 1 else np.full(rows, -1)
+    return folds
 
 
 class Trainer:
     """All members of one shape and family, with what they are trained and judged on."""
 
-    def __init__(self, data: Rows, shape: RateShape, family: str, members: int, seed: int) -> None:
+    def __init__(
+        self,
+        data: Rows,
+        shape: RateShape,
+        family: str,
+        members: int,
+        seed: int,
+        columns: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """`columns` are those that rates may depend on, [inputs]; None for all."""
+        if columns is not None:
+            data = data.known_by(columns)
         self.data, self.shape, self.family, self.members = data, shape, family, members
         rows = len(data)
         self.rng = named_generator("capacity fit", seed)
         # The same folds for every shape and family, so that their held-out likelihoods are paired.
-        fold = self.rng.permutation(rows) % members if members > 1 else np.full(rows, -1)
+        fold = folds_of(rows, members, self.rng)
         self.training = [np.flatnonzero(fold != member) for member in range(members)]
         self.held_out = torch.as_tensor(fold)[None, :] == torch.arange(members)[:, None]  # [members, rows]
-        start = np.array([data.rough_mean(part) for part in self.training])
+        start = np.array([data.rough_rate(part, family) for part in self.training])
         self.networks = StackedNetworks(shape, data.inputs.shape[1], members, start, seed)
+        if columns is not None:
+            self.networks.inputs_used = torch.as_tensor(columns)
         self._log_size = torch.full((members, 1), 1.0, dtype=torch.float64, requires_grad=True)
         self._zero_logit = torch.full((members, 1), -2.0, dtype=torch.float64, requires_grad=True)
+        use = np.log(_FIRST_USE / (1.0 - _FIRST_USE))
+        self._use_logit = torch.full((members, 1), use, dtype=torch.float64, requires_grad=True)
         self.extra = [
-            *([self._log_size] if is_dispersed(family) else []),
-            *([self._zero_logit] if is_inflated(family) else []),
+            *([self._log_size] if has_size(family) else []),
+            *([self._zero_logit] if has_zero(family) else []),
+            *([self._use_logit] if family == "thinned" else []),
         ]
         self.everybody = torch.arange(rows).expand(members, rows)
+        # Of few columns many rows are the same, and so is their likelihood: the distinct ones, and which each row is.
+        self._distinct: tuple[Rows, Tensor] | None = None
+        if columns is not None:
+            known = torch.as_tensor(columns)
+            whole = torch.cat([data.coupons[:, None], data.recruits[:, None], data.inputs[:, known]], dim=1)
+            cells, which = torch.unique(whole, dim=0, return_inverse=True)
+            inputs = torch.zeros((len(cells), data.inputs.shape[1]), dtype=torch.float64)
+            inputs[:, known] = cells[:, 2:]
+            self._distinct = Rows(inputs, cells[:, 0], cells[:, 1]), which
 
     @property
     def log_size(self) -> Tensor:
-        """Log size of each member's negative binomial, within what the data can tell apart, [members, 1]."""
+        """Log size of each member's distribution, within what the data can tell apart, [members, 1]."""
         return self._log_size.clamp(-5, 8)
 
     @property
@@ -172,19 +159,26 @@ class Trainer:
         return self._zero_logit.clamp(-12, 6)
 
     @property
+    def use_logit(self) -> Tensor:
+        """Logit of each member's chance that a coupon is used, [members, 1]."""
+        return self._use_logit.clamp(-6, 6)
+
+    @property
     def parameters(self) -> list[Tensor]:
-        return [*self.networks.parameters, self._log_size, self._zero_logit]
+        return [*self.networks.parameters, self._log_size, self._zero_logit, self._use_logit]
 
     def likelihood(self, rows: Tensor) -> Tensor:
-        """Censored log-likelihood of some rows under each member, [members, rows]."""
-        return censored_log_likelihood(
-            self.family,
-            self.data.coupons[rows],
-            self.data.recruits[rows],
-            self.networks.means(self.data.inputs[rows]),
-            self.log_size,
-            self.zero_logit,
-        )
+        """Log-likelihood of some rows under each member, [members, rows]."""
+        if self._distinct is None:
+            data = self.data
+            return self._likelihood(data.coupons[rows], data.recruits[rows], self.networks.means(data.inputs[rows]))
+        cells, which = self._distinct
+        coupons, recruits = (part.expand(self.members, -1) for part in (cells.coupons, cells.recruits))
+        each = self._likelihood(coupons, recruits, self.networks.means(cells.inputs))
+        return torch.gather(each, 1, which[rows])
+
+    def _likelihood(self, coupons: Tensor, recruits: Tensor, rates: Tensor) -> Tensor:
+        return log_likelihood(self.family, coupons, recruits, rates, self.log_size, self.zero_logit, self.use_logit)
 
     def held_out_rows(self) -> Array:
         """Log-likelihood of each row under the member that does not see it, [rows]; NaN if there is none."""
@@ -210,16 +204,17 @@ class Trainer:
         """What was learned, with the held-out likelihood of each row."""
         candidate = Candidate(self.shape, self.family, held_out, tuple(int(epoch) for epoch in epochs))
         nothing = torch.zeros((self.members, 1), dtype=torch.float64)
-        size, zero = float("inf"), 0.0
-        log_size, zero_logit = nothing, nothing
-        if is_dispersed(self.family):
-            log_size = self.log_size.detach()
-            size = float(log_size.exp().mean())
-        if is_inflated(self.family):
-            zero_logit = self.zero_logit.detach()
-            zero = float(torch.sigmoid(zero_logit).mean())
-        members = torch.cat([log_size, zero_logit], dim=1).numpy().copy()
-        return Fit(candidate, self.networks.ensemble(), size, zero, members)
+        log_size = self.log_size.detach() if has_size(self.family) else nothing
+        zero_logit = self.zero_logit.detach() if has_zero(self.family) else nothing
+        use_logit = self.use_logit.detach() if self.family == "thinned" else nothing
+        return Fit(
+            candidate,
+            self.networks.ensemble(),
+            size=float(log_size.exp().mean()) if has_size(self.family) else float("inf"),
+            zero=float(torch.sigmoid(zero_logit).mean()) if has_zero(self.family) else 0.0,
+            use=float(torch.sigmoid(use_logit).mean()) if self.family == "thinned" else 1.0,
+            members=torch.cat([log_size, zero_logit, use_logit], dim=1).numpy().copy(),
+        )
 
 
 def train_network(trainer: Trainer, settings: EpochSettings) -> Fit:

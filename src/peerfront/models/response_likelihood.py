@@ -1,4 +1,5 @@
-"""The censored likelihood of Section 3.1 with gradients: pmf where y < k, survival where y = k.
+"""The likelihood of recruits with gradients: for capacities the censored one of Section 3.1, pmf where y < k and
+survival where y = k; for the other families of `foundation.response_families` the chance of each count.
 
 `foundation.counts` computes log survivals in double precision (and the same likelihood without gradients); their
 derivatives are analytic (for the mean) or central differences (for the one size parameter), because torch has neither
@@ -13,6 +14,7 @@ from scipy.special import betaln
 from torch import Tensor
 
 from peerfront.foundation.counts import (
+    FAMILIES,
     is_dispersed,
     is_inflated,
     nb_log_survival,
@@ -110,3 +112,62 @@ def censored_log_likelihood(
         pmf = torch.where(recruits == 0, nobody, log_rest + pmf)
         tail = log_rest + tail
     return torch.where(saturated, torch.where(coupons > 0, tail, 0.0), pmf)
+
+
+# Each coupon on its own, and both at once --------------------------------------------------------------------------
+
+
+def log_likelihood(
+    family: str,
+    coupons: Tensor,
+    recruits: Tensor,
+    rates: Tensor,
+    log_size: Tensor,
+    zero_logit: Tensor,
+    use_logit: Tensor,
+) -> Tensor:
+    """log P(N(k) = y) for each row and any family; rows with k = 0 say nothing and give 0."""
+    if family in FAMILIES:
+        return censored_log_likelihood(family, coupons, recruits, rates, log_size, zero_logit)
+    if family == "thinned":
+        logs = _thinned(coupons, recruits, rates, log_size, use_logit)
+    elif family == "betabinomial":
+        log_chance, size = torch.log(-torch.expm1(-rates)), log_size.exp()
+        used = _log_rising(log_chance.exp() * size, recruits, log_chance + log_size)
+        unused = _log_rising(torch.exp(-rates) * size, coupons - recruits, log_size - rates)
+        all_coupons = _log_rising(size.expand_as(rates), coupons, log_size.expand_as(rates))
+        logs = _log_choose(coupons, recruits) + used + unused - all_coupons
+    else:
+        log_chance = torch.log(-torch.expm1(-rates))
+        logs = _log_choose(coupons, recruits) + recruits * log_chance - (coupons - recruits) * rates
+        if family == "zib":
+            log_zero, log_rest = torch.nn.functional.logsigmoid(zero_logit), torch.nn.functional.logsigmoid(-zero_logit)
+            nobody = torch.logaddexp(log_zero + torch.zeros_like(logs), log_rest + logs)
+            logs = torch.where(recruits == 0, nobody, log_rest + logs)
+    return torch.where(coupons > 0, logs, 0.0)
+
+
+def _log_choose(n: Tensor, y: Tensor) -> Tensor:
+    return torch.lgamma(n + 1.0) - torch.lgamma(y + 1.0) - torch.lgamma(n - y + 1.0)
+
+
+def _log_rising(a: Tensor, count: Tensor, log_a: Tensor) -> Tensor:
+    """log a (a + 1) .. (a + count - 1), from a and log a, precise where a is tiny."""
+    rest = torch.lgamma(a + count.clamp(min=1.0)) - torch.lgamma(a + 1.0)
+    return torch.where(count > 0, log_a + rest, 0.0)
+
+
+def _thinned(coupons: Tensor, recruits: Tensor, rates: Tensor, log_size: Tensor, use_logit: Tensor) -> Tensor:
+    """Sum over what C can be: each c < k on its own, and all from k on as one."""
+    log_use, log_not = torch.nn.functional.logsigmoid(use_logit), torch.nn.functional.logsigmoid(-use_logit)
+
+    def used(n: Tensor) -> Tensor:
+        whole = torch.maximum(n, recruits)
+        return _log_choose(whole, recruits) + recruits * log_use + (whole - recruits) * log_not
+
+    terms = [log_survival("nb", coupons, rates, log_size) + used(coupons)]
+    for c in range(int(coupons.max()) if coupons.numel() else 0):
+        count = torch.full_like(coupons, float(c))
+        there = (recruits <= c) & (coupons > c)
+        terms.append(torch.where(there, log_pmf("nb", count, rates, log_size) + used(count), -torch.inf))
+    return torch.logsumexp(torch.stack(torch.broadcast_tensors(*terms)), dim=0)

@@ -1,0 +1,204 @@
+"""Who gets how many coupons, and how that was decided: by the plan, by lot among people who cannot be told apart, or at
+random to find out what a coupon does. Every number has the probability with which it was handed out: later estimates
+from the study need it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.advice.evidence import gain_noise, member_chances, unequal_groups
+from peerfront.advice.floors import floor_task, read_floors
+from peerfront.advice.orders import Task
+from peerfront.advice.stories import believed, can_be_simulated
+from peerfront.allocation.backup import Array, Tables, expected_future_value, expected_recruits
+from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
+from peerfront.allocation.floored_greedy import greedy_with_floors
+from peerfront.allocation.lottery import draw_ties
+from peerfront.allocation.planner import Plan, Planner
+from peerfront.allocation.updating import KNOWN, LearningWorth, worth_of_learning
+from peerfront.allocation.varied import vary
+from peerfront.artifacts import Fit
+from peerfront.foundation.covariates import Codes, kinds_of
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.words import n_people, percent
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import Allocation
+
+BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
+_STUDIES = 60  # simulated studies by which the share of people to learn from is chosen
+_NO_COST = 0.005  # recruits
+_CLEAR = 1.0  # standard errors by which a share must gain to be chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Coupons of one round, and how each number came about."""
+
+    plan: Plan
+    """Its allocation is what is handed out."""
+    decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
+    probability: Array  # [people], of the number each person got, before lots were drawn
+    notes: tuple[str, ...]
+    learning: tuple[LearningWorth, ...] = ()
+    """What random numbers for other shares of the people would bring; empty where it was not asked."""
+
+
+def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Decision:
+    """Plan a round, draw ties by lot, and hand out random numbers where the order asks for it."""
+    state, order = task.state, task.order
+    people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
+    floors = floor_task(
+        read_floors(order.at_least, fit.schema),
+        fit.schema,
+        people,
+        spendable=state.spendable,
+        most_per_person=most,
+        least_per_person=least,
+    )
+    plan = planner.plan(state, every_spend=every_spend)
+    kinds = kinds_of(people)
+    tables = planner.tables(kinds.rows, most)
+    weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+    notes = list(floors.notes)
+
+    def handed_out(coupons: NDArray[np.int64]) -> Plan:
+        return _with(plan, tables, kinds.kind, weights, planner.discount, coupons)
+
+    chosen = plan
+    if floors.floors:
+        floored = greedy_with_floors(
+            tables.take(kinds.kind),
+            weights,
+            planner.discount,
+            floors.groups,
+            spendable=state.spendable,
+            most_per_person=most,
+            least_per_person=least,
+        )
+        chosen = handed_out(floored.plan.coupons)
+        notes.append(_cost_of_floors(floored.cost))
+    worth = planner.discount * weights[state.remaining_budget - chosen.spend]
+    chances = _member_chances(planner, kinds.rows)
+    drawn = draw_ties(
+        tables,
+        worth,
+        chosen.allocation.coupons,
+        gain_noise(chances[:, kinds.kind], tables, worth, chosen.allocation.coupons, kinds.kind),
+        state.frontier.ids,
+        most_per_person=most,
+        least_per_person=least,
+        seed=order.seed,
+        kind=kinds.kind,
+        within=floors.labels if floors.floors else None,
+    )
+    by = np.where(drawn.drawn, BY_LOT, BY_PLAN).astype(object)
+    notes += [drawn.sentence] if drawn.sentence else []
+    coupons, probability = drawn.coupons, drawn.probability
+    worths: tuple[LearningWorth, ...] = ()
+    if order.learn is not None and state.rounds_left == 1:
+        notes.append("Nobody gets a random number: this is the last round, and nothing could come of what it teaches.")
+    elif order.learn is not None:
+        worths = tuple(_worth_of_learning(fit, planner, task))
+        share = _best_share(worths) if isinstance(order.learn, str) else order.learn
+        varied = vary(Allocation(coupons), state, share, named_luck(("learn", order.seed), 1))
+        coupons = varied.allocation.coupons
+        probability = np.where(varied.chosen, varied.probability, probability * varied.probability)
+        by[varied.chosen] = AT_RANDOM
+        notes += learning_lines(worths, share, int(varied.chosen.sum()))
+    notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
+    return Decision(handed_out(coupons), by, probability, tuple(notes), worths)
+
+
+def _member_chances(planner: Planner, people: Codes) -> Array:
+    responses = [cast(LearnedResponse, story.response) for story in planner.stories]
+    return member_chances(responses, [story.weight for story in planner.stories], people)
+
+
+def _cost_of_floors(cost: float) -> str:
+    if cost < _NO_COST:
+        return "The floors by group cost nothing: the plan keeps them anyway."
+    return f"The floors by group cost {cost:.2f} recruits in all, by the plan's own value."
+
+
+def _with(
+    plan: Plan, tables: Tables, kind: NDArray[np.int64], weights: Array, discount: float, coupons: NDArray[np.int64]
+) -> Plan:
+    """The plan with other coupons, and what each of them is worth; `tables` are by kind."""
+    if (coupons == plan.allocation.coupons).all():
+        return plan
+    everybody, spend = tables.take(kind), int(coupons.sum())
+    worth = discount * weights[len(weights) - 1 - spend]
+    value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
+    values = plan.values.copy()
+    if np.isnan(values[spend]) or spend != plan.spend:
+        values[spend] = value
+    if plan.bound is None:
+        person, now, later = worth_of_each(everybody, worth, coupons)
+    else:
+        levels = np.arange(tables.coupons)
+        covered = -np.log1p(-np.minimum(tables.covers, 1.0 - 1e-12))
+        totals = np.bincount(kind, weights=coupons, minlength=tables.people)
+        number = np.maximum(np.bincount(kind, minlength=tables.people), 1)
+        given = np.clip((totals / number)[:, None] - levels, 0.0, 1.0) * number[:, None]
+        all_covered = (given[:, :, None] * covered).sum(axis=(0, 1))
+        rate = np.where(all_covered > 0.0, -np.expm1(-all_covered) / np.where(all_covered > 0.0, all_covered, 1.0), 1.0)
+        person, now, later = worth_by_kind(tables.gains, covered @ (worth * rate), kind, coupons)
+    return replace(
+        plan, allocation=Allocation(coupons), value=value, values=values, person=person, now=now, later=later
+    )
+
+
+# Finding out ---------------------------------------------------------------------------------------------------------
+
+
+def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningWorth]:
+    """What random numbers for some people would bring in the rest of the study, by simulation."""
+    if len(fit.planner.stories) < 2:
+        raise SettingError(
+            "There is nothing to learn: this study has settled what a coupon does (one story is left). Plan without "
+            "--learn."
+        )
+    if not can_be_simulated(task.state):
+        if not isinstance(task.order.learn, str):
+            return []  # the share was given, so nothing has to be chosen
+        raise SettingError(
+            "The study is too large to simulate, so --learn cannot choose. Give --learn-share, such as 0.1."
+        )
+    stories = believed(fit)
+    averaging = replace(fit.planner, stories=tuple(stories), least_per_person=planner.least_per_person)
+    worlds = [fit.world(task.state.frontier, story.name) for story in stories]
+    return worth_of_learning(
+        worlds, averaging, task.rules, named_luck(("worth of learning", task.order.seed), _STUDIES)
+    )
+
+
+def _best_share(worths: tuple[LearningWorth, ...]) -> float:
+    """The share that brings the most recruits; 0 unless another one is better by more than its error."""
+    best = max(worths, key=lambda each: each.gain - _CLEAR * each.gain_error)
+    return best.share if best.gain > _CLEAR * best.gain_error else 0.0
+
+
+def learning_lines(worths: tuple[LearningWorth, ...], share: float, chosen: int) -> list[str]:
+    """What was decided about learning, and what will be known afterwards."""
+    if not worths:
+        return [f"{n_people(chosen)} get a number drawn at random; fit again when their coupons are back."]
+    plain = next(each for each in worths if each.share == 0.0)
+    known = {each.share: round(each.known * _STUDIES) for each in worths}
+    lines = [
+        f"Random numbers for {percent(each.share)} of those who get coupons: {each.gain:+.1f} +- {each.gain_error:.1f} "
+        f"recruits in all; after this round {known[each.share]} of {_STUDIES} simulated studies would know what a "
+        f"coupon does ({KNOWN:.0%} sure)."
+        for each in worths
+        if each.share > 0.0
+    ]
+    if share == 0.0:
+        return [
+            *lines,
+            f"So nobody gets a random number: the counts of the round itself teach ({known[plain.share]} of {_STUDIES} "
+            "would know), and refitting after the round uses them.",
+        ]
+    return [*lines, f"{n_people(chosen)} get a number drawn at random; fit again when their coupons are back."]

@@ -1,0 +1,193 @@
+"""What a plan brings by each story of what a coupon does, and what it would bring if that story were known.
+
+Two plain stories fit most studies equally well: a person has so many people to bring and uses the first coupons first
+(`capacity`), or each coupon is used on its own (`per_coupon`). A plan is played in the world of every story that is
+left; what planning for that story alone would bring there, with the same luck, is what not knowing costs (the regret).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.advice.orders import Task
+from peerfront.allocation.planner import Planner
+from peerfront.allocation.story import Story
+from peerfront.artifacts import Fit
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.problem import Allocation, Policy, Rules, State, Trajectories, World, rollout
+
+Array = NDArray[np.float64]
+IN_WORDS = {
+    "capacity": "people have so many to bring, and use the first coupons first",
+    "per_coupon": "each coupon is used on its own",
+    "both": "people have so many to bring, and use each coupon with some chance",
+}
+"""The stories as coordinators read them, after "if"."""
+AVERAGE, CAUTIOUS = "average", "cautious"
+_SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
+_CAUTIOUS_EPISODES = 200
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of one story against the rest, among which a cautious plan chooses
+
+
+def responses_to_choose(fit: Fit) -> tuple[str, ...]:
+    """What `--response` may be for this model."""
+    return (AVERAGE, CAUTIOUS, *fit.responses)
+
+
+def planner_for(fit: Fit, response: str) -> Planner:
+    """The planner that believes what was asked for; a cautious one is chosen by `most_cautious`."""
+    if response in (AVERAGE, CAUTIOUS):
+        return fit.planner
+    if response not in fit.responses:
+        left = ", ".join(responses_to_choose(fit))
+        ruled_out = " The study rules that story out." if response in IN_WORDS else ""
+        raise SettingError(f"--response is {response!r}; this model knows {left}.{ruled_out}")
+    return fit.planner.only(response)
+
+
+def can_be_simulated(state: State) -> bool:
+    """Whether the rest of the study is small enough to be played many times."""
+    return state.remaining_budget <= _SIMULATED_BUDGET and len(state.frontier) <= _SIMULATED_BUDGET
+
+
+def ordered_planner(fit: Fit, task: Task) -> Planner:
+    """The planner that believes what the order asks for, and gives everybody the order's least."""
+    order = task.order
+    if order.response == CAUTIOUS and can_be_simulated(task.state):
+        return most_cautious(fit, task.state, order.min_per_person, named_luck(("cautious",), _CAUTIOUS_EPISODES))
+    return replace(planner_for(fit, order.response), least_per_person=order.min_per_person)
+
+
+@dataclass(frozen=True, eq=False)
+class SheetFirst:
+    """A policy: this round as on the sheet, later rounds as the planner decides then."""
+
+    sheet: Allocation
+    planner: Planner
+    name: str = "the sheet"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        if states[0].round == 0:
+            return [self.sheet] * len(states)
+        return self.planner.allocate_many(states, lucks)
+
+
+@dataclass(frozen=True)
+class StoryResult:
+    """One plan, played where one story is true."""
+
+    name: str
+    weight: float
+    expected: float
+    """Recruits in all, discounted."""
+    error: float
+    """Its standard error."""
+    regret: float
+    """How many more recruits planning with this story known would bring; chance can make it negative."""
+    regret_error: float
+
+
+def believed(fit: Fit) -> list[Story]:
+    """The stories that are left, the most believed first."""
+    return sorted(fit.planner.stories, key=lambda story: -story.weight)
+
+
+def expected_of(fit: Fit, state: State, plan: Allocation, alone: Mapping[str, Allocation]) -> list[StoryResult]:
+    """The same for a last round, of which the expected recruits are known exactly."""
+    most, results = state.most_per_person, []
+    for story in believed(fit):
+        gains = story.response.gains(state.frontier.covariates, most)
+        earned, best = (
+            float(gains[np.arange(most) < sheet.coupons[:, None]].sum()) for sheet in (plan, alone[story.name])
+        )
+        results.append(StoryResult(story.name, story.weight, earned, 0.0, best - earned, 0.0))
+    return results
+
+
+def results_of(fit: Fit, state: State, plan: Policy, alone: Mapping[str, Policy], luck: Luck) -> list[StoryResult]:
+    """Play a plan in the world of every story; `alone` are the plans that know the story, by its name."""
+    results = []
+    for story in believed(fit):
+        world = fit.world(state.frontier, story.name)
+        earned = rollout(world, plan, state.rules, luck).discounted_rewards(fit.discount)
+        best = earned
+        if alone[story.name] is not plan:
+            best = rollout(world, alone[story.name], state.rules, luck).discounted_rewards(fit.discount)
+        regret = best - earned
+        results.append(
+            StoryResult(
+                story.name,
+                story.weight,
+                float(earned.mean()),
+                _error(earned),
+                float(regret.mean()),
+                _error(regret),
+            )
+        )
+    return results
+
+
+def _error(values: Array) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
+    """The weights of the stories whose plan has the smallest worst regret, in simulations of every story."""
+    names = [story.name for story in fit.planner.stories]
+    if len(names) == 1:
+        return fit.planner
+    candidates = [np.array([story.weight for story in fit.planner.stories])]
+    for number in range(len(names)):
+        for share in _SHARES:
+            weights = np.full(len(names), (1.0 - share) / (len(names) - 1))
+            weights[number] = share
+            candidates.append(weights)
+    distinct = {tuple(np.round(weights, 6).tolist()): weights for weights in candidates}
+    planners = [
+        replace(fit.planner.weighted(weights.tolist()), least_per_person=least) for weights in distinct.values()
+    ]
+    earned = np.zeros((len(planners), len(names)))
+    for row, planner in enumerate(planners):
+        policy = SheetFirst(planner.plan(state, every_spend=False).allocation, planner)
+        for column, name in enumerate(names):
+            played = rollout(fit.world(state.frontier, name), policy, state.rules, luck)
+            earned[row, column] = played.discounted_rewards(fit.discount).mean()
+    worst = (earned.max(axis=0) - earned).max(axis=1)
+    return planners[int(worst.argmin())]
+
+
+def story_table(results: Sequence[StoryResult]) -> pd.DataFrame:
+    """story, weight, expected, error, regret, regret_error: one row for each story that is left."""
+    return pd.DataFrame([{field.name: getattr(each, field.name) for field in fields(StoryResult)} for each in results])
+
+
+def story_of_episode(weights: Sequence[float], episodes: int) -> NDArray[np.int64]:
+    """A story for each of many episodes, in the shares of the weights, evenly spread, [episodes]."""
+    spread = (np.arange(episodes) + 0.5) * 0.6180339887498949 % 1.0
+    ends = np.cumsum(weights)
+    story: NDArray[np.int64] = np.minimum(np.searchsorted(ends, spread * ends[-1], side="right"), len(ends) - 1)
+    return story
+
+
+def rollout_stories(
+    worlds: Sequence[World | None], story: NDArray[np.int64], policy: Policy, rules: Rules, luck: Luck
+) -> Trajectories:
+    """Play each episode in the world of its story; `worlds[i]` is the world of story i."""
+    parts: dict[str, NDArray[np.int64]] = {}
+    for number, world in enumerate(worlds):
+        own = np.flatnonzero(story == number)
+        if not len(own) or world is None:
+            continue
+        played = rollout(world, policy, rules, Luck(luck.keys[own]))
+        for field in fields(Trajectories):
+            values = getattr(played, field.name)
+            whole = parts.setdefault(field.name, np.zeros((len(luck), *values.shape[1:]), dtype=np.int64))
+            whole[own] = values
+    return Trajectories(**parts)

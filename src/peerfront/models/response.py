@@ -1,0 +1,298 @@
+"""How many people somebody brings: the fitted model, in NumPy (Section 3.1).
+
+A person's rate is the average over an ensemble of small networks, each trained without a part of the data. What the
+rate means depends on the family (`foundation.response_families`): the mean capacity of a Poisson or negative binomial,
+or, where each coupon is used on its own, the chance 1 - exp(-rate). Such models are fitted by `response_fit`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.binomials import beta_nodes, beta_quantile, binomial_quantile
+from peerfront.foundation.counts import check_table_size, quantile, survival_table
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.response_families import (
+    DESCRIPTIONS,
+    RESPONSE_FAMILIES,
+    chance_of_use,
+    has_size,
+    has_zero,
+    response_log_likelihood,
+    story_of,
+)
+from peerfront.foundation.settings import among, check_fields, proportion, whole_number
+from peerfront.foundation.stored import Stored, unless_default
+from peerfront.models.candidate import Candidate
+from peerfront.models.rates import SMALLEST_RATE, RateEnsemble
+from peerfront.problem import BinomialResponse
+from peerfront.problem.response import UNLIMITED
+
+Array = NDArray[np.float64]
+_LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
+_LARGEST_SIZE = 1e9
+_MOST_NODES_DEGREE = 127  # 64 nodes stand for a beta distribution, whatever the number of coupons
+
+
+@dataclass(frozen=True, eq=False)
+class _Parameters:
+    """What the response of some people is drawn from; all but the means are numbers or [people]."""
+
+    means: Array  # [people]
+    size: float | Array
+    zero: float | Array
+    use: float | Array
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedResponse(BinomialResponse):
+    """A fitted response model (the Protocol of `problem.response`). An unknown category adds nothing to a rate."""
+
+    schema: Schema
+    family: str
+    rates: RateEnsemble
+    size: float  # of the negative binomial (infinite for the Poisson), or a + b of the beta distribution
+    zero: float  # probability that nobody comes at all
+    candidates: tuple[Candidate, ...]
+    reason: str
+    members: Array | None = None
+    """[members, 3]: log size, logit zero and logit use of each, 0 where the family has none; None if all are alike."""
+    most_shown: int | None = None
+    """The most coupons that a few people had at once, so that data show what they do; None if that is not known."""
+    use: float = 1.0
+    """Chance that a coupon is used by somebody who still could bring a person: of the family `thinned`."""
+    gain_of_knowing: tuple[float, float] | None = None
+    """Held-out log-likelihood that people's answers gain over "everybody alike", with its standard error; not kept."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, family=among("family", RESPONSE_FAMILIES), zero=proportion, use=proportion)
+        if not self.size > 0.0:
+            raise SettingError(f"The size of a {DESCRIPTIONS[self.family]} must be above 0; found {self.size:g}.")
+        members = np.zeros((len(self.rates.log_scale), 3))
+        if self.members is not None:
+            members[:, : self.members.shape[1]] = self.members
+        object.__setattr__(self, "members", members)
+
+    @property
+    def story(self) -> str:
+        """What a coupon does: capacity, per_coupon or both."""
+        return story_of(self.family)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that rates depend on; none if everybody is alike."""
+        used = (self.rates.weights[0] != 0.0).any(axis=(0, 2))  # [columns]
+        starts, sizes = self.schema.offsets, self.schema.sizes
+        there = [used[start : start + size].any() for start, size in zip(starts, sizes, strict=True)]
+        return tuple(name for name, is_used in zip(self.schema.names, there, strict=True) if is_used)
+
+    def means(self, covariates: Codes) -> Array:
+        """Rates, [people]: means of the count part before zero inflation; -log(1 - P) where coupons stand alone."""
+        self.schema.check(covariates)
+        return self.rates.means(self.schema.one_hot(covariates))
+
+    def expected(self, covariates: Codes) -> Array:
+        """Expected recruits with unlimited coupons, [people]: infinite where each coupon is used on its own."""
+        means = self.means(covariates)
+        return np.full(len(means), np.inf) if self.story == "per_coupon" else means * self.use * (1.0 - self.zero)
+
+    def expected_recruits(self, covariates: Codes, max_coupons: int) -> Array:
+        """Expected recruits with 1 .. max_coupons coupons, [people, max_coupons]."""
+        recruits: Array = np.cumsum(self.gains(covariates, max_coupons), axis=1)
+        return recruits
+
+    def survival(self, covariates: Codes, max_coupons: int) -> Array:
+        most, means = whole_number("max coupons", max_coupons, 0), self.means(covariates)
+        if self.story == "per_coupon":
+            check_table_size(len(means), most)
+            return np.ones((len(means), most))
+        return survival_table(self._capacity_family, means, self.size, self.zero, most)
+
+    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+        luck.check(len(covariates))
+        return self._drawn_capacities(self._fitted(covariates), luck)
+
+    def chances(self, covariates: Codes, degree: int) -> tuple[Array, Array] | None:
+        if self.story == "capacity":
+            return None
+        means = self.means(covariates)
+        one = np.ones((len(means), 1))
+        if self.family == "thinned":
+            return one * self.use, one
+        chances = chance_of_use(means)
+        if self.family == "betabinomial":
+            return beta_nodes(chances, self.size, min(degree, _MOST_NODES_DEGREE))
+        if self.family == "binomial":
+            return chances[:, None], one
+        return chances[:, None] * [1.0, 0.0], one * [1.0 - self.zero, self.zero]
+
+    def drawn_chances(self, covariates: Codes, luck: Luck) -> Array | None:
+        luck.check(len(covariates))
+        return self._chances_drawn(self._fitted(covariates), luck)
+
+    def log_likelihoods(self, covariates: Codes, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> Array:
+        """log P(N(k) = y) of each person, [people]; 0 without a coupon."""
+        means = self.means(covariates)
+        return response_log_likelihood(self.family, coupons, recruits, means, self.size, self.zero, self.use)
+
+    # Members, each fitted without a part of the data ---------------------------------------------------------------
+
+    def member_means(self, covariates: Codes) -> Array:
+        """Rates by each member of the ensemble, [members, people]; each has left out a part of the data."""
+        self.schema.check(covariates)
+        return self.rates.member_means(self.schema.one_hot(covariates))
+
+    def member(self, number: int) -> "LearnedResponse":
+        """One member alone, with the parameters it learned."""
+        assert self.members is not None, "__post_init__ fills it in"
+        log_size, zero_logit, use_logit = self.members[number].tolist()
+        return replace(
+            self,
+            rates=self.rates.member(number),
+            size=float(np.exp(log_size)) if has_size(self.family) else self.size,
+            zero=_share(np.exp(zero_logit)) if has_zero(self.family) else self.zero,
+            use=_share(np.exp(use_logit)) if self.family == "thinned" else self.use,
+            members=self.members[number : number + 1],
+        )
+
+    def sample_shifted(
+        self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck, weights: Array
+    ) -> NDArray[np.int64]:
+        """Recruits if each parameter were off by the weighted sum of the members' deviations, [people].
+
+        `weights` are [people, members]; rates and sizes are shifted on the log scale, shares on the logit scale. The
+        luck is that of `sample`: weights of 0 give the same recruits.
+        """
+        luck.check(len(covariates))
+        logs = np.log(np.maximum(self.member_means(covariates), SMALLEST_RATE)).T  # [people, members]
+        rate = _shift(logs - logs.mean(axis=1, keepdims=True), weights)
+        assert self.members is not None, "__post_init__ fills it in"
+        spread = self.members - self.members.mean(axis=0)
+        drawn = _Parameters(
+            np.minimum(self.means(covariates) * np.exp(rate), self.rates.largest + SMALLEST_RATE),
+            self.size * np.exp(_shift(spread[:, 0], weights)),
+            _share(_odds(self.zero) * np.exp(_shift(spread[:, 1], weights))),
+            _share(_odds(self.use) * np.exp(_shift(spread[:, 2], weights))),
+        )
+        return self._recruits(drawn, coupons, luck)
+
+    def _fitted(self, covariates: Codes) -> _Parameters:
+        return _Parameters(self.means(covariates), self.size, self.zero, self.use)
+
+    @property
+    def _capacity_family(self) -> str:
+        return "nb" if self.family == "thinned" else self.family
+
+    def _drawn_capacities(self, of: _Parameters, luck: Luck) -> NDArray[np.int64]:
+        if self.story == "per_coupon":
+            return np.full(len(of.means), UNLIMITED)
+        return quantile(self._capacity_family, luck.uniform("capacity"), of.means, of.size, of.zero)
+
+    def _chances_drawn(self, of: _Parameters, luck: Luck) -> Array | None:
+        if self.story == "capacity":
+            return None
+        if self.family == "thinned":
+            return of.use + np.zeros(len(of.means))
+        chances = chance_of_use(of.means)
+        if self.family == "betabinomial":
+            return beta_quantile(luck.uniform("chance of use"), chances, of.size)
+        return chances if self.family == "binomial" else chances * (luck.uniform("chance of use") > of.zero)
+
+    def _recruits(self, of: _Parameters, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
+        usable, chances = np.minimum(coupons, self._drawn_capacities(of, luck)), self._chances_drawn(of, luck)
+        return usable if chances is None else binomial_quantile(luck.uniform("coupons used"), usable, chances)
+
+    # Keeping -------------------------------------------------------------------------------------------------------
+
+    def rounded(self) -> "LearnedResponse":
+        """The same model with parameters of three decimals: no more than data can tell, and less about single rows."""
+        assert self.members is not None, "__post_init__ fills it in"
+        rates = self.rates
+        weights, biases = (tuple(np.round(layer, 3) for layer in layers) for layers in (rates.weights, rates.biases))
+        return replace(
+            self,
+            rates=replace(rates, weights=weights, biases=biases, log_scale=np.round(rates.log_scale, 3)),
+            size=max(round(self.size, 3), 1e-3) if np.isfinite(self.size) else self.size,
+            zero=round(self.zero, 3),
+            use=round(self.use, 3),
+            members=np.round(self.members, 3),
+        )
+
+    def scores(self) -> dict[str, Any]:
+        """Why this model, and the mean held-out log-likelihood of every candidate, for a report."""
+        tried = [
+            {"label": each.label, "held_out": round(each.score, 3) if np.isfinite(each.score) else None}
+            for each in self.candidates
+        ]
+        return {"reason": self.reason, "tried": tried}
+
+    def stored(self) -> Stored:
+        """Everything but the candidates: their held-out likelihoods belong to single participants."""
+        settings = {
+            "family": self.family,
+            "size": self.size if np.isfinite(self.size) else None,
+            "zero": self.zero,
+            "reason": self.reason,
+            "most_shown": self.most_shown,
+            **unless_default("use", self.use, 1.0),
+        }
+        assert self.members is not None, "__post_init__ fills it in"
+        members = {"size and zero": self.members[:, :2].copy()}
+        if self.family == "thinned":
+            members["use"] = self.members[:, 2:].copy()
+        return Stored.of_parts(settings, rates=self.rates.stored(), members=Stored({}, members))
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "LearnedResponse":
+        size, zero, use = stored.optional("size", float), stored.setting("zero", float), stored.later("use", float)
+        family = stored.setting("family", str)
+        sized = size is None if not has_size(family) else size is not None
+        if not 0.0 <= zero < 1.0 or not sized or (size is not None and not 0.0 < size <= _LARGEST_SIZE):
+            raise DataFileError(
+                f"In {stored.place}, size {size} and zero {zero} are impossible for the family {family!r}; a size is "
+                f"above 0 and at most {_LARGEST_SIZE:g}, and zero at least 0 and below 1. Fit the model again."
+            )
+        if use is not None and (not 0.0 <= use <= 1.0 or family != "thinned"):
+            raise DataFileError(
+                f"In {stored.place}, the chance of use is {use} for the family {family!r}; it lies between 0 and 1, "
+                "and only the family 'thinned' has one. Fit the model again."
+            )
+        rates = RateEnsemble.restored(stored.part("rates"), schema.columns)
+        kept, count = stored.part("members"), len(rates.log_scale)
+        members = kept.array("size and zero", (count, 2))
+        if family == "thinned":
+            members = np.concatenate([members, kept.array("use", (count, 1))], axis=1)
+        reason, shown = stored.setting("reason", str), stored.later("most_shown", int)
+        if shown is not None and shown < 1:
+            raise DataFileError(f"In {stored.place}, most_shown is {shown}; it is at least 1. Fit the model again.")
+        return cls(
+            schema=schema,
+            family=family,
+            rates=rates,
+            size=np.inf if size is None else size,
+            zero=zero,
+            candidates=(),
+            reason=reason,
+            members=members,
+            most_shown=shown,
+            use=1.0 if use is None else use,
+        )
+
+
+def _odds(share: float) -> float:
+    return share / (1.0 - share) if share < 1.0 else 1e300
+
+
+def _share(odds: Any) -> Any:
+    """The share whose odds these are."""
+    return odds / (1.0 + odds)
+
+
+def _shift(deviations: Array, weights: Array) -> Array:
+    """Weighted sums of the members' deviations, [people]."""
+    shifts: Array = np.clip((deviations * weights).sum(axis=1), -_LARGEST_SHIFT, _LARGEST_SHIFT)
+    return shifts

@@ -1,0 +1,244 @@
+"""Choose shape, family and fields of a response model by what they predict for people left out.
+
+All choices follow one rule: the simplest that is not clearly below the best. "Clearly" is more than `SURE` standard
+errors of the paired difference in held-out log-likelihood, and more than `MATERIAL` units of it, however sure they are.
+The simplest model of all takes everybody for alike. Where it is clearly beaten, fields are dropped as long as what is
+left is not clearly below the best; their weights are exactly 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.networks import EpochSettings
+from peerfront.foundation.progress import Progress
+from peerfront.foundation.response_families import DESCRIPTIONS, STORIES, largest_rate
+from peerfront.models.rates import RateShape
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_training import Fit, Rows, Trainer, train_linear, train_network
+from peerfront.problem import History
+
+if TYPE_CHECKING:
+    from peerfront.models.response_fit import ResponseSettings
+
+Array = NDArray[np.float64]
+MATERIAL = 2.0
+"""Units of log-likelihood that a more complex model must gain, however sure the gain is."""
+REACH = 10
+"""Coupons up to which rates are believed where people had fewer: with three each, many used all, and rates that say so
+are no extrapolation."""
+SURE = 1.0
+"""Standard errors that a more complex shape or family must gain."""
+SURE_OF_FIELDS = 1.5
+"""Standard errors that what is known about people must gain over "everybody alike".
+
+Of 400 made studies of 300 people without any effect 5.8% pass one error and 1.3% pass 1.5, with a log-linear Poisson
+shape alone; `benchmarks/no_effect.py` measures it with all shapes and families.
+"""
+_ALIKE = RateShape((), "exp")
+_NOTHING_HELD_OUT = "the simplest family, as nothing was held out to choose by"
+
+
+class Search:
+    """Fits of one history, all with the same folds, and the choice among them."""
+
+    def __init__(self, history: History, settings: "ResponseSettings", progress: Progress) -> None:
+        self.data, self.schema, self.progress = Rows.of(history), history.schema, progress
+        self.settings = replace(settings, folds=min(settings.folds, len(self.data)))
+        self.held_out = self.settings.folds > 1
+        self.families = STORIES[settings.story] if settings.family == "auto" else (settings.family,)
+        self.tried: list[Fit] = []
+        self._planned = len(settings.shapes) + len(self.families) - 1
+        if self._judges_fields:
+            self._planned += len(self.families) + len(self.schema.fields)
+
+    @property
+    def _judges_fields(self) -> bool:
+        return self.settings.drop_fields and self.held_out
+
+    def learned(self) -> LearnedResponse:
+        """Choose, and say why."""
+        fit, why, gain = self.choice()
+        return replace(self.response(fit, why), gain_of_knowing=gain)
+
+    def choice(self) -> tuple[Fit, str, tuple[float, float] | None]:
+        """The fit that is chosen, why, and what knowing people gains over "everybody alike", with its error."""
+        best, why = self.known_people()
+        if not self._judges_fields:
+            return best, why, None
+        alike = self.alike
+        gains = best.candidate.held_out - alike.candidate.held_out
+        gain = float(gains.sum()), total_error(gains)
+        size = f"{gain[0]:+.1f} +- {gain[1]:.1f} units of held-out log-likelihood"
+        if not clearly(gains, SURE_OF_FIELDS):
+            return alike, f"{self._why_family(alike)} Everybody is alike: knowing people gains {size} over that.", gain
+        chosen = self.without_idle_fields(best, alike)
+        why += f" Knowing people gains {size} over taking everybody for alike."
+        idle = [name for name in self.schema.names if name not in self.fields_of(chosen)]
+        return chosen, why + (f" It predicts as well without {', '.join(idle)}." if idle else ""), gain
+
+    def following(self, leader: Fit) -> LearnedResponse:
+        """The best family with the shape, fields and penalty of another fit."""
+        lead = leader.candidate
+        if lead.fields == ():
+            return self.response(self.alike, f"{self._why_family(self.alike)} Everybody is alike.")
+        fits = [self.fit(lead.shape, family, lead.fields, leader.penalty) for family in self.families]
+        best = simplest_good(fits) if self.held_out else fits[0]
+        return self.response(best, f"{self._why_family(best)} Shape and fields as in the story that was fitted first.")
+
+    def known_people(self) -> tuple[Fit, str]:
+        """The best shape (with the simplest family), then the best family, where rates depend on all fields."""
+        settings, first = self.settings, self.families[0]
+        by_shape = [self.fit(shape, first) for shape in settings.shapes]
+        best = simplest_good(by_shape) if self.held_out else by_shape[0]
+        why = f"{DESCRIPTIONS[first]}, as asked."
+        if settings.family == "auto":
+            # The penalty that was best for the simplest family serves the others too.
+            shape, penalty = best.candidate.shape, best.penalty
+            by_family = [best, *(self.fit(shape, family, penalty=penalty) for family in self.families[1:])]
+            best = simplest_good(by_family) if self.held_out else best
+            why = self._why_family(best) if self.held_out else f"{DESCRIPTIONS[first]}: {_NOTHING_HELD_OUT}."
+        if len(by_shape) > 1:
+            reason = (
+                f"the simplest of {len(by_shape)} shapes that predicts well"
+                if self.held_out
+                else f"the first of {len(by_shape)} shapes, as nothing was held out"
+            )
+            why += f" Rates: {best.candidate.shape.label}, {reason}."
+        return best, why
+
+    @cached_property
+    def alike(self) -> Fit:
+        """The best family where everybody is alike."""
+        fits = [self.fit(_ALIKE, family, ()) for family in self.families]
+        return simplest_good(fits) if self.held_out else fits[0]
+
+    def without_idle_fields(self, full: Fit, alike: Fit) -> Fit:
+        """Drop fields as long as what is left is not clearly below the best; only of linear shapes.
+
+        A network may need fields that say nothing alone.
+        """
+        candidate, kept, best, current = full.candidate, list(self.schema.names), full, full
+        if candidate.shape.hidden:
+            return full
+
+        def without(names: Sequence[str]) -> Fit:
+            left = tuple(name for name in kept if name not in names)
+            return self.fit(candidate.shape, candidate.family, left, full.penalty) if left else alike
+
+        while kept:
+            trials = {name: without([name]) for name in kept}
+            losses = {name: best.candidate.held_out - fit.candidate.held_out for name, fit in trials.items()}
+            idle = [name for name, loss in losses.items() if not clearly(loss, SURE)]
+            if not idle:
+                break
+            together = without(idle) if len(idle) > 1 else trials[idle[0]]
+            if len(idle) > 1 and clearly(best.candidate.held_out - together.candidate.held_out, SURE):
+                idle = [min(idle, key=lambda name: float(losses[name].sum()))]
+                together = trials[idle[0]]
+            current = together
+            best = max(best, current, key=lambda fit: fit.candidate.score)
+            kept = [name for name in kept if name not in idle]
+        return current
+
+    def fit(
+        self, shape: RateShape, family: str, fields: tuple[str, ...] | None = None, penalty: float | None = None
+    ) -> Fit:
+        """Train one shape and family on these fields (None: all); linear shapes to convergence, networks in epochs."""
+        settings = self.settings
+        known = DESCRIPTIONS[family], "everybody alike" if fields == () else shape.label
+        self.progress(min(len(self.tried) / self._planned, 0.99), ", ".join(known))
+        columns = None if fields is None else self._columns(fields)
+        trainer = Trainer(self.data, shape, family, settings.folds, settings.seed, columns)
+        if shape.hidden:
+            passes = EpochSettings(settings.epochs, settings.batch, settings.learning_rate, settings.patience)
+            fit = train_network(trainer, passes)
+        else:
+            fit = train_linear(trainer, settings.penalties if penalty is None else (penalty,))
+        fit = replace(fit, candidate=replace(fit.candidate, fields=fields))
+        if not fit.is_finite:
+            raise SettingError(
+                f"The fit of {fit.candidate.label} diverged: its rates are not numbers. Use a smaller learning rate "
+                f"(found {settings.learning_rate:g}), larger penalties, or leave this shape out."
+            )
+        self.tried.append(fit)
+        return fit
+
+    def fields_of(self, fit: Fit) -> tuple[str, ...]:
+        """The fields that rates may depend on."""
+        fields = fit.candidate.fields
+        return self.schema.names if fields is None else fields
+
+    def response(self, fit: Fit, why: str) -> LearnedResponse:
+        """The model of a fit, which knows how far the data reach."""
+        data, doubt, largest = self.data, self.settings.doubt, np.inf
+        if data.most_shown == 1:
+            why += " Hardly anybody had more than one coupon: what a second one does is a guess."
+        if data.all_saturated:
+            why += " Every coupon was used, so capacities are only known from below: how far above is a guess."
+        # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by predictions.
+        if doubt is not None:
+            chance = len(data) / (len(data) + doubt)
+            largest = largest_rate(fit.candidate.family, max(data.most_shown, REACH), chance, fit.size, fit.use)
+        return LearnedResponse(
+            schema=self.schema,
+            family=fit.candidate.family,
+            rates=replace(fit.rates, largest=largest),
+            size=fit.size,
+            zero=fit.zero,
+            candidates=tuple(each.candidate for each in self.tried),
+            reason=why,
+            members=fit.members,
+            most_shown=data.most_shown,
+            use=fit.use,
+        )
+
+    def _columns(self, fields: tuple[str, ...]) -> NDArray[np.bool_]:
+        there = [name in fields for name in self.schema.names]
+        return np.repeat(np.array(there, dtype=bool), self.schema.sizes)
+
+    def _why_family(self, best: Fit) -> str:
+        """The choice of a family in words, among fits that differ in nothing else."""
+        chosen = best.candidate
+        rivals = [
+            each.candidate
+            for each in self.tried
+            if each.candidate.shape == chosen.shape
+            and each.candidate.fields == chosen.fields
+            and each.candidate.family != chosen.family
+        ]
+        name = DESCRIPTIONS[chosen.family]
+        if not rivals:
+            return f"{name[0].upper()}{name[1:]}, as asked."
+        rival = max(rivals, key=lambda candidate: candidate.score)
+        gain = chosen.held_out - rival.held_out
+        ahead = "above" if gain.sum() >= 0 else "below"
+        text = (
+            f"{name[0].upper()}{name[1:]}: {abs(gain.sum()):.1f} +- {total_error(gain):.1f} units of held-out "
+            f"log-likelihood {ahead} the best other family ({DESCRIPTIONS[rival.family]})"
+        )
+        return text + (", and simpler." if ahead == "below" else ".")
+
+
+def simplest_good(fits: Sequence[Fit]) -> Fit:
+    """Of fits from simple to complex: the first that is not clearly below the best."""
+    best = max(fits, key=lambda fit: fit.candidate.score)
+    for fit in fits:
+        if not clearly(best.candidate.held_out - fit.candidate.held_out, SURE):
+            return fit
+    raise AssertionError("the best is not below itself")
+
+
+def clearly(gains: Array, errors: float) -> bool:
+    """Whether the sum of paired gains is worth a more complex model."""
+    return bool(gains.sum() > max(MATERIAL, errors * total_error(gains)))
+
+
+def total_error(differences: Array) -> float:
+    """Standard error of the sum of paired differences."""
+    return float(differences.std(ddof=1) * np.sqrt(len(differences))) if len(differences) > 1 else 0.0

@@ -1,0 +1,290 @@
+"""What a coupon does: fit each story to the same history, and weigh them by what they predict for people left out.
+
+Three stories (`foundation.response_families`): a person has so many to bring and uses the first coupons first
+(capacity), each coupon is used on its own (per_coupon), or both. Where everybody had the same number of coupons no
+count can tell them apart. Likelihoods differ all the same, because one story's families happen to have the better
+shape. Weights must not come from that. So before stories are compared, each may bend its shape: the chance of y
+recruits is multiplied by exp(b(y)), the same for everybody and for every number of coupons, and divided by the sum.
+The b(y) maximise the held-out likelihood less b(y)^2 / (2 BEND^2) each, which the story pays: a shape that is a little
+off costs next to nothing, one that cannot fit costs much. What is left is how counts change with the number of coupons.
+
+Weights w are those of stacking with an even Dirichlet prior: they maximise
+
+    sum over people of log sum_m w_m p_m(y)  +  strength * sum_m log w_m.
+
+`both` has more freedom than the pure stories. It is considered only if it predicts people left out better than each of
+them by more than the standard error.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, stdtrit
+
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.response_families import STORIES, story_of
+from peerfront.foundation.threads import one_thread
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_fit import ResponseSettings
+from peerfront.problem import History
+
+Array = NDArray[np.float64]
+PURE = ("capacity", "per_coupon")
+RULED_OUT = 0.05
+"""Weight below which a story is no longer considered."""
+PRIOR_STRENGTH = 0.5
+"""Of the even Dirichlet prior of the weights, in people who speak for each story."""
+SAME_STRENGTH = 2.0
+"""The same where everybody had the same number of coupons, and all evidence is of the families' shapes."""
+SAME_COUPONS = 0.95
+"""Share of people with the same number of coupons from which on everybody counts as having had the same."""
+BEND = 1.0
+_MOST_COUPONS = 50  # rows with more do not take part in the comparison, and `both` is not fitted where there are some
+_NEWTON_STEPS = 100
+_EM_STEPS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class StoryFit:
+    """One story, fitted, with what its members say of the people they were fitted without."""
+
+    name: str
+    response: LearnedResponse
+    logs: Array  # [rows, most coupons + 1], held-out log P(N = y); -inf beyond the person's coupons
+    recruits: NDArray[np.int64]  # [rows]
+    coupons: NDArray[np.int64]  # [rows]
+
+    @property
+    def held_out(self) -> Array:
+        """Held-out log-likelihood of each row, [rows]."""
+        return np.take_along_axis(self.logs, self.recruits[:, None], axis=1)[:, 0]
+
+    @property
+    def comparable(self) -> Array:
+        """The same after the story has bent its shape, less what that costs, [rows]."""
+        bent, cost = _bent(self.logs, self.recruits)
+        own: Array = np.take_along_axis(bent, self.recruits[:, None], axis=1)[:, 0]
+        return own - cost / max(len(own), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class StoryWeights:
+    """How much each story is believed."""
+
+    weights: dict[str, float]
+    """Of the stories that are left; they sum to 1."""
+    stacked: dict[str, float]
+    """Before any was ruled out."""
+    ruled_out: tuple[str, ...]
+    """Stories that are not considered any more, `both` included unless it predicted clearly better."""
+    behind: dict[str, tuple[float, float]]
+    """How far the held-out log-likelihood of each story is below the best one's, and the standard error."""
+    same_coupons: bool
+    """Whether (nearly) everybody had the same number of coupons, so that the history cannot say."""
+    prior: float
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Expected recruits of one person with 1 .. max coupons, averaged over people, with intervals; [max coupons]."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+def fit_stories(
+    history: History, settings: ResponseSettings | None = None, progress: Progress = silent
+) -> tuple[StoryFit, ...]:
+    """Fit the stories on the same folds: capacity, per_coupon, and both.
+
+    Shape, fields and penalty are chosen once, in the story that describes people better where all are alike (capacity
+    unless the other is clearly better), and serve the others too. A family that the settings name is that story's.
+    """
+    from peerfront.models.response_choice import SURE, Search, clearly
+
+    settings = settings or ResponseSettings()
+    with one_thread(training=True):
+        searches = {name: Search(history, _settings_of(name, settings), silent) for name in STORIES}
+        order = list(PURE)
+        for search, end in ((searches["capacity"], 0.05), (searches["per_coupon"], 0.1)):
+            search.progress = part_of(progress, end - 0.05, end)
+            assert search.alike
+        alone, other = (searches[name].alike.candidate.held_out for name in PURE)
+        if searches["capacity"].held_out and clearly(other - alone, SURE):
+            order.reverse()
+        lead = searches[order[0]]
+        lead.progress = part_of(progress, 0.1, 0.8)
+        chosen, why, gain = lead.choice()
+        learned = {order[0]: replace(lead.response(chosen, why), gain_of_knowing=gain)}
+        for name in (order[1], "both"):
+            if name == "both" and int(history.coupons.max()) > _MOST_COUPONS:
+                continue
+            searches[name].progress = part_of(progress, 0.8 if name != "both" else 0.9, 0.9 if name != "both" else 1.0)
+            learned[name] = replace(searches[name].following(chosen), gain_of_knowing=gain)
+        return tuple(_story_fit(name, learned[name], history, lead.settings) for name in STORIES if name in learned)
+
+
+def _settings_of(story: str, settings: ResponseSettings) -> ResponseSettings:
+    family = settings.family if settings.family != "auto" and story_of(settings.family) == story else "auto"
+    return replace(settings, family=family, story=story)
+
+
+def _story_fit(name: str, response: LearnedResponse, history: History, settings: ResponseSettings) -> StoryFit:
+    from peerfront.models.response_training import folds_of
+
+    rows = history.informative_rows()
+    folds = folds_of(len(rows), settings.folds, named_generator("capacity fit", settings.seed))
+    shown = history.coupons[rows] <= _MOST_COUPONS
+    rows, folds = rows[shown], folds[shown]
+    people, coupons, recruits = history.referrers[rows], history.coupons[rows], history.recruits[rows]
+    logs = np.full((len(rows), int(coupons.max(initial=0)) + 1), -np.inf)
+    for member in np.unique(folds).tolist():
+        own = np.flatnonzero(folds == member)
+        # Judged by predictions as they are: limits for people unlike any other come later.
+        model = replace(response, rates=replace(response.rates, largest=np.inf)).member(max(member, 0))
+        means = model.means(people[own])
+        for count in range(logs.shape[1]):
+            able = own[coupons[own] >= count]
+            logs[able, count] = _log_chances(model, means[coupons[own] >= count], coupons[able], count)
+    return StoryFit(name, response, logs, recruits, coupons)
+
+
+def _log_chances(model: LearnedResponse, means: Array, coupons: NDArray[np.int64], count: int) -> Array:
+    from peerfront.foundation.response_families import response_log_likelihood
+
+    recruits = np.full(len(coupons), count)
+    return response_log_likelihood(model.family, coupons, recruits, means, model.size, model.zero, model.use)
+
+
+def _bent(logs: Array, recruits: NDArray[np.int64]) -> tuple[Array, float]:
+    """Log chances with the bends that fit best, and what these cost."""
+    levels = logs.shape[1]
+    seen = np.bincount(recruits, minlength=levels)[1:].astype(np.float64)
+    bends = np.zeros(levels - 1)
+
+    def bent(by: Array) -> Array:
+        raised = logs + np.concatenate([[0.0], by])
+        return raised - logsumexp(raised, axis=1, keepdims=True)
+
+    def score(by: Array) -> float:
+        own = np.take_along_axis(bent(by), recruits[:, None], axis=1)
+        return float(own.sum() - (by**2).sum() / (2 * BEND**2))
+
+    now = score(bends)
+    for _ in range(_NEWTON_STEPS):
+        chances = np.exp(bent(bends))[:, 1:]
+        slope = seen - chances.sum(axis=0) - bends / BEND**2
+        curve = np.diag(chances.sum(axis=0) + 1.0 / BEND**2) - chances.T @ chances
+        step = np.linalg.solve(curve, slope)
+        while (later := score(bends + step)) < now and np.abs(step).max() > 1e-9:
+            step = step / 2
+        bends, gained, now = bends + step, later - now, later
+        if gained < 1e-9:
+            break
+    return bent(bends), float((bends**2).sum() / (2 * BEND**2))
+
+
+# Weights -----------------------------------------------------------------------------------------------------------
+
+
+def same_coupons(coupons: NDArray[np.int64]) -> bool:
+    """Whether (nearly) everybody who had coupons had the same number."""
+    given = coupons[coupons > 0]
+    return bool(len(given) and np.bincount(given).max() >= SAME_COUPONS * len(given))
+
+
+def weigh(stories: Sequence[StoryFit], prior: float | None = None) -> StoryWeights:
+    """Stack the stories; rule out those with a weight under 5%, and `both` unless it is clearly better than each.
+
+    `prior` is the strength of the even Dirichlet prior; None: `PRIOR_STRENGTH`, or `SAME_STRENGTH` where everybody had
+    the same number of coupons.
+    """
+    from peerfront.models.response_choice import SURE, clearly, total_error
+
+    alike = same_coupons(stories[0].coupons)
+    if prior is None:
+        prior = SAME_STRENGTH if alike else PRIOR_STRENGTH
+    if not prior > 0.0 or not np.isfinite(prior):
+        raise SettingError(f"The strength of the prior must be above 0; found {prior!r}.")
+    logs = {story.name: story.comparable for story in stories}
+    pure = [name for name in logs if name != "both"]
+    considered = list(pure)
+    if "both" in logs and all(clearly(logs["both"] - logs[name], SURE) for name in pure):
+        considered.append("both")
+    stacked = dict(zip(considered, stacking(np.stack([logs[name] for name in considered], axis=1), prior), strict=True))
+    left = {name: weight for name, weight in stacked.items() if weight >= RULED_OUT}
+    total = sum(left.values())
+    best = max(logs, key=lambda name: float(logs[name].sum()))
+    gaps = {name: logs[best] - own for name, own in logs.items()}
+    return StoryWeights(
+        weights={name: weight / total for name, weight in left.items()},
+        stacked=stacked,
+        ruled_out=tuple(name for name in logs if name not in left),
+        behind={name: (float(gap.sum()), total_error(gap)) for name, gap in gaps.items()},
+        same_coupons=alike,
+        prior=prior,
+    )
+
+
+def stacking(logs: Array, prior: float) -> list[float]:
+    """Weights of the columns that maximise the penalised log score of their mixture, by expectation-maximisation."""
+    rows, columns = logs.shape
+    chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights = np.full(columns, 1.0 / columns)
+    for _ in range(_EM_STEPS):
+        mixed = chances * weights
+        spoke = (mixed / mixed.sum(axis=1, keepdims=True)).sum(axis=0)
+        later = (spoke + prior) / (rows + columns * prior)
+        moved, weights = np.abs(later - weights).max(), later
+        if moved < 1e-10:
+            break
+    return [float(weight) for weight in weights]
+
+
+def updated(
+    weights: Mapping[str, float],
+    responses: Mapping[str, LearnedResponse],
+    covariates: Codes,
+    coupons: NDArray[np.int64],
+    recruits: NDArray[np.int64],
+) -> dict[str, float]:
+    """Weights after new counts, by Bayes' rule."""
+    from peerfront.allocation.updating import updated_weights
+
+    names = list(weights)
+    missing = [name for name in names if name not in responses]
+    if missing:
+        raise SettingError(f"There is no model of the story {missing[0]!r}; found {', '.join(responses)}.")
+    evidence = [responses[name].log_likelihoods(covariates, coupons, recruits).sum() for name in names]
+    later = updated_weights(np.array([weights[name] for name in names]), np.array([evidence]))[0]
+    return dict(zip(names, (float(weight) for weight in later), strict=True))
+
+
+def expected_recruits(
+    responses: Mapping[str, LearnedResponse], covariates: Codes, max_coupons: int, level: float = 0.95
+) -> dict[str, Expectation]:
+    """What 1 .. max coupons bring on average over these people, in each story, with intervals.
+
+    The members leave out a part of the data each: a delete-a-group jackknife of the log mean, with Student's t. Where
+    nothing was held out, the ends are not known (NaN).
+    """
+    return {name: _expectation(response, covariates, max_coupons, level) for name, response in responses.items()}
+
+
+def _expectation(response: LearnedResponse, covariates: Codes, max_coupons: int, level: float) -> Expectation:
+    mean = response.expected_recruits(covariates, max_coupons).mean(axis=0)
+    members = len(response.rates.log_scale)
+    if members < 2:
+        return Expectation(mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan))
+    each = [
+        response.member(number).expected_recruits(covariates, max_coupons).mean(axis=0) for number in range(members)
+    ]
+    errors = np.sqrt((members - 1) * np.log(np.maximum(each, 1e-12)).var(axis=0))
+    reach = np.exp(stdtrit(members - 1, 0.5 + level / 2) * errors)
+    return Expectation(mean, mean / reach, np.minimum(mean * reach, np.arange(1.0, max_coupons + 1)))

@@ -1,0 +1,117 @@
+"""A finite population: who is in it, what they are like, and who knows whom; and one that is built in."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.settings import whole_number
+
+if TYPE_CHECKING:
+    import networkx
+
+NETWORK_SIZE = "network_size"
+BANDS = (0, 1, 2, 3, 5, 8, 13)
+"""Lower ends of the bands of acquaintances, as field questionnaires ask."""
+BLANK = "(blank)"  # the category of people whose attribute is not given
+_LARGEST_POPULATION = 10_000  # every pair is considered once: 50 million pairs
+
+
+@dataclass(frozen=True)
+class Society:
+    """A finite population: who is in it, what they are like, and who knows whom."""
+
+    schema: Schema
+    covariates: Codes  # [members, fields]
+    ids: tuple[str, ...]
+    first: NDArray[np.int64]  # [members + 1], where each member's acquaintances start in `acquaintances`
+    acquaintances: NDArray[np.int64]  # [ties * 2]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        return np.diff(self.first)
+
+    def known_by(self, member: int) -> NDArray[np.int64]:
+        return self.acquaintances[self.first[member] : self.first[member + 1]]
+
+    @classmethod
+    def of(
+        cls,
+        ids: Sequence[str],
+        attributes: Mapping[str, Sequence[str]],
+        ties: NDArray[np.int64],
+    ) -> "Society":
+        """From named attribute columns and ties (pairs of positions; direction and repetition do not matter)."""
+        if NETWORK_SIZE in attributes:
+            raise SettingError(f"The attribute name {NETWORK_SIZE!r} is taken (it is computed); rename or exclude it.")
+        if not len(ids):
+            raise SettingError("A network needs at least one person.")
+        both = np.concatenate([ties, ties[:, ::-1]]) if len(ties) else np.zeros((0, 2), dtype=np.int64)
+        both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
+        degrees = np.bincount(both[:, 0], minlength=len(ids))
+        fields = [Field(name, categories_in(column)) for name, column in attributes.items()]
+        fields.append(Field(NETWORK_SIZE, _band_names()))
+        columns = [
+            [field.code_of[value] for value in column]
+            for field, column in zip(fields, attributes.values(), strict=False)
+        ]
+        columns.append((np.searchsorted(BANDS, degrees, side="right") - 1).tolist())
+        return cls(
+            schema=Schema(tuple(fields)),
+            covariates=np.array(columns, dtype=np.int16).T.copy(),
+            ids=tuple(ids),
+            first=np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64),
+            acquaintances=both[:, 1].copy(),
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: "networkx.Graph[Any]", fields: Sequence[str] | None = None) -> "Society":
+        """From a NetworkX graph whose nodes carry categorical attributes (all of them, or those named)."""
+        nodes: list[Hashable] = list(graph.nodes)
+        present = sorted({key for node in nodes for key in graph.nodes[node]}, key=str)
+        names = present if fields is None else fields
+        for name in names:
+            if name not in present:
+                raise UnknownName("node attribute", name, present)
+        position = {node: index for index, node in enumerate(nodes)}
+        attributes = {str(name): [str(graph.nodes[node].get(name, BLANK)) or BLANK for node in nodes] for name in names}
+        ties = np.array([(position[a], position[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
+        return cls.of([str(node) for node in nodes], attributes, ties)
+
+
+def _band_names() -> tuple[str, ...]:
+    ends = [*(low - 1 for low in BANDS[1:]), None]
+    return tuple(f"{a}+" if b is None else str(a) if a == b else f"{a}-{b}" for a, b in zip(BANDS, ends, strict=True))
+
+
+def synthetic_society(people: int = 1000, mean_degree: float = 8.0, draw: int = 0) -> Society:
+    """A built-in population in which similar people know each other more often (homophily in every attribute)."""
+    people = whole_number("people", people, 2)
+    if people > _LARGEST_POPULATION:
+        raise SettingError(f"The built-in population has at most {_LARGEST_POPULATION} people; found {people}.")
+    rng = named_generator("synthetic society", draw)
+    shares = {
+        "district": {"north": 0.3, "east": 0.25, "south": 0.25, "west": 0.2},
+        "age": {"18-24": 0.25, "25-34": 0.35, "35-49": 0.25, "50+": 0.15},
+        "gender": {"woman": 0.5, "man": 0.47, "other": 0.03},
+        "housing": {"stable": 0.6, "unstable": 0.3, "none": 0.1},
+    }
+    pull = {"district": 2.0, "age": 1.0, "gender": 0.6, "housing": 1.2}  # log odds of a tie between people alike
+    columns = {name: rng.choice(list(table), size=people, p=list(table.values())) for name, table in shares.items()}
+    first, second = np.triu_indices(people, k=1)
+    log_weight = sum(pull[name] * (column[first] == column[second]) for name, column in columns.items())
+    weight = np.exp(log_weight)
+    chance = np.minimum(weight * (mean_degree * people / 2 / weight.sum()), 1.0)
+    tied = rng.random(len(chance)) < chance
+    ties = np.column_stack([first[tied], second[tied]])
+    attributes = {name: [str(value) for value in column] for name, column in columns.items()}
+    return Society.of([str(number + 1) for number in range(people)], attributes, ties)
