@@ -96,7 +96,7 @@ def test_more_people_than_can_be_simulated_are_learned_for_by_fewer(monkeypatch,
     model = Model(fit_study(*small_study(), FitSettings(budget=160, people=80, learning=QUICK)))
     assert (model.fit.rules.budget, model.fit.rules.people) == (160, 80)
     assert "with about 80 people waiting" in " ".join(model.summary)
-    assert "simulations with these models for 20 people and 40 coupons (4 times fewer)" in " ".join(model.summary)
+    assert "for 20 people and 40 coupons (4 times fewer), the plans bring" in " ".join(model.summary)
     model.save(tmp_path / "model")
     frontier, _ = some_people(80)
     sheets = [each.plan(frontier, budget=160).csv() for each in (model, load(tmp_path / "model"))]

@@ -41,8 +41,6 @@ class ResponseSettings:
 
     family: str = "auto"
     """poisson, zip, nb, zinb, binomial, zib, betabinomial, thinned, or auto: by held-out likelihood."""
-    story: str = "capacity"
-    """What a coupon does, which says what families auto chooses from: capacity, per_coupon or both."""
     shapes: tuple[RateShape, ...] = (LINEAR, LOG_LINEAR, NETWORK)
     """Rate networks to choose from by held-out likelihood, simplest first: a later one must be clearly better."""
     folds: int = 5
@@ -64,6 +62,8 @@ class ResponseSettings:
     drop_fields: bool = True
     """Whether everybody is alike until people left out show otherwise, and fields that do not help are not used (of a
     linear shape; a network keeps all or none)."""
+    story: str = "capacity"
+    """What a coupon does, which says what families auto chooses from: capacity, per_coupon or both."""
     seed: int = 0
 
     @classmethod
@@ -93,7 +93,7 @@ def _rate_shapes(name: str, value: Any) -> tuple[RateShape, ...]:
     """Rule: one or more rate shapes."""
     listed = isinstance(value, tuple | list) and len(value) > 0
     if not listed or not all(isinstance(shape, RateShape) for shape in value):
-        raise SettingError(f"A capacity fit needs at least one shape, in a tuple of RateShape; found {value!r}.")
+        raise SettingError(f"A response fit needs at least one shape, in a tuple of RateShape; found {value!r}.")
     return tuple(value)
 
 
