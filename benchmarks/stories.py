@@ -220,6 +220,7 @@ def results_of(case: Case, effort: float, episodes: int) -> list[dict[str, objec
             low, high = np.quantile(simulated, [0.1, 0.9])
             row |= {f"{kind}promise": simulated.mean(), f"{kind}low": low, f"{kind}high": high}
             row[f"{kind}held"] = ((earned >= low) & (earned <= high)).mean()
+            row[f"{kind}own"] = ((simulated >= low) & (simulated <= high)).mean()  # more than 80%: counts are whole
         row |= {"weight": weights[0], "weight_after": after, "share": share}
         row["families"] = "+".join(_family(story.response) for story in learned.planner.stories)
         rows.append(row)
@@ -232,27 +233,53 @@ def _family(response: object) -> str:
 
 
 def show(results: pd.DataFrame) -> None:
-    """One table for each world and story that is true: means over draws."""
+    """Two tables for each number of people: recruits beside those of knowing the truth, and promises beside results."""
+    results = results.assign(behind=results["recruits"] / results["known"] - 1.0)
+    for people, own in results.groupby("people", sort=False):
+        _show_recruits(own, f"{people} people")
+        _show_promises(own, f"{people} people")
+
+
+def _show_recruits(results: pd.DataFrame, title: str) -> None:
+    kinds = [f"{world}, {truth}" for world, truth in _kinds(results)]
+    print(f"\n| {title} | {' | '.join(kinds)} |\n| --- |{' ---: |' * len(kinds)}")
+    for policy, own in results.groupby("policy", sort=False):
+        cells = []
+        for kind in _kinds(results):
+            there = _of_kind(own, kind)
+            error = there["behind"].std(ddof=1) / np.sqrt(len(there)) if len(there) > 1 else np.nan
+            behind = f"{there['behind'].mean():+.1%} ± {error:.1%}"
+            cells.append(f"{there['recruits'].mean():.1f}" if policy == KNOWN else behind)
+        print(f"| {policy} | {' | '.join(cells)} |")
+    weights = [_of_kind(results, kind)[["weight", "weight_after", "share"]].mean() for kind in _kinds(results)]
     print(
-        "\n| world | true story | people | plan | recruits | against the truth known | promised | 80% band | holds | "
-        "with model | holds |\n| --- | --- | ---: | --- | ---: | ---: | ---: | --- | ---: | --- | ---: |"
+        f"| *weight of capacity, and at the end* | {' | '.join(f'{w.iloc[0]:.2f}, {w.iloc[1]:.2f}' for w in weights)} |"
     )
-    for (world, truth, people), group in results.groupby(["world", "truth", "people"], sort=False):
-        for policy, own in group.groupby("policy", sort=False):
-            behind = own["recruits"] / own["known"] - 1.0
-            error = f" ± {behind.std(ddof=1) / np.sqrt(len(own)):.1%}" if len(own) > 1 else ""
-            means = own.mean(numeric_only=True)
-            promise = (
-                f"{means['promise']:.1f} | {means['low']:.0f} to {means['high']:.0f} | {means['held']:.0%} | "
-                f"{means['wide_low']:.0f} to {means['wide_high']:.0f} | {means['wide_held']:.0%}"
-            )
-            cells = f"{means['recruits']:.1f} | {behind.mean():+.1%}{error}"
-            print(f"| {world} | {truth} | {people} | {policy} | {cells} | {promise} |")
-        means = group.mean(numeric_only=True)
-        print(
-            f"| {world} | {truth} | {people} | *weight of capacity: {means['weight']:.2f}, {means['weight_after']:.2f} "
-            f"after; share {means['share']:.2f}* | | | | | | | |"
+    print(f"| *mean share that `learn` chose* | {' | '.join(f'{w.iloc[2]:.2f}' for w in weights)} |")
+
+
+def _show_promises(results: pd.DataFrame, title: str) -> None:
+    print(
+        f"\n| {title} | plan | promised | came | 80% band | promised to hold | held | with the uncertainty of rates | "
+        "promised to hold | held |\n| --- | --- | ---: | ---: | --- | ---: | ---: | --- | ---: | ---: |"
+    )
+    for kind, policy in product(_kinds(results), ("capacity", AVERAGE, UPDATED, KNOWN)):
+        means = _of_kind(results[results["policy"] == policy], kind).mean(numeric_only=True)
+        bands = " | ".join(
+            f"{means[f'{wide}low']:.0f} to {means[f'{wide}high']:.0f} | {means[f'{wide}own']:.0%} | "
+            f"{means[f'{wide}held']:.0%}"
+            for wide in ("", "wide_")
         )
+        print(f"| {', '.join(kind)} | {policy} | {means['promise']:.1f} | {means['recruits']:.1f} | {bands} |")
+
+
+def _kinds(results: pd.DataFrame) -> list[tuple[str, str]]:
+    """Worlds and what is true in them, in the order in which they were played."""
+    return list(dict.fromkeys(zip(results["world"], results["truth"], strict=True)))
+
+
+def _of_kind(results: pd.DataFrame, kind: tuple[str, str]) -> pd.DataFrame:
+    return results[(results["world"] == kind[0]) & (results["truth"] == kind[1])]
 
 
 def main() -> None:
