@@ -23,6 +23,7 @@ from peerfront.data.schema_guess import GuessSettings, guess_schema
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.privacy import rounded_counts
+from peerfront.foundation.response_families import story_of
 from peerfront.models.offspring.inheritance import (
     SHRINKAGES,
     field_counts,
@@ -31,6 +32,10 @@ from peerfront.models.offspring.inheritance import (
     private_table,
 )
 from peerfront.models.offspring.pairs import Pairs
+from peerfront.models.private_response import private_response
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_fit import LOG_LINEAR, ResponseSettings, fit_response
+from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_study
 
 
@@ -102,6 +107,60 @@ def test_private_tables_are_chances_and_depend_on_rounded_counts_alone(seed, cat
     assert table.shape == (categories + 1, categories)
     assert (table > 0).all()
     assert table.sum(axis=1) == pytest.approx(np.ones(categories + 1))
+
+
+def unused_by_the_attack(model: LearnedResponse, rows: int) -> float:
+    """Coupons that were not used, solved from what the members of a binomial model say of all folds but one each."""
+    biases = model.rates.biases[0].ravel()
+    used = -np.expm1(-np.exp(biases)) * 2 * rows * 0.8  # of the four fifths of the rows that each has seen
+    return 2 * rows - used.sum() / 4
+
+
+def test_the_attack_on_rates_works_on_three_decimals_and_fails_on_private_models() -> None:
+    """60 people with two coupons each, of which a few are not used: how many, no private model tells."""
+    schema, nobody = Schema.of_sizes({"kind": 1}), np.zeros((0, 1), dtype=np.int16)
+    people, plain, private = np.zeros((60, 1), dtype=np.int16), [], []
+    for unused in range(1, 8):
+        recruits = np.full(60, 2)
+        recruits[np.random.default_rng(unused).permutation(60)[:unused]] -= 1
+        history = History(schema, people, np.full(60, 2), recruits, nobody, nobody)
+        fitted = fit_response(history, ResponseSettings("binomial", story="per_coupon", doubt=None))
+        plain.append(unused_by_the_attack(fitted.rounded(), 60))
+        private.append(unused_by_the_attack(private_response(fitted, history, 150.0), 60))
+    assert np.round(plain).tolist() == list(range(1, 8))
+    assert (np.round(private) == np.arange(1, 8)).sum() <= 3  # by luck
+
+
+def test_the_limit_of_rates_tells_the_number_of_rows_to_the_nearest_five() -> None:
+    schema = Schema.of_sizes({"kind": 1})
+    limits = set()
+    for rows in (58, 59, 60, 61, 62):
+        people, nobody = np.zeros((rows, 1), dtype=np.int16), np.zeros((0, 1), dtype=np.int16)
+        history = History(schema, people, np.full(rows, 3), np.arange(rows) % 4, nobody, nobody)
+        fitted = fit_response(history, ResponseSettings("poisson"))
+        limits.add(private_response(fitted, history, 150.0).rates.largest)
+        assert fitted.rates.largest not in limits or rows == 60
+    assert len(limits) == 1
+
+
+def test_private_models_predict_as_well() -> None:
+    """Rounding costs less than the study knows: half a unit of log-likelihood or so, of hundreds."""
+    rng = np.random.default_rng(3)
+    schema, rows = Schema.of_sizes({"kind": 2, "place": 3}), 400
+    people = np.column_stack([rng.integers(0, 2, rows), rng.integers(0, 3, rows)]).astype(np.int16)
+    rates = np.exp(0.7 * people[:, 0] - 0.3 * people[:, 1])
+    history = History(
+        schema, people, np.full(rows, 3), np.minimum(3, rng.poisson(rates)), *np.zeros((2, 0, 2), dtype=np.int16)
+    )
+    for family in ("poisson", "zip", "nb", "zinb", "binomial", "zib", "betabinomial", "thinned"):
+        story = story_of(family)
+        fitted = fit_response(history, ResponseSettings(family, (LOG_LINEAR,), story=story, penalties=(1.0,)))
+        private = private_response(fitted, history, 150.0)
+        logs = [each.log_likelihoods(people, history.coupons, history.recruits).sum() for each in (fitted, private)]
+        assert abs(logs[1] - logs[0]) < 2.0, family
+        assert private.fields == fitted.fields
+        own, rounded = (np.log(each.member_means(people)).std(axis=0).mean() for each in (fitted, private))
+        assert own / 3 < rounded < 3 * own, family
 
 
 def test_rounding() -> None:

@@ -151,7 +151,30 @@ def test_nobody_draws_more_than_is_left() -> None:
     for n in range(200):
         varied = vary(Allocation.of([1, 1, 1, 1, 1]), state, 1.0, named_luck(("left",), 200).row(n))
         assert varied.allocation.spend <= 7
-        assert varied.chosen.all()
+        assert varied.chosen.sum() == 2  # for the others nothing is left to vary with
+
+
+def test_random_numbers_keep_the_least_and_count_what_a_lot_before_could_bring() -> None:
+    """Over every lot and every draw, the chances of the numbers that came are the chances that were logged."""
+    state = State(30, Frontier.of(np.zeros((4, 1), dtype=np.int16)), 0, Rules(30, 4, 4, 3))
+    winners, losers, luck = np.array([2, 1, 2, 3]), np.array([2, 1, 1, 3]), named_luck(("lots",), 4000)
+    won = named_luck(("won",), 4000).uniform("lot") < 0.3
+    plans = [(winners, losers, 0.3) if win else (losers, winners, 0.7) for win in won.tolist()]
+    drawn = [
+        vary(
+            Allocation(own), state, 0.5, luck.row(n), least=1, lot=(other, np.array([1.0, 1.0, chance, 1.0]))
+        )
+        for n, (own, other, chance) in enumerate(plans)
+    ]  # fmt: skip
+    coupons = np.array([each.allocation.coupons for each in drawn])
+    logged = np.array([each.probability for each in drawn])
+    for person in range(4):
+        for number in np.unique(coupons[:, person]):
+            there = coupons[:, person] == number
+            assert np.ptp(logged[there, person]) < 1e-12
+            assert within(there.astype(float), logged[there, person][0])
+    with_two = [vary(Allocation.of([2, 2, 3, 3]), state, 1.0, luck.row(n), least=2) for n in range(50)]
+    assert min(each.allocation.coupons.min() for each in with_two) == 2
 
 
 def test_what_learning_is_worth() -> None:

@@ -38,7 +38,7 @@ def test_a_forecast_is_printed_and_kept(run, place) -> None:
     ):
         assert part in out
     assert sorted(path.name for path in (place / "out").iterdir()) == [
-        "forecast.png", "forecast.svg", "rounds.csv", "summary.csv",
+        "forecast.png", "forecast.svg", "rounds.csv", "stories.csv", "summary.csv",
     ]  # fmt: skip
     rounds = pd.read_csv(place / "out" / "rounds.csv")
     assert rounds["round"].max() == 3

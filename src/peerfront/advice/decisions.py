@@ -40,8 +40,10 @@ class Decision:
 
     plan: Plan
     """Its allocation is what is handed out."""
+    planned: Allocation
+    """The same before floors, lots and random numbers."""
     decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
-    probability: Array  # [people], of the number each person got, before lots were drawn
+    probability: Array  # [people], of the number each person got, before lots and random numbers were drawn
     notes: tuple[str, ...]
     learning: tuple[LearningWorth, ...] = ()
     """What random numbers for other shares of the people would bring; empty where it was not asked."""
@@ -50,6 +52,11 @@ class Decision:
 def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Decision:
     """Plan a round, draw ties by lot, and hand out random numbers where the order asks for it."""
     state, order = task.state, task.order
+    if order.learn is not None and order.at_least:
+        raise SettingError(
+            "--learn (or --learn-share) and --at-least do not go together: random numbers could break a floor. Plan "
+            "with one of them."
+        )
     people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
     floors = floor_task(
         read_floors(order.at_least, fit.schema),
@@ -104,13 +111,13 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     elif order.learn is not None:
         worths = tuple(_worth_of_learning(fit, planner, task))
         share = _best_share(worths) if isinstance(order.learn, str) else order.learn
-        varied = vary(Allocation(coupons), state, share, named_luck(("learn", order.seed), 1))
-        coupons = varied.allocation.coupons
-        probability = np.where(varied.chosen, varied.probability, probability * varied.probability)
+        luck, lot = named_luck(("learn", order.seed), 1), (drawn.otherwise, probability)
+        varied = vary(Allocation(coupons), state, share, luck, least=least, lot=lot)
+        coupons, probability = varied.allocation.coupons, varied.probability
         by[varied.chosen] = AT_RANDOM
         notes += learning_lines(worths, share, int(varied.chosen.sum()))
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
-    return Decision(handed_out(coupons), by, probability, tuple(notes), worths)
+    return Decision(handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths)
 
 
 def _member_chances(planner: Planner, people: Codes) -> Array:
@@ -134,7 +141,7 @@ def _with(
     worth = discount * weights[len(weights) - 1 - spend]
     value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
     values = plan.values.copy()
-    if np.isnan(values[spend]) or spend != plan.spend:
+    if np.isnan(values[spend]):  # other spends are compared as plans, before floors, lots and random numbers
         values[spend] = value
     if plan.bound is None:
         person, now, later = worth_of_each(everybody, worth, coupons)
@@ -158,10 +165,13 @@ def _with(
 def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningWorth]:
     """What random numbers for some people would bring in the rest of the study, by simulation."""
     if len(fit.planner.stories) < 2:
-        raise SettingError(
-            "There is nothing to learn: this study has settled what a coupon does (one story is left). Plan without "
-            "--learn."
+        pinned = fit.scores.get("coupon_stories", {}).get("pinned")
+        settled = (
+            f"the model was fitted with --response {pinned}, so nothing else is considered. Fit without it"
+            if pinned
+            else "this study has settled what a coupon does (one story is left). Plan without --learn"
         )
+        raise SettingError(f"There is nothing to learn: {settled}.")
     if not can_be_simulated(task.state):
         if not isinstance(task.order.learn, str):
             return []  # the share was given, so nothing has to be chosen

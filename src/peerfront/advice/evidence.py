@@ -88,7 +88,8 @@ def unequal_groups(schema: Schema, people: Codes, coupons: NDArray[np.int64], ch
             own, others = float(coupons[group].mean()), float(coupons[~group].mean())
             differences = chances[:, ~group].mean(axis=1) - chances[:, group].mean(axis=1)  # [members]
             error = float(np.sqrt((members - 1) * differences.var()))
-            if own < _MUCH_LESS * others and float(differences.mean()) <= _CHANCE * error + 1e-12:
+            lacking = (_MUCH_LESS * others - own) * int(group.sum())  # coupons that would make the difference
+            if lacking >= 1.0 and float(differences.mean()) <= _CHANCE * error + 1e-12:
                 warnings.append(
                     f"Warning: people with {field.name} {category!r} get {own:.2f} coupons each on average, the others "
                     f"{others:.2f}, and chance explains the evidence that they bring fewer. To give them half of the "

@@ -82,6 +82,13 @@ def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
 # Forecast ------------------------------------------------------------------------------------------------------------
 
 
+_SHORT_STORIES = {
+    "capacity": "first coupons are used first",
+    "per_coupon": "each coupon is used on its own",
+    "both": "both are true",
+}
+
+
 def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
     """Draw recruits so far (the plan's bands, the mean of every policy), and the same by round."""
     figure, panels = _two_panels(narrow)
@@ -102,6 +109,7 @@ def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
                 markersize=4,
                 label=str(row.described),
             )
+        _draw_stories(axis, forecast, prefix)
         axis.set(xlabel="round from now on", title=title)
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
@@ -129,6 +137,16 @@ def _draw_bands(axis: Axes, forecast: "Forecast", prefix: str) -> None:
         for end, label in (("p10", "plan, 8 of 10, model unsure too"), ("p90", "")):
             line = _from_start(own, prefix, f"{stem}with_model_{end}")
             axis.plot(*line, color=COLOURS[0], linewidth=1.0, linestyle=(0, (4, 2)), label=label or None)
+
+
+def _draw_stories(axis: Axes, forecast: "Forecast", prefix: str) -> None:
+    """What the plan brings by each story of what a coupon does, where several are left."""
+    if forecast.story_rounds["story"].nunique() < 2:
+        return
+    for number, (story, own) in enumerate(forecast.story_rounds.groupby("story", sort=False)):
+        line = _from_start(own, prefix, prefix)
+        label = f"the plan, if {_SHORT_STORIES[str(story)]}"
+        axis.plot(*line, color=COLOURS[0], linewidth=1.0, marker="^v"[number % 2], markersize=4, label=label)
 
 
 def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.models.diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.choice import OffspringChoice
 from peerfront.models.response import LearnedResponse
-from peerfront.models.stories import StoryWeights, expected_recruits
+from peerfront.models.stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
@@ -79,9 +79,24 @@ class Findings:
         return self.values[self.best]
 
     @cached_property
+    def reports(self) -> dict[str, CapacityReport]:
+        """How well the model of each story that is left describes the study."""
+        return {name: response_report(self.responses[name], self.history) for name in self.values}
+
+    @property
     def report(self) -> CapacityReport:
-        """How well that model describes the study."""
-        return response_report(self.response, self.history)
+        """The same of the story that is believed most."""
+        return self.reports[self.best]
+
+    @property
+    def best_fit(self) -> CapacityReport:
+        """The same of the story that describes the study best."""
+        return max(self.reports.values(), key=lambda report: np.nan_to_num(report.p_value, nan=1.0))
+
+    @property
+    def all_used(self) -> bool:
+        """Whether every coupon was used, so that nobody's limit was ever seen."""
+        return bool(self.history.saturated[self.history.coupons > 0].all())
 
     @property
     def calibration(self) -> pd.DataFrame:
@@ -104,14 +119,17 @@ class Findings:
         left = self.stories.weights
         return {
             "shown": list(self.shown),
+            "usual": usual_coupons(self.history.coupons),
             "same_coupons": self.stories.same_coupons,
             "prior": self.stories.prior,
+            "pinned": self.stories.pinned,
             "stories": [
                 {
                     "name": name,
                     "family": self.responses[name].family,
                     "weight": round(left.get(name, 0.0), 3),
-                    "ruled_out": name not in left,
+                    "by_the_study": round(self.stories.stacked.get(name, 0.0), 3),
+                    "ruled_out": name in self.stories.ruled_out,
                     "behind": [round(number, 1) for number in self.stories.behind[name]],
                     "expected": [round(float(number), 2) for number in each.mean],
                     "low": [round(float(number), 2) for number in each.low],
@@ -163,10 +181,11 @@ class Findings:
             "still_open": rounded_count(self.n_open),
             "responses": {name: response.scores() for name, response in self.responses.items()},
             "coupon_stories": self.coupon_stories,
+            "all_used": self.all_used,
             "fit_of_counts": {
-                "chi_square": round(self.report.chi_square, 1),
-                "degrees": self.report.degrees,
-                "p_value": round(self.report.p_value, 4) if np.isfinite(self.report.p_value) else None,
+                "chi_square": round(self.best_fit.chi_square),
+                "degrees": self.best_fit.degrees,
+                "p_value": round(self.best_fit.p_value, 3) if np.isfinite(self.best_fit.p_value) else None,
             },
             "offspring": self.offspring.scores(),
             "coupon_use": self.told_use,

@@ -1,5 +1,7 @@
 """What a fit shows, in words a coordinator can use: how well it predicts, which models, how sure one can be."""
 
+from typing import Any
+
 import numpy as np
 
 from peerfront.advice.findings import Findings
@@ -16,13 +18,15 @@ _AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is ca
 _FEW_PAIRS = 50
 _GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_FIELDS = 3
+_MOST_COUPONS_TOLD = 6
+_ON_PEOPLE = ", which depends on who they are"
 _PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
 _COUNTS = {
     "poisson": "as a number that varies by chance alone around a mean, which depends on who they are (Poisson)",
     "zip": "with some people who bring nobody whatever they get (zero-inflated Poisson)",
     "nb": "with a few people who bring many (negative binomial)",
     "zinb": "with some who bring nobody and a few who bring many (zero-inflated negative binomial)",
-    "binomial": "as coupons that are each used with a chance, which depends on who people are (binomial)",
+    "binomial": "as coupons that are each used with a chance, which depends on who they are (binomial)",
     "zib": "as coupons that are each used with a chance, by all but some who bring nobody (zero-inflated binomial)",
     "betabinomial": "as coupons that are each used with a chance, which differs from person to person (beta-binomial)",
     "thinned": "with so many to bring, and a chance that each coupon is used (thinned negative binomial)",
@@ -83,18 +87,26 @@ def _coupons(findings: Findings) -> list[str]:
     told = findings.coupon_stories
     stories = {story["name"]: story for story in told["stories"]}
     left = [story for story in told["stories"] if not story["ruled_out"]]
+    fewest, most = told["shown"]
+    everybody = "everybody so far" if fewest == most else "nearly everybody so far"
+    most_told = min(max(most, 3), _MOST_COUPONS_TOLD)
     lines = []
+    if told["pinned"]:
+        lines.append(
+            f"You said what a coupon does (--response {told['pinned']}): plans believe that "
+            f"{IN_WORDS[told['pinned']]}. The study alone would give that "
+            f"{percent(stories[told['pinned']]['by_the_study'])}."
+        )
     for name, story in stories.items():
-        if story["ruled_out"] and name != "both":
+        if story["ruled_out"] and name not in ("both", told["pinned"]):
             behind, error = story["behind"]
             lines.append(
                 f"That {IN_WORDS[name]} is ruled out: it predicts people who were left out worse ({behind:.1f} +- "
                 f"{error:.1f} units of log-likelihood)."
             )
     if len(left) == 1:
-        return [*lines, f"So {IN_WORDS[left[0]['name']]}."]
-    fewest, most = told["shown"]
-    had = f"everybody so far had {fewest}" if told["same_coupons"] else f"people had {fewest} to {most}"
+        return [*lines, f"So {IN_WORDS[left[0]['name']]}.", *_brings(left, most_told)]
+    had = f"{everybody} had {told['usual']}" if told["same_coupons"] else f"nearly everybody had {fewest} to {most}"
     first = [story["expected"][0] for story in left]
     alike = max(first) - min(first) < _ALIKE
     lines.append(
@@ -103,18 +115,15 @@ def _coupons(findings: Findings) -> list[str]:
         else f"What one coupon brings is between {min(first):.2f} and {max(first):.2f} recruits: {had}, so the file "
         f"{'cannot' if told['same_coupons'] else 'can hardly'} say."
     )
-    for story in left:
-        shown = ", ".join(
-            f"{expected:.2f} ({low:.2f} to {high:.2f})"
-            for expected, low, high in list(zip(story["expected"], story["low"], story["high"], strict=True))[:3]
-        )
-        lines.append(
-            f"  If {IN_WORDS[story['name']]} (weight {percent(story['weight'])}): 1, 2, 3 coupons bring {shown}."
-        )
+    lines += _brings(left, most_told)
+    if told["pinned"]:
+        return lines
     lines.append(
         "Plans maximise the average over these stories. The weights come from how well each predicts people who were "
         f"left out, with an even prior as strong as {counted(round(told['prior']), 'person', 'people')} for each."
     )
+    if stories.get("both", {}).get("ruled_out"):
+        lines.append("A mixture of the two in every person does not predict clearly better, and is left aside.")
     if told["same_coupons"]:
         lines.append(
             "The most useful thing this study can do is to hand out different numbers of coupons, and fit again when "
@@ -124,8 +133,23 @@ def _coupons(findings: Findings) -> list[str]:
     return lines
 
 
+def _brings(stories: list[dict[str, Any]], most: int) -> list[str]:
+    """What 1, 2, ... coupons bring by each story."""
+    lines = []
+    for story in stories:
+        each = list(zip(story["expected"], story["low"], story["high"], strict=True))[:most]
+        bring = ", ".join(f"{expected:.2f} ({low:.2f} to {high:.2f})" for expected, low, high in each)
+        numbers = ", ".join(str(number) for number in range(1, len(each) + 1))
+        weight = f" (weight {percent(story['weight'])})" if story["weight"] else ""
+        lines.append(f"  If {IN_WORDS[story['name']]}{weight}: {numbers} coupons bring {bring}.")
+    return lines
+
+
 def _choice(findings: Findings) -> list[str]:
-    counts = f"How many people bring is modelled {_COUNTS[findings.response.family]}: that predicts people who were "
+    modelled = _COUNTS[findings.response.family]
+    if not findings.response.fields:
+        modelled = modelled.replace(_ON_PEOPLE, ", the same for everybody")
+    counts = f"How many people bring is modelled {modelled}: that predicts people who were "
     counts += (
         "left out best, or as well and more simply."
         if not findings.small
@@ -156,6 +180,11 @@ def _knowing_people(findings: Findings) -> str:
         )
     gain, error = findings.gain
     size = f"({gain:+.1f} +- {error:.1f} units of log-likelihood on people left out)"
+    if not findings.response.fields:
+        return (
+            f"What is known about people does not help enough to tell who brings many {size}, so everybody is treated "
+            "alike: a sheet decides how many coupons to give out now, and lots decide who gets one more."
+        )
     if gain > _CLEARLY * error and gain > 0:
         return f"What is known about people clearly helps to tell who brings many {size}."
     if gain > _PROBABLY * error and gain > 0:
@@ -255,15 +284,22 @@ def _warnings(findings: Findings) -> list[str]:
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
             "use the sheet to share coupons sensibly over the rounds, not to tell people apart."
         )
-    p_value = findings.report.p_value
-    if p_value < _MISFIT:
+    misfits = {name: report.p_value for name, report in findings.reports.items() if report.p_value < _MISFIT}
+    if len(misfits) == len(findings.reports):
         warnings.append(
             f"Warning: the model does not describe well how many people bring: differences like those between the file "
-            f"and the model come about by chance in {_rarely(p_value)} (the report has the picture). Take every number "
-            "that follows from it, the recruits that plans and forecasts promise above all, as rough."
+            f"and the model come about by chance in {_rarely(max(misfits.values()))} (the report has the picture). "
+            "Take every number that follows from it, the recruits that plans and forecasts promise above all, as rough."
         )
+    else:
+        warnings += [
+            f"Warning: the model in which {IN_WORDS[name]} does not describe well how many people bring (differences "
+            f"like those in the file come about by chance in {_rarely(p_value)}). Take numbers that follow from that "
+            "story as rough."
+            for name, p_value in misfits.items()
+        ]
     fewest = findings.shown[0]
-    if fewest > 1 and len(findings.stories.weights) > 1:
+    if fewest > 1 and (len(findings.stories.weights) > 1 or findings.stories.pinned):
         warnings.append(
             f"Warning: hardly anybody in the study had fewer than {n_coupons(fewest)}, so what fewer bring is "
             "extrapolated downwards. Plans that give people fewer rely on what a coupon is believed to do."
@@ -280,7 +316,7 @@ def _warnings(findings: Findings) -> list[str]:
             "plans give nobody more than one. Give some people two or three to find out, and fit again; or fit with "
             "--max-per-person 3, which extrapolates."
         )
-    if findings.history.saturated[findings.history.coupons > 0].all():
+    if findings.all_used:
         warnings.append(
             "Warning: every coupon was used, so nobody's limit was ever seen: how many more people bring is a guess."
         )

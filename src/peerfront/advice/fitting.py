@@ -9,7 +9,7 @@ A small study says little, and more flexible models would only repeat it by hear
 is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
@@ -44,6 +44,7 @@ from peerfront.foundation.settings import (
 from peerfront.foundation.threads import THREADS, one_thread
 from peerfront.foundation.words import n_people, percent
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
+from peerfront.models.private_response import private_response
 from peerfront.models.response_fit import LINEAR, ResponseSettings
 from peerfront.models.stories import StoryFit, StoryWeights, fit_stories, weigh
 from peerfront.problem import BranchingWorld, History, Policy, ResponseModel, Rules
@@ -181,9 +182,11 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
     small = len(study) < FEW or n_holders < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
     counting = part_of(progress, 0.0, 0.28, "how many people bring")
-    fitted = fit_stories(learned_from, response_settings(small, settings.seed), counting)
+    how = response_settings(small)
+    fitted = fit_stories(learned_from, how, counting)
     weighed = _pinned(fitted, settings.response) if settings.response != AUTO else weigh(fitted)
-    responses = {story.name: story.response.rounded() for story in fitted}
+    weighed = replace(weighed, weights=_rounded(weighed.weights), stacked=_rounded(weighed.stacked))
+    responses = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
     rivals = ("inheritance",) if len(learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
     generating = part_of(progress, 0.3, 0.34, "whom they bring")
     offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
@@ -267,11 +270,18 @@ def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     return f"{words}.{advice}{more}"
 
 
-def response_settings(small: bool, seed: int) -> ResponseSettings:
-    """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike"."""
-    if small:
-        return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES, seed=seed)
-    return ResponseSettings(seed=seed)
+def response_settings(small: bool) -> ResponseSettings:
+    """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike".
+
+    Its seed is always the same: which columns count must depend on the study, not on how its rows are split.
+    """
+    return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES) if small else ResponseSettings()
+
+
+def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights of stories with two decimals: more would tell about single people."""
+    parts = {name: max(round(weight, 2), 0.01) for name, weight in weights.items()}
+    return {name: part / sum(parts.values()) for name, part in parts.items()}
 
 
 def simple_rules(response: ResponseModel, rules: Rules) -> list[Policy]:
@@ -293,13 +303,11 @@ class _StudyPeople:
 
 
 def _pinned(fitted: Sequence[StoryFit], story: str) -> StoryWeights:
-    """Believe one story, because the user knows it."""
+    """Believe one story, because the user knows it; what the study alone would say is kept."""
     names = [each.name for each in fitted]
     if story not in names:
         raise SettingError(f"The story {story!r} cannot be fitted to this study; it knows {', '.join(names)}.")
-    free = weigh(fitted)
-    others = tuple(name for name in names if name != story)
-    return replace(free, weights={story: 1.0}, ruled_out=others)
+    return replace(weigh(fitted), weights={story: 1.0}, pinned=story)
 
 
 def _at_most(history: History, rows: int, seed: int) -> History:

@@ -6,13 +6,13 @@ A second band adds what the data leave open about capacities (`uncertainty`). No
 in kind, for people who change during a study, or for a population that is finite.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from peerfront.advice.forecast_tables import rounds_table, story_row, summary_row
+from peerfront.advice.forecast_tables import rounds_table, story_means, story_row, summary_row
 from peerfront.advice.orders import PlanOrder, task_of
 from peerfront.advice.stories import IN_WORDS, believed, ordered_planner, rollout_stories, story_of_episode
 from peerfront.advice.uncertainty import UncertainWorld
@@ -29,7 +29,7 @@ from peerfront.problem.limits import MOST_EPISODES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLAN = "plan"
+PLAN, KNOWING = "plan", "knowing the story"
 _APART = 0.02  # share of the recruits by which stories must differ before the headline is a range
 _LEADS_APART = 0.5  # recruits by which the plan's leads must differ before they are told story by story
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
@@ -54,7 +54,10 @@ class Forecast:
     """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its standard error."""
     stories: pd.DataFrame
     """One row per policy and story of what a coupon does: policy, story, weight, episodes, recruits, error, p10, p90,
-    plan_lead and its standard error. Every simulated study belongs to one story, in the shares of the weights."""
+    reaches_target, plan_lead and its standard error. Every simulated study belongs to one story, in the shares of the
+    weights. The last rows, `KNOWING`, are plans that know the story."""
+    story_rounds: pd.DataFrame
+    """The plan by each story: story, round, recruits and total (so far), means."""
     rules: Rules
     people: int
     """On the frontier now."""
@@ -96,11 +99,7 @@ class Forecast:
             f"{plan['p10']:.0f} and {plan['p90']:.0f}.",
         ]
         if len(own) > 1:
-            lines += [
-                f"  If {IN_WORDS[row['story']]} (weight {percent(row['weight'])}): {row['recruits']:.0f} "
-                f"({row['p10']:.0f} to {row['p90']:.0f})."
-                for row in own.to_dict("records")
-            ]
+            lines += [self._story_line(row) for row in own.to_dict("records")]
         wanted = self.still_wanted
         if wanted is not None:
             lines.append(self._target_line(wanted))
@@ -114,6 +113,17 @@ class Forecast:
         lines += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
         lines += [*self.warnings, self.caveat]
         return lines
+
+    def _story_line(self, row: Mapping[str, Any]) -> str:
+        """What the plan brings by one story, and what knowing it would add."""
+        known = self.stories[(self.stories["policy"] == KNOWING) & (self.stories["story"] == row["story"])].iloc[0]
+        more, error = -float(known["plan_lead"]), float(known["plan_lead_error"])
+        adds = f"knowing it would add {more:.1f}" if more > max(2 * error, 0.05) else "knowing it would not help"
+        chance = "" if not self.still_wanted else f"; target {_chance(row['reaches_target'])}"
+        return (
+            f"  If {IN_WORDS[row['story']]} (weight {percent(row['weight'])}): {row['recruits']:.0f} "
+            f"({row['p10']:.0f} to {row['p90']:.0f}){chance}; {adds}."
+        )
 
     def _target_line(self, wanted: int) -> str:
         plan, whole = self.of_plan, f"{n_people(self.target or 0)} in all"
@@ -215,6 +225,14 @@ def forecast(
     ]
     with_model = all(world is not None for world in uncertain)
     to_come = None if n_wanted is None else max(n_wanted - n_already, 0)
+
+    def story_rows(policy: str, played: Trajectories, plan: Trajectories) -> list[dict[str, object]]:
+        return [
+            {"policy": policy, "story": each.name, "weight": each.weight, **story_row(played, plan, own, to_come)}
+            for each, own in ((each, story == number) for number, each in enumerate(stories))
+            if own.any()
+        ]
+
     first: Trajectories | None = None
     rounds: list[pd.DataFrame] = []
     summary: list[dict[str, object]] = []
@@ -226,15 +244,19 @@ def forecast(
         unsure = rollout_stories(uncertain, story, policy, rules, luck) if with_model else None
         rounds.append(rounds_table(name, played, unsure))
         summary.append({"policy": name, "described": described, **summary_row(played, unsure, first, rules, to_come)})
-        by_story += [
-            {"policy": name, "story": each.name, "weight": each.weight, **story_row(played, first, story == number)}
-            for number, each in enumerate(stories)
-            if (story == number).any()
-        ]
+        by_story += story_rows(name, played, first)
+    assert first is not None, "the plan is played first"
+    if len(stories) > 1 and not nothing:
+        least = order.min_per_person
+        alone = [replace(fit.planner.only(each.name), least_per_person=least) for each in stories]
+        by_story += story_rows(KNOWING, rollout_stories(worlds, story, alone, rules, luck), first)
     return Forecast(
         rounds=pd.concat(rounds, ignore_index=True),
         summary=pd.DataFrame(summary),
         stories=pd.DataFrame(by_story),
+        story_rounds=pd.concat(
+            [story_means(each.name, first, story == number) for number, each in enumerate(stories)], ignore_index=True
+        ),
         rules=rules,
         people=len(frontier),
         target=n_wanted,
@@ -243,7 +265,7 @@ def forecast(
         seed=seed,
         with_model=with_model,
         nothing_because=nothing,
-        warnings=tuple(note for note in task.notes if note.startswith("Warning")),
+        warnings=tuple(note for note in task.notes if note.startswith(("Warning", "Hardly anybody"))),
     )
 
 

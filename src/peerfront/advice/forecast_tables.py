@@ -41,7 +41,7 @@ def _wider(
     }
 
 
-def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_]) -> dict[str, float]:
+def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_], wanted: int | None) -> dict[str, float]:
     """Recruits in the episodes of one story, and how many more the plan brings there."""
     totals, lead = played.total_recruits[own], (plan.total_recruits - played.total_recruits)[own]
     band = {label: float(_quantile(totals, _QUANTILES[label])) for label in ("p10", "p90")}
@@ -50,9 +50,18 @@ def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_]) 
         "recruits": float(totals.mean()),
         "error": _error(totals),
         **band,
+        "reaches_target": _share_of(totals, wanted),
         "plan_lead": float(lead.mean()),
         "plan_lead_error": _error(lead),
     }
+
+
+def story_means(story: str, plan: Trajectories, own: NDArray[np.bool_]) -> pd.DataFrame:
+    """story, round, recruits, total: means over the episodes of one story; empty if there is none."""
+    recruits = plan.recruits[own]
+    rounds = np.arange(1, recruits.shape[1] + 1) if len(recruits) else np.zeros(0, np.int64)
+    means = recruits.mean(axis=0) if len(recruits) else np.zeros(0)
+    return pd.DataFrame({"story": story, "round": rounds, "recruits": means, "total": np.cumsum(means)})
 
 
 def _error(values: NDArray[np.int64]) -> float:

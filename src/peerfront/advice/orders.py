@@ -201,11 +201,13 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
     if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
         notes.append("Warning: the model does not describe this study well (see its summary): take totals as rough.")
     fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
-    if fewest > 1 and len(fit.planner.stories) > 1:
+    pinned = fit.scores.get("coupon_stories", {}).get("pinned")
+    if fewest > 1 and (len(fit.planner.stories) > 1 or pinned):
         notes.append(
             f"Hardly anybody in the study had fewer than {n_coupons(fewest)}: what fewer bring is extrapolated."
         )
-    gain = fit.scores.get("gain_of_knowing_people", {})
-    if gain and gain["log_likelihood"] <= gain["standard_error"]:
-        notes.append("The study does not show who brings many: differences between people here are small and unsure.")
+    if fit.scores.get("all_used"):
+        notes.append("Warning: every coupon in the study was used, so how many more people bring is a guess.")
+    if not any(response.fields for response in fit.responses.values()):
+        notes.append("The study does not show who brings many, so everybody is treated alike.")
     return notes

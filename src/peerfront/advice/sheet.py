@@ -20,7 +20,7 @@ from peerfront.advice.stories import (
     SheetFirst,
     StoryResult,
     can_be_simulated,
-    expected_of,
+    last_round,
     ordered_planner,
     results_of,
     story_table,
@@ -63,7 +63,8 @@ class CouponSheet:
 
     table: pd.DataFrame
     """person, coupons, chance_used (of each coupon), expected_now, expected_later, decided_by (plan, lot or random),
-    probability (that this person got this number, before lots were drawn), reason; in the frontier's order."""
+    probability (that this person got this number, before lots and random numbers were drawn), reason; in the frontier's
+    order."""
     spend: int
     """Coupons given out this round."""
     order: PlanOrder
@@ -103,8 +104,8 @@ class CouponSheet:
 
     @property
     def stories(self) -> pd.DataFrame:
-        """One row for each story: name, weight, expected (recruits in all), error, regret (what knowing it would add),
-        regret_error."""
+        """One row for each story: name, weight, now (recruits of this round), expected (recruits in all), error, regret
+        (what knowing it would add), regret_error."""
         return story_table(self.by_story)
 
     @property
@@ -147,7 +148,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     if (decision.decided_by != BY_PLAN).any():
         table["reason"] += [_DECIDED[how] for how in decision.decided_by.tolist()]
     curve = spend_curve(planner, task, plan)
-    results = _simulated(fit, planner, task, plan.allocation)
+    results = _simulated(fit, planner, task, plan.allocation, decision.planned)
     expected, error = _average(results) if results else (plan.value, None)
     return CouponSheet(
         table=table,
@@ -205,21 +206,22 @@ def _padded(row: Array, count: int) -> list[float]:
     return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
 
 
-def _simulated(fit: Fit, planner: Planner, task: Task, sheet: Allocation) -> list[StoryResult]:
+def _simulated(fit: Fit, planner: Planner, task: Task, sheet: Allocation, planned: Allocation) -> list[StoryResult]:
     """The rest of the study, played to its end by every story; empty if that takes too long."""
     state = task.state
     if state.rounds_left > 1 and not can_be_simulated(state):
         return []
     episodes = int(np.clip(_SIMULATED_PEOPLE // (len(state.frontier) + state.remaining_budget), 40, _EPISODES))
-    plan = SheetFirst(sheet, planner)
+    plan = SheetFirst(planned, planner)
+    handed_out = plan if (sheet.coupons == planned.coupons).all() else SheetFirst(sheet, planner)
     alone: dict[str, SheetFirst] = {}
     for name in fit.responses:
         knowing = replace(fit.planner.only(name), least_per_person=planner.least_per_person)
         is_same = [story.name for story in planner.stories] == [name]
         alone[name] = plan if is_same else SheetFirst(knowing.plan(state, every_spend=False).allocation, knowing)
     if state.rounds_left == 1:  # nothing is left to chance but the counts, whose means are known
-        return expected_of(fit, state, sheet, {name: policy.sheet for name, policy in alone.items()})
-    return results_of(fit, state, plan, alone, named_luck(("sheet",), episodes))
+        return last_round(fit, state, sheet, planned, {name: policy.sheet for name, policy in alone.items()})
+    return results_of(fit, state, handed_out, plan, alone, named_luck(("sheet",), episodes))
 
 
 def _average(results: Sequence[StoryResult]) -> tuple[float, float]:

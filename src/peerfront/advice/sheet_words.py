@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from peerfront.advice.stories import IN_WORDS, StoryResult
+from peerfront.advice.stories import AVERAGE, CAUTIOUS, IN_WORDS, StoryResult
 from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.words import counted, n_coupons, n_people, percent
 
@@ -26,11 +26,29 @@ def _total(sheet: "CouponSheet") -> list[str]:
     order, getting = sheet.order, int((sheet.table["coupons"] > 0).sum())
     given = f"Give out {n_coupons(sheet.spend)} to {getting:,} of {n_people(len(sheet.table))}"
     reserve = f", and {order.reserve} stay in reserve" if order.reserve else ""
-    now = float(sheet.table["expected_now"].sum())
     return [
         f"{given}; {_rest(sheet)}{reserve}.",
-        f"Expected from this round: {now:.1f} recruits.{_in_all(sheet)} All of this is by the model.",
+        *_believed(sheet),
+        f"Expected from this round: {_now(sheet)} recruits.{_in_all(sheet)} All of this is by the model.",
     ]
+
+
+def _believed(sheet: "CouponSheet") -> list[str]:
+    """Say what the plan was told to believe, if it was."""
+    if sheet.order.response == AVERAGE:
+        return []
+    if sheet.order.response == CAUTIOUS:
+        return ["Planned cautiously, as asked: the smallest loss if the wrong story is true."]
+    return [f"Planned as asked for one story only: that {IN_WORDS[sheet.order.response]}."]
+
+
+def _now(sheet: "CouponSheet") -> str:
+    each = [story.now for story in sheet.by_story]
+    if not each:
+        return f"{float(sheet.table['expected_now'].sum()):.1f}"
+    if max(each) - min(each) > max(_APART * max(each), 0.05):
+        return f"between {min(each):.1f} and {max(each):.1f}"
+    return f"{sum(story.weight * story.now for story in sheet.by_story):.1f}"
 
 
 def _rest(sheet: "CouponSheet") -> str:

@@ -30,7 +30,7 @@ IN_WORDS = {
 AVERAGE, CAUTIOUS = "average", "cautious"
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 _CAUTIOUS_EPISODES = 200
-_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of one story against the rest, among which a cautious plan chooses
+_SHARES = tuple(number / 20 for number in range(21))  # of one story against the rest, for a cautious plan
 
 
 def responses_to_choose(fit: Fit) -> tuple[str, ...]:
@@ -44,8 +44,9 @@ def planner_for(fit: Fit, response: str) -> Planner:
         return fit.planner
     if response not in fit.responses:
         left = ", ".join(responses_to_choose(fit))
-        ruled_out = " The study rules that story out." if response in IN_WORDS else ""
-        raise SettingError(f"--response is {response!r}; this model knows {left}.{ruled_out}")
+        pinned = fit.scores.get("coupon_stories", {}).get("pinned")
+        why = f" It was fitted with --response {pinned}." if pinned else " The study rules that story out."
+        raise SettingError(f"--response is {response!r}; this model knows {left}.{why if response in IN_WORDS else ''}")
     return fit.planner.only(response)
 
 
@@ -57,7 +58,12 @@ def can_be_simulated(state: State) -> bool:
 def ordered_planner(fit: Fit, task: Task) -> Planner:
     """The planner that believes what the order asks for, and gives everybody the order's least."""
     order = task.order
-    if order.response == CAUTIOUS and can_be_simulated(task.state):
+    if order.response == CAUTIOUS:
+        if not can_be_simulated(task.state):
+            raise SettingError(
+                f"A cautious plan is found by simulating the rest of the study, which takes too long with more than "
+                f"{_SIMULATED_BUDGET:,} people or coupons. Plan with --response average, or for one story."
+            )
         return most_cautious(fit, task.state, order.min_per_person, named_luck(("cautious",), _CAUTIOUS_EPISODES))
     return replace(planner_for(fit, order.response), least_per_person=order.min_per_person)
 
@@ -85,6 +91,8 @@ class StoryResult:
 
     name: str
     weight: float
+    now: float
+    """Expected recruits of this round."""
     expected: float
     """Recruits in all, discounted."""
     error: float
@@ -99,36 +107,49 @@ def believed(fit: Fit) -> list[Story]:
     return sorted(fit.planner.stories, key=lambda story: -story.weight)
 
 
-def expected_of(fit: Fit, state: State, plan: Allocation, alone: Mapping[str, Allocation]) -> list[StoryResult]:
-    """The same for a last round, of which the expected recruits are known exactly."""
-    most, results = state.most_per_person, []
+def expected_now(story: Story, state: State, sheet: Allocation) -> float:
+    """Recruits of this round, expected by one story."""
+    most = state.most_per_person
+    gains = story.response.gains(state.frontier.covariates, most)
+    return float(gains[np.arange(most) < sheet.coupons[:, None]].sum())
+
+
+def last_round(
+    fit: Fit, state: State, sheet: Allocation, planned: Allocation, alone: Mapping[str, Allocation]
+) -> list[StoryResult]:
+    """What a sheet brings in the last round, by every story, exactly; arguments as in `results_of`."""
+    results = []
     for story in believed(fit):
-        gains = story.response.gains(state.frontier.covariates, most)
-        earned, best = (
-            float(gains[np.arange(most) < sheet.coupons[:, None]].sum()) for sheet in (plan, alone[story.name])
-        )
-        results.append(StoryResult(story.name, story.weight, earned, 0.0, best - earned, 0.0))
+        now, before, best = (expected_now(story, state, each) for each in (sheet, planned, alone[story.name]))
+        results.append(StoryResult(story.name, story.weight, now, now, 0.0, best - before, 0.0))
     return results
 
 
-def results_of(fit: Fit, state: State, plan: Policy, alone: Mapping[str, Policy], luck: Luck) -> list[StoryResult]:
-    """Play a plan in the world of every story; `alone` are the plans that know the story, by its name."""
+def results_of(
+    fit: Fit, state: State, sheet: SheetFirst, planned: SheetFirst, alone: Mapping[str, SheetFirst], luck: Luck
+) -> list[StoryResult]:
+    """Play a sheet in the world of every story.
+
+    `alone` are the plans that know the story, by its name. What knowing it would add is judged by the sheet as it was
+    `planned`, before floors, lots and random numbers: their cost is not that of not knowing.
+    """
     results = []
     for story in believed(fit):
         world = fit.world(state.frontier, story.name)
-        earned = rollout(world, plan, state.rules, luck).discounted_rewards(fit.discount)
-        best = earned
-        if alone[story.name] is not plan:
-            best = rollout(world, alone[story.name], state.rules, luck).discounted_rewards(fit.discount)
-        regret = best - earned
+        played: dict[int, Array] = {}
+        for policy in (sheet, planned, alone[story.name]):
+            if id(policy) not in played:
+                played[id(policy)] = rollout(world, policy, state.rules, luck).discounted_rewards(fit.discount)
+        earned, regret = played[id(sheet)], played[id(alone[story.name])] - played[id(planned)]
         results.append(
             StoryResult(
-                story.name,
-                story.weight,
-                float(earned.mean()),
-                _error(earned),
-                float(regret.mean()),
-                _error(regret),
+                name=story.name,
+                weight=story.weight,
+                now=expected_now(story, state, sheet.sheet),
+                expected=float(earned.mean()),
+                error=_error(earned),
+                regret=float(regret.mean()),
+                regret_error=_error(regret),
             )
         )
     return results
@@ -142,7 +163,7 @@ def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
     """The weights of the stories whose plan has the smallest worst regret, in simulations of every story."""
     names = [story.name for story in fit.planner.stories]
     if len(names) == 1:
-        return fit.planner
+        return replace(fit.planner, least_per_person=least)
     candidates = [np.array([story.weight for story in fit.planner.stories])]
     for number in range(len(names)):
         for share in _SHARES:
@@ -150,17 +171,22 @@ def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
             weights[number] = share
             candidates.append(weights)
     distinct = {tuple(np.round(weights, 6).tolist()): weights for weights in candidates}
-    planners = [
-        replace(fit.planner.weighted(weights.tolist()), least_per_person=least) for weights in distinct.values()
-    ]
+    planners, seen = [], set()
+    for weights in distinct.values():
+        planner = replace(fit.planner.weighted(weights.tolist()), least_per_person=least)
+        sheet = planner.plan(state, every_spend=False).allocation
+        # Later rounds differ little between close weights: one plan for each sheet.
+        if sheet.coupons.tobytes() not in seen:
+            seen.add(sheet.coupons.tobytes())
+            planners.append((sheet, planner))
     earned = np.zeros((len(planners), len(names)))
-    for row, planner in enumerate(planners):
-        policy = SheetFirst(planner.plan(state, every_spend=False).allocation, planner)
+    for row, (sheet, planner) in enumerate(planners):
+        policy = SheetFirst(sheet, planner)
         for column, name in enumerate(names):
             played = rollout(fit.world(state.frontier, name), policy, state.rules, luck)
             earned[row, column] = played.discounted_rewards(fit.discount).mean()
     worst = (earned.max(axis=0) - earned).max(axis=1)
-    return planners[int(worst.argmin())]
+    return planners[int(worst.argmin())][1]
 
 
 def story_table(results: Sequence[StoryResult]) -> pd.DataFrame:
@@ -177,15 +203,20 @@ def story_of_episode(weights: Sequence[float], episodes: int) -> NDArray[np.int6
 
 
 def rollout_stories(
-    worlds: Sequence[World | None], story: NDArray[np.int64], policy: Policy, rules: Rules, luck: Luck
+    worlds: Sequence[World | None],
+    story: NDArray[np.int64],
+    policy: Policy | Sequence[Policy],
+    rules: Rules,
+    luck: Luck,
 ) -> Trajectories:
-    """Play each episode in the world of its story; `worlds[i]` is the world of story i."""
+    """Play each episode in the world of its story; `worlds[i]` is the world of story i, as are policies if several."""
     parts: dict[str, NDArray[np.int64]] = {}
     for number, world in enumerate(worlds):
         own = np.flatnonzero(story == number)
         if not len(own) or world is None:
             continue
-        played = rollout(world, policy, rules, Luck(luck.keys[own]))
+        own_policy = policy[number] if isinstance(policy, Sequence) else policy
+        played = rollout(world, own_policy, rules, Luck(luck.keys[own]))
         for field in fields(Trajectories):
             values = getattr(played, field.name)
             whole = parts.setdefault(field.name, np.zeros((len(luck), *values.shape[1:]), dtype=np.int64))

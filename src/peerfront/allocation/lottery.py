@@ -10,7 +10,7 @@ halved, and at last lots are drawn only among people whose rows are the same, wh
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class Lottery:
     tied: NDArray[np.bool_]  # [people], who cannot be told apart from somebody with another number; others keep theirs
     drawn: NDArray[np.bool_]  # [people], whose number was decided by lot; the other tied people's was evened out
     probability: Array  # [people], that the lottery gives this person this number of coupons
+    otherwise: Numbers  # [people], the number with the rest of the probability: one less for who won, else one more
     exact: bool
     """Whether the probabilities are exact (winners / participants); otherwise they are shares of simulated draws."""
     lost: float
@@ -76,11 +77,11 @@ def draw_ties(
             tables, worth * uncovered, coupons[own], noise[own], kind[own], most_per_person, least_per_person
         )
         part = _draw(classes, [str(ids[i]) for i in own.tolist()], seed)
-        for name in ("coupons", "tied", "drawn", "probability"):
+        for name in ("coupons", "tied", "drawn", "probability", "otherwise"):
             getattr(result, name)[own] = getattr(part, name)
         exact, lost = exact and part.exact, lost + part.lost
         sentences += [part.sentence] if part.sentence else []
-    return Lottery(result.coupons, result.tied, result.drawn, result.probability, exact, lost, " ".join(sentences))
+    return replace(result, exact=exact, lost=lost, sentence=" ".join(sentences))
 
 
 def _draw(classes: Classes, ids: Sequence[str], seed: int) -> Lottery:
@@ -165,7 +166,7 @@ def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lotter
 
 def _unchanged(coupons: Numbers) -> Lottery:
     tied, drawn = np.zeros((2, len(coupons)), dtype=bool)
-    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), True, 0.0, "")
+    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, "")
 
 
 def _dealt(
@@ -179,13 +180,14 @@ def _dealt(
     sentence: str = "",
 ) -> Lottery:
     """The result of a lottery in which people of a class won with this chance, [classes]."""
-    probability = np.ones(len(coupons))
+    probability, otherwise = np.ones(len(coupons)), coupons.copy()
     if drawn is None or won is None or chance is None:
         drawn = np.zeros(len(coupons), dtype=bool)
     else:
         own = chance[classes.of]
         probability[drawn] = np.where(won, own, 1.0 - own)[drawn]
-    return Lottery(coupons, tied, drawn, probability, exact, classes.lost(coupons), sentence)
+        otherwise[drawn] += np.where(won, -1, 1)[drawn]
+    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), sentence)
 
 
 def _luck(ids: Sequence[str], *names: int) -> Luck:

@@ -74,7 +74,9 @@ def play_updating(
         allocations = plan_with_weights(planner, states, believed[living])
         if share > 0.0 and episodes.round < learning_rounds:
             allocations = [
-                vary(allocation, state, share, own).allocation if state.rounds_left > 1 else allocation
+                vary(allocation, state, share, own, least=planner.least_per_person).allocation
+                if state.rounds_left > 1
+                else allocation
                 for allocation, state, own in zip(allocations, states, episodes.policy_lucks(), strict=True)
             ]
         for allocation, state in zip(allocations, states, strict=True):

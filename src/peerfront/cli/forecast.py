@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from peerfront.advice.forecast import Forecast
 
-_FILES = ("rounds.csv", "summary.csv", "forecast.png", "forecast.svg")
+_FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
 
 
 def forecast_command(
@@ -136,6 +136,7 @@ def _write(forecast: "Forecast", out: Path) -> None:
 
     write_text(out / "rounds.csv", csv_text(forecast.rounds))
     write_text(out / "summary.csv", csv_text(forecast.summary))
+    write_text(out / "stories.csv", csv_text(forecast.stories))
     figure = forecast.plot()
     for kind in ("png", "svg"):
         write_bytes(out / f"forecast.{kind}", rendered(figure, kind))

@@ -16,6 +16,7 @@ from peerfront.foundation.text_files import file_bytes
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = ("format", "missing", "coupons_each", "still_open")
 _FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown")
+_MOST_KEY_PARTS = 8  # of a key such as columns.recruiter
 _TEXTS = 'a list of texts, such as ["a", "b"]'
 
 
@@ -112,6 +113,7 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
     """Read the contents of a schema file; `path` is what messages call it."""
     try:
         text = written.decode("utf-8-sig")
+        _check_keys(text, path)
         content = tomllib.loads(text)
     except RecursionError:
         raise DataFileError(
@@ -142,6 +144,17 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
         raise
     except PeerfrontError as problem:
         raise DataFileError(f"{path}: {problem}") from None
+
+
+def _check_keys(text: str, path: Path | str) -> None:
+    """Refuse keys of absurdly many parts before they are read: that takes time and memory with their square."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        key = re.match(r"[^=\"'#]*", line)
+        if key and key[0].count(".") > _MOST_KEY_PARTS:
+            raise DataFileError(
+                f"{path}, line {number} is not a correct line of a schema file: its key has {key[0].count('.') + 1:,} "
+                "parts between dots. `peerfront check STUDY --out FOLDER` writes a new one."
+            )
 
 
 def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
 _LARGEST_LOG_SCALE = 50.0
+_LARGEST_SCORE = 12.0  # of a log-linear shape
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,22 @@ class RateEnsemble:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weight + bias, 0.0)
         score = (hidden @ self.weights[-1] + self.biases[-1])[..., 0]
-        means: Array = (
-            np.exp(np.minimum(score, 12.0))
-            if self.shape.link == "exp"
-            else np.logaddexp(0.0, score) * np.exp(self.log_scale)
-        )
+        means = self.of_scores(score)
         return np.minimum(means, self.largest)
+
+    def of_scores(self, scores: Array | float) -> Array:
+        """Rates from the outputs of the last layer, [members, people]."""
+        if self.shape.link == "exp":
+            return np.exp(np.minimum(scores, _LARGEST_SCORE))
+        rates: Array = np.logaddexp(0.0, scores) * np.exp(self.log_scale)
+        return rates
+
+    def score_of(self, rate: float) -> float:
+        """The score of a rate by the first member: the inverse of `of_scores`."""
+        if self.shape.link == "exp":
+            return float(np.log(rate))
+        scaled = rate / float(np.exp(self.log_scale[0, 0]))
+        return scaled + float(np.log(-np.expm1(-scaled)))  # log(exp(scaled) - 1)
 
     def member(self, number: int) -> "RateEnsemble":
         """An ensemble of this member alone."""

@@ -225,7 +225,7 @@ class LearnedResponse(BinomialResponse):
     def scores(self) -> dict[str, Any]:
         """Why this model, and the mean held-out log-likelihood of every candidate, for a report."""
         tried = [
-            {"label": each.label, "held_out": round(each.score, 3) if np.isfinite(each.score) else None}
+            {"label": each.label, "held_out": round(each.score, 2) if np.isfinite(each.score) else None}
             for each in self.candidates
         ]
         return {"reason": self.reason, "tried": tried}

@@ -183,8 +183,9 @@ class Search:
             why += " Every coupon was used, so capacities are only known from below: how far above is a guess."
         # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by predictions.
         if doubt is not None:
-            chance = len(data) / (len(data) + doubt)
-            largest = largest_rate(fit.candidate.family, max(data.most_shown, REACH), chance, fit.size, fit.use)
+            used, coupons = int(data.recruits.sum()), int(data.coupons.sum())
+            family = fit.candidate.family
+            largest = largest_believed(family, len(data), used, coupons, data.most_shown, doubt, fit.size, fit.use)
         return LearnedResponse(
             schema=self.schema,
             family=fit.candidate.family,
@@ -223,6 +224,20 @@ class Search:
             f"log-likelihood {ahead} the best other family ({DESCRIPTIONS[rival.family]})"
         )
         return text + (", and simpler." if ahead == "below" else ".")
+
+
+def largest_believed(
+    family: str, rows: int, used: int, coupons: int, most_shown: int, doubt: float, size: float, use: float
+) -> float:
+    """The largest rate that so many rows, and coupons used of those given out, let somebody have.
+
+    See `ResponseSettings.doubt`. Where each coupon is used on its own, the share of all coupons that were used is no
+    extrapolation, however large it is.
+    """
+    largest = largest_rate(family, max(most_shown, REACH), rows / (rows + doubt), size, use)
+    if family in STORIES["per_coupon"]:
+        largest = max(largest, float(-np.log1p(-(min(used, coupons) + 0.5) / (coupons + 1.0))))
+    return largest
 
 
 def simplest_good(fits: Sequence[Fit]) -> Fit:

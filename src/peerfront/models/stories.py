@@ -8,9 +8,14 @@ recruits is multiplied by exp(b(y)), the same for everybody and for every number
 The b(y) maximise the held-out likelihood less b(y)^2 / (2 BEND^2) each, which the story pays: a shape that is a little
 off costs next to nothing, one that cannot fit costs much. What is left is how counts change with the number of coupons.
 
-Weights w are those of stacking with an even Dirichlet prior: they maximise
+People with the usual number of coupons (the most common one) hardly tell the stories apart, so they are weighed with
+care: stacking with an even Dirichlet prior, whose weights w maximise
 
     sum over people of log sum_m w_m p_m(y)  +  strength * sum_m log w_m.
+
+People with another number do tell, and their evidence adds up: by Bayes' rule w_m is multiplied by the product of
+p_m(y) over them, as `allocation.updating` does with the counts of a round. A plain story is ruled out only if it also
+predicts worse by more than the standard error, and never while fewer than ten people had another number.
 
 `both` has more freedom than the pure stories. It is considered only if it predicts people left out better than each of
 them by more than the standard error.
@@ -37,12 +42,10 @@ Array = NDArray[np.float64]
 PURE = ("capacity", "per_coupon")
 RULED_OUT = 0.05
 """Weight below which a story is no longer considered."""
-PRIOR_STRENGTH = 0.5
+PRIOR_STRENGTH = 2.0
 """Of the even Dirichlet prior of the weights, in people who speak for each story."""
-SAME_STRENGTH = 2.0
-"""The same where everybody had the same number of coupons, and all evidence is of the families' shapes."""
-SAME_COUPONS = 0.95
-"""Share of people with the same number of coupons from which on everybody counts as having had the same."""
+FEWEST_OTHERS = 10
+"""People with another than the usual number of coupons; fewer, and everybody counts as having had the same."""
 BEND = 1.0
 _MOST_COUPONS = 50  # rows with more do not take part in the comparison, and `both` is not fitted where there are some
 _NEWTON_STEPS = 100
@@ -79,7 +82,7 @@ class StoryWeights:
     weights: dict[str, float]
     """Of the stories that are left; they sum to 1."""
     stacked: dict[str, float]
-    """Before any was ruled out."""
+    """Of all that were considered, before any was ruled out."""
     ruled_out: tuple[str, ...]
     """Stories that are not considered any more, `both` included unless it predicted clearly better."""
     behind: dict[str, tuple[float, float]]
@@ -87,6 +90,8 @@ class StoryWeights:
     same_coupons: bool
     """Whether (nearly) everybody had the same number of coupons, so that the history cannot say."""
     prior: float
+    pinned: str | None = None
+    """The story that is believed because the user knows it; None if the study decides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,23 +198,26 @@ def _bent(logs: Array, recruits: NDArray[np.int64]) -> tuple[Array, float]:
 # Weights -----------------------------------------------------------------------------------------------------------
 
 
+def usual_coupons(coupons: NDArray[np.int64]) -> int:
+    """The number of coupons that most people had."""
+    return int(np.bincount(coupons[coupons > 0], minlength=2).argmax())
+
+
 def same_coupons(coupons: NDArray[np.int64]) -> bool:
     """Whether (nearly) everybody who had coupons had the same number."""
-    given = coupons[coupons > 0]
-    return bool(len(given) and np.bincount(given).max() >= SAME_COUPONS * len(given))
+    return int(((coupons > 0) & (coupons != usual_coupons(coupons))).sum()) < FEWEST_OTHERS
 
 
-def weigh(stories: Sequence[StoryFit], prior: float | None = None) -> StoryWeights:
-    """Stack the stories; rule out those with a weight under 5%, and `both` unless it is clearly better than each.
+def weigh(stories: Sequence[StoryFit], prior: float = PRIOR_STRENGTH) -> StoryWeights:
+    """Weigh the stories; rule out those with a weight under 5%, and `both` unless it is clearly better than each.
 
-    `prior` is the strength of the even Dirichlet prior; None: `PRIOR_STRENGTH`, or `SAME_STRENGTH` where everybody had
-    the same number of coupons.
+    A plain story that is not clearly worse than the best keeps 5%, and so does any where everybody had the same number
+    of coupons.
+    `prior` is the strength of the even Dirichlet prior.
     """
     from peerfront.models.response_choice import SURE, clearly, total_error
 
     alike = same_coupons(stories[0].coupons)
-    if prior is None:
-        prior = SAME_STRENGTH if alike else PRIOR_STRENGTH
     if not prior > 0.0 or not np.isfinite(prior):
         raise SettingError(f"The strength of the prior must be above 0; found {prior!r}.")
     logs = {story.name: story.comparable for story in stories}
@@ -217,10 +225,18 @@ def weigh(stories: Sequence[StoryFit], prior: float | None = None) -> StoryWeigh
     considered = list(pure)
     if "both" in logs and all(clearly(logs["both"] - logs[name], SURE) for name in pure):
         considered.append("both")
-    stacked = dict(zip(considered, stacking(np.stack([logs[name] for name in considered], axis=1), prior), strict=True))
-    left = {name: weight for name, weight in stacked.items() if weight >= RULED_OUT}
-    total = sum(left.values())
+    evidence = np.stack([logs[name] for name in considered], axis=1)
+    usual = stories[0].coupons == usual_coupons(stories[0].coupons)
+    odds = np.log(stacking(evidence[usual], prior)) + evidence[~usual].sum(axis=0)
+    stacked = dict(zip(considered, np.exp(odds - logsumexp(odds)).tolist(), strict=True))
     best = max(logs, key=lambda name: float(logs[name].sum()))
+    unsure = [name for name in pure if alike or not clearly(logs[best] - logs[name], SURE)]
+    left = {
+        name: max(weight, RULED_OUT) if name in unsure else weight
+        for name, weight in stacked.items()
+        if name in unsure or weight >= RULED_OUT
+    }
+    total = sum(left.values())
     gaps = {name: logs[best] - own for name, own in logs.items()}
     return StoryWeights(
         weights={name: weight / total for name, weight in left.items()},

@@ -35,8 +35,15 @@ class OffspringChoice:
     def scores(self) -> dict[str, Any]:
         """Why this generator, and the table of its rivals, for a report."""
         rows = self.rivals.to_dict(orient="records")
-        rivals = [{str(key): None if value != value else value for key, value in row.items()} for row in rows]
+        rivals = [{str(key): _told(value) for key, value in row.items()} for row in rows]
         return {"kind": self.kind, "reason": self.reason, "rivals": rivals}
+
+
+def _told(value: Any) -> Any:
+    """A score with two decimals, so that it tells nothing about single pairs; None where there is none."""
+    if isinstance(value, float):
+        return None if value != value else round(value, 2)
+    return value
 
 
 def fit_generator(
