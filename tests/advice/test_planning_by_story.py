@@ -65,7 +65,7 @@ def test_results_are_those_of_playing_the_sheet_in_each_world() -> None:
     fit, people = two(), a_frontier(8)
     task, luck = task_of(fit, people, order(12)), named_luck(("played",), 60)
     plan = SheetFirst(fit.planner.plan(task.state).allocation, fit.planner)
-    results = results_of(fit, task.state, plan, dict.fromkeys(STORIES, plan), luck)
+    results = results_of(fit, task.state, plan, plan, dict.fromkeys(STORIES, plan), luck)
     for each in results:
         played = rollout(fit.world(people, each.name), plan, task.rules, luck).discounted_rewards(fit.discount)
         assert each.expected == pytest.approx(played.mean())

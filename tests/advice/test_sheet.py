@@ -115,7 +115,8 @@ def test_the_last_round_is_the_best_there_is() -> None:
     sheet = sheet_of(20, rounds_left=1)
     for each in sheet.by_story:
         bound = sheet.certificates[each.name].bound
-        assert bound == pytest.approx(each.expected + each.regret, abs=0.1), "whoever knows the story reaches its bound"
+        # Whoever knows the story reaches its bound; the sheet is a lottery's cost below the plan.
+        assert -0.1 <= bound - (each.expected + each.regret) < 0.3
         assert bound >= each.expected - 1e-9
 
 
