@@ -7,6 +7,7 @@ not enough.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,8 @@ from peerfront.foundation.typed_values import read_numbers
 
 Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
-USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".")
+USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".", *(f".{x}" for x in ascii_lowercase))
+"""What programs write for "not known"; .a to .z are Stata's."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Listing:
     own_coupons: Texts | None = None  # [people]
     coupons: Texts | None = None  # [people, slots], issued
     issued: NDArray[np.int64] | None = None  # [people], where a column says how many
+    seed_marks: Texts | None = None  # [people], where a column says who is a seed
     problems: tuple[Problem, ...] = ()
 
 
@@ -64,11 +67,12 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
     """List the people of a coupon or recruiter-id table, given which column is what."""
     frame = without_missing(table.frame, settings.missing)
     of_the_tree = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
-    problems = list(noted(table.notes))
+    problems = list(noted(table.notes, of_the_tree))
     coupons = own = recruiters = issued = None
     ids = texts(frame, columns["id"][0])
     if "recruiter" in columns:
         recruiters = texts(frame, columns["recruiter"][0])
+    marks = texts(frame, columns["seed"][0]) if "seed" in columns else None
     if format == COUPONS:
         own = texts(frame, columns["own_coupon"][0])
         coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
@@ -93,15 +97,17 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
             )
         else:
             issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
+    if "seed" in columns:
+        of_the_tree.add(columns["seed"][0])
     if "coupons_issued" in columns:
         of_the_tree.add(columns["coupons_issued"][0])
     people = frame[[name for name in frame.columns if name not in of_the_tree]]
     used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
-    shown = {role: names for role, names in columns.items() if role in (*used[format], "network_size", "date")}
+    shown = {role: names for role, names in columns.items() if role in (*used[format], "network_size", "date", "seed")}
     if coupons is not None:
         shown["coupons"] = columns["coupons"]
     return Listing(
-        source, format, "row", table.rows, ids, people, shown, recruiters, own, coupons, issued, tuple(problems)
+        source, format, "row", table.rows, ids, people, shown, recruiters, own, coupons, issued, marks, tuple(problems)
     )
 
 
@@ -148,7 +154,13 @@ _NAMES = {
         "visitdate", "datecollected", "createdat", "date", "datetime", "timestamp", "interviewtime", "recruitmenttime",
         "time",
     ),
+    "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),
 }  # fmt: skip
+_ONE_ISSUED = (
+    "couponout", "couponsout", "outcoupon", "couponissued", "issuedcoupon", "coupongiven", "givencoupon",
+    "couponcodeout", "couponnumberout", "newcoupon", "couponcodeissued", "couponcodegiven", "outpon", "outpons",
+)  # fmt: skip
+_NOT_A_CODE = ("date", "expir", "time", "count", "status", "number of", "complete", "type", "reason", "how")
 _ISSUED = re.compile(
     r"(?:issued|given|out|new)?(?:coupon|coup|outpon|voucher|cpn)s?(?:issued|given|out|no|num|number|code|id)?(?:\d+|[a-h])"
 )
@@ -166,6 +178,22 @@ def describes_the_tree(name: str) -> bool:
     """Tell whether a column of this name describes how recruitment went, which must never be used to predict it."""
     plain = _plain(name)
     return plain in _OF_THE_TREE or "coupon" in plain or "voucher" in plain
+
+
+def looks_like_issued(name: str) -> bool:
+    """Tell whether a column of this name may hold a code that was issued: it speaks of coupons, and not of dates."""
+    plain = _plain(name)
+    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _ONE_ISSUED
+    speaks = any(word in plain for word in ("coupon", "voucher", "outpon", "cpn"))
+    counts = any(word in name.lower() for word in _NOT_A_CODE) or plain in _NAMES["coupons_issued"]
+    return is_issued or (speaks and not counts)
+
+
+def named_like(role: str, header: Sequence[str]) -> list[str]:
+    """Return the columns that are called like this part of a study, the likeliest first."""
+    names = _NAMES[role]
+    plain = {name: _plain(name) for name in header}
+    return [name for _, name in sorted((names.index(text), name) for name, text in plain.items() if text in names)]
 
 
 def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns:
@@ -189,16 +217,17 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     columns = dict(named)
     if "coupons" not in columns:
         issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
+        issued = issued or tuple(name for name, text in plain.items() if text in _ONE_ISSUED)[:1]
         if issued:
             columns["coupons"] = issued
             plain = {name: text for name, text in plain.items() if name not in set(issued)}
-    for role, names in _NAMES.items():
+    for role in _NAMES:
         if role in columns:
             continue
-        matches = sorted((names.index(text), name) for name, text in plain.items() if text in names)
+        matches = named_like(role, list(plain))
         if matches:
-            columns[role] = (matches[0][1],)
-            del plain[matches[0][1]]
+            columns[role] = (matches[0],)
+            del plain[matches[0]]
     return {role: names for role, names in columns.items() if names}
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,8 @@ class TextTable:
     lines: NDArray[np.int64]  # [records], line in a text editor, on which the record ends
     notes: tuple[Note, ...] = ()
     separator: str = ","
+    sheet: str = ""
+    """The sheet of the workbook it comes from."""
 
 
 def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
@@ -66,8 +68,24 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     if not numbered:
         raise DataFileError(f"{path}: the file is empty. Export it again.")
     typed = as_typed if "'" in text else str
-    header = _checked_header(path, [typed(name.strip()) for name in numbered[0][1]])
-    full = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1) if any(record)]
+    header = [typed(name.strip()) for name in numbered[0][1]]
+    records = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1)]
+    table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+    return dataclasses.replace(table, separator=separator)
+
+
+def table_of(
+    path: Path,
+    header: list[str],
+    records: Iterable[tuple[int, int, list[str]]],
+    typed: Callable[[str], str] = str,
+    *,
+    may_be_empty: bool = False,
+    whole_rows: bool = False,
+) -> TextTable:
+    """Make a table of its header and its records, each with its row and line; `typed` is applied to every cell."""
+    header = _checked_header(path, header)
+    full = [numbered for numbered in records if any(numbered[2])]
     if len(full) * len(header) > MOST_CELLS:
         raise DataFileError(
             f"{path}: {len(full):,} rows of {len(header):,} columns are {len(full) * len(header):,} cells; a table may "
@@ -85,7 +103,7 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     cells = [[typed(cell.strip()) for cell in column] for column in columns]
     frame = pd.DataFrame({n: pd.Series(column, dtype=object) for n, column in enumerate(cells)})
     frame, notes = _named(frame, header)
-    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes, separator)
+    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes)
 
 
 def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:

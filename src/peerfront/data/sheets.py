@@ -1,0 +1,65 @@
+"""The table of a file that may be a workbook: which of its sheets is meant.
+
+A sheet that is named is read. Otherwise it is the only visible sheet with anything in it, or the only one that fits
+what is wanted; where several would do, or none, the error names them.
+"""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.excel_tables import Workbook, open_workbook
+from peerfront.foundation.text_tables import TextTable
+
+
+def sheet_of(
+    path: Path, content: bytes, wanted: str, fits: Callable[[TextTable], bool], *, may_be_empty: bool = False
+) -> tuple[TextTable, tuple[str, ...]]:
+    """Return the table of the sheet that is wanted or that fits, and sentences on what was assumed."""
+    workbook = open_workbook(path, content)
+    if wanted:
+        return workbook.read(wanted, may_be_empty=may_be_empty), ()
+    tables, faults = _readable(workbook, may_be_empty)
+    if len(workbook.names) == 1 and faults:
+        raise faults[0]
+    if len(tables) == 1:
+        return tables[0], _said(workbook, tables[0].sheet)
+    fitting = [table for table in tables if fits(table)]
+    if len(fitting) == 1:
+        return fitting[0], _said(workbook, fitting[0].sheet)
+    raise DataFileError(_asked(workbook, tables, fitting))
+
+
+def _readable(workbook: Workbook, may_be_empty: bool) -> tuple[list[TextTable], list[DataFileError]]:
+    """Read the visible sheets; those that are no tables (empty, or notes) cannot be meant."""
+    tables, faults = [], []
+    for name in workbook.names:
+        try:
+            tables.append(workbook.read(name, may_be_empty=may_be_empty))
+        except DataFileError as fault:
+            faults.append(fault)
+    return tables, faults
+
+
+def _said(workbook: Workbook, name: str) -> tuple[str, ...]:
+    if len(workbook.names) + len(workbook.hidden) == 1:
+        return ()
+    others = [repr(other) for other in workbook.names if other != name]
+    hidden = [f"{other!r} (hidden)" for other in workbook.hidden]
+    return (f"Sheet {name!r} was read, and not {', '.join([*others, *hidden])}.",)
+
+
+def _asked(workbook: Workbook, tables: list[TextTable], fitting: list[TextTable]) -> str:
+    names = [table.sheet for table in fitting or tables]
+    if not names:
+        hidden = (
+            f" Hidden sheets are not looked at: {', '.join(map(repr, workbook.hidden))}." if workbook.hidden else ""
+        )
+        return f"{workbook.path}: no sheet of this workbook holds a table.{hidden} Name the columns in the first row."
+    shown = ", ".join(repr(name) for name in names[:20])
+    reason = "any of these sheets could be meant" if fitting else "none of these sheets has the columns that are needed"
+    return (
+        f"{workbook.path}: {reason}: {shown}. Name the one to read, for example: --sheet {shlex.quote(names[0])}"
+        " (sheet under [file] in a schema file)."
+    )
