@@ -23,6 +23,7 @@ Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
 USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".", *(f".{x}" for x in ascii_lowercase))
 """What programs write for "not known"; .a to .z are Stata's."""
+_MANY_PEOPLE = 50  # among so many, somebody uses all coupons
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
                 f"{source} says who recruited whom, and not how many coupons each person was issued. Somebody who "
                 "brought nobody may have had three coupons or none, and without that nothing can be learned about how "
                 f"many people recruit. Name the column that holds it: {settle_with('--map coupons_issued=COLUMN')}. "
-                "Or say how many everybody got, for example --coupons-each 3 instead of --map."
+                f"Or say how many everybody got. {_likely_number(recruiters, ids)}"
             )
         else:
             issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
@@ -109,6 +110,16 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
     return Listing(
         source, format, "row", table.rows, ids, people, shown, recruiters, own, coupons, issued, marks, tuple(problems)
     )
+
+
+def _likely_number(recruiters: Texts | None, ids: Texts) -> str:
+    """Offer the number of coupons that everybody probably got: no fewer than the most recruits of anybody."""
+    named = pd.Series(recruiters, dtype=object)
+    counts = named[named.isin(set(ids)) & (named != "")].value_counts()
+    most = int(counts.max()) if len(counts) else 0
+    likely = most if len(ids) >= _MANY_PEOPLE and most > 1 else max(most, 3)
+    said = f"Nobody brought more than {most}, so likely: " if most else "For example: "
+    return f"{said}--coupons-each {likely} instead of --map."
 
 
 def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray[np.int64], list[Problem]]:
@@ -151,7 +162,7 @@ _NAMES = {
     ),
     "date": (
         "interviewdate", "dateofinterview", "surveydate", "recruitmentdate", "enrolmentdate", "enrollmentdate",
-        "visitdate", "datecollected", "createdat", "date", "datetime", "timestamp", "interviewtime", "recruitmenttime",
+        "visitdate", "intdate", "idate", "datecollected", "createdat", "date", "datetime", "timestamp", "interviewtime", "recruitmenttime",
         "time",
     ),
     "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),
@@ -231,29 +242,32 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     return {role: names for role, names in columns.items() if names}
 
 
-def layout_of(columns: Columns, source: str, header: Sequence[str]) -> str:
-    """Return which of the two table layouts these columns make."""
+def layout_of(columns: Columns, source: str, header: Sequence[str], offer: str = "") -> str:
+    """Return which of the two table layouts these columns make; errors end with the `offer` of what to do."""
     if "id" in columns and "own_coupon" in columns and "coupons" in columns:
         return COUPONS
     if "id" in columns and "recruiter" in columns:
         return RECRUITER
-    raise DataFileError(f"{source}: cannot tell who recruited whom. {_explained(columns, header)}")
+    raise DataFileError(f"{source}: cannot tell who recruited whom. {_explained(columns, header, offer)}")
 
 
 def need_columns(
-    columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str]
+    columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str], offer: str = ""
 ) -> None:
     """Raise an error that says which of the needed columns is missing, and how to name it."""
     absent = [role for role in roles if role not in columns]
     if absent:
-        raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header)}")
+        raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header, offer)}")
 
 
-def _explained(columns: Columns, header: Sequence[str]) -> str:
+def _explained(columns: Columns, header: Sequence[str], offer: str) -> str:
     recognised = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items()) or "none"
     return (
         "Needed are columns for id, own_coupon and coupons, or for id and recruiter.\n"
         f"  Recognised: {recognised}.\n"
         f"  Columns in the file: {', '.join(header)}.\n"
-        f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
+        + (
+            offer
+            or f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
+        )
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from peerfront.data.checkboxes import Boxes
 from peerfront.data.read_settings import AUTO, KOBO, ODK, PLAIN, PRESETS, REDCAP, SURVEYCTO
 from peerfront.foundation.errors import DataFileError
 
@@ -112,9 +113,9 @@ def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
         marks = " or ".join("+".join(sorted(mark)) for mark in preset.marks[:4])
         other = next((other for other in _PRESETS.values() if _fits(other, frame)), None)
         better = f"--preset {other.name}" if other else f"--preset {PLAIN}"
-        said = f"It looks like a {PRESETS[other.name]}." if other else "It looks like no export of the programs known."
+        said = f"It looks like {PRESETS[other.name]}." if other else "It looks like no export of the programs known."
         raise DataFileError(
-            f"{source}: this does not look like a {PRESETS[name]}, which has columns such as {marks}. Found: "
+            f"{source}: this does not look like {PRESETS[name]}, which has columns such as {marks}. Found: "
             f"{_listed(header)}. {said} Use {better} (preset under [file] in a schema file), or leave it out."
         )
     return preset
@@ -144,12 +145,22 @@ def own_columns(preset: Preset, frame: pd.DataFrame) -> set[str]:
     return own
 
 
-def without_groups(preset: Preset, header: Sequence[str]) -> dict[str, str]:
-    """Return shorter names for columns that begin with their groups, where the question's own name is unique."""
+def without_groups(preset: Preset, header: Sequence[str], boxes: Sequence[Boxes] = ()) -> dict[str, str]:
+    """Return shorter names for columns that begin with their groups, where the question's own name is unique.
+
+    Checkboxes keep the name of their question: `about/drugs/heroin` becomes `drugs/heroin`.
+    """
     if not preset.groups:
         return {}
     cut = re.compile(f"[{re.escape(preset.groups)}]")
     leaves = {name: cut.split(name)[-1].strip() for name in header if not preset.own.fullmatch(name.lower())}
+    for group in boxes:
+        question = cut.split(group.name)[-1].strip()
+        leaves |= {
+            column: f"{question}/{answer}"
+            for column, answer in zip(group.columns, group.answers, strict=True)
+            if column in leaves and column != group.name + "_" + answer
+        }
     taken = [leaf for name, leaf in leaves.items()] + [name for name in header if name not in leaves]
     return {name: leaf for name, leaf in leaves.items() if leaf and leaf != name and taken.count(leaf) == 1}
 

@@ -149,6 +149,11 @@ KINDS = {
         "no coupon or recruiter, and not marked as a seed",
         "Add the coupon or recruiter, or mark the person as a seed. Until then the recruiter is unknown.",
     ),
+    "fixed-places": Kind(
+        WARNING,
+        "columns in fixed places",
+        "Nothing to do if the columns are right; export with commas between them to be certain.",
+    ),
     "deleted": Kind(WARNING, "deleted record", "It was left out, as the app says."),
     "row-count": Kind(WARNING, "other number of people than announced", "Check that the file is complete."),
 }

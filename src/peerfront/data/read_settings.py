@@ -27,10 +27,10 @@ ODK = "odk"
 SURVEYCTO = "surveycto"
 PLAIN = "none"
 PRESETS = {
-    REDCAP: "REDCap export",
-    KOBO: "Kobo export",
-    ODK: "ODK Central export",
-    SURVEYCTO: "SurveyCTO export",
+    REDCAP: "a REDCap export",
+    KOBO: "a Kobo export",
+    ODK: "an ODK Central export",
+    SURVEYCTO: "a SurveyCTO export",
     PLAIN: "a table as it stands, of no particular program",
 }
 

@@ -3,6 +3,7 @@ content.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 
@@ -62,15 +63,14 @@ def _own_coupon(
     )
 
 
-def layout_in(shaped: Shaped, columns: Columns, wanted: str, source: str) -> str:
+def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
     """Return the layout that the columns make, or the one that is wanted; without it, offer the likely columns."""
+    source = path.name
     frame = shaped.table.frame
     header = [name for name in map(str, frame.columns) if name not in shaped.own]
-    try:
-        layout = wanted or layout_of(columns, source, header)
-        needed = {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}[layout]
-        need_columns(columns, needed, source, header)
-    except DataFileError as problem:
-        offer = offered(frame[header], columns)
-        raise DataFileError(f"{problem}{offer}") from None
+    needed = {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}
+    possible = (needed[wanted],) if wanted else tuple(needed.values())
+    offer = "" if any(set(roles) <= set(columns) for roles in possible) else offered(frame[header], columns, path)
+    layout = wanted or layout_of(columns, source, header, offer)
+    need_columns(columns, needed[layout], source, header, offer)
     return layout

@@ -52,21 +52,26 @@ def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     groups: dict[str, str] = {}
     steps: list[str] = []
     if preset.name == REDCAP:
-        joined = _joined(table, str(table.frame.columns[0]), settings.columns, source)
+        answers = table.frame.drop(columns=[name for name in own if name not in kept])
+        joined = _joined(dataclasses.replace(table, frame=answers), str(answers.columns[0]), settings.columns, source)
         boxes = find_boxes(joined.table.frame, named=True)
         frame, checkboxes, done = merge_boxes(joined.table.frame, boxes, settings.checkboxes)
     else:
         boxes = find_boxes(table.frame, named=False)
         frame, checkboxes, done = merge_boxes(table.frame, boxes, settings.checkboxes)
-        groups = without_groups(preset, list(map(str, frame.columns)))
+        groups = without_groups(preset, list(map(str, frame.columns)), boxes)
         frame = frame.rename(columns=groups)
         named = _translated(settings.columns, frame, groups, {})
         visible = [name for name in frame.columns if name not in own]
         key = (named.get("id") or guess_columns(visible, {}, source).get("id") or ("",))[0]
         joined = _joined(dataclasses.replace(table, frame=frame), key, named, source)
         frame = joined.table.frame
-    if own:
-        steps.append(f"Read as a {PRESETS[preset.name]}; its own columns are left out: {_listed(own - kept)}.")
+    instead = _instead(preset, frame)
+    left_out = own - kept - set(instead.values())
+    steps.append(
+        f"Read as {PRESETS[preset.name]}"
+        + (f"; its own columns are left out: {_listed(left_out)}." if left_out else ".")
+    )
     steps += _said(joined, len(table.rows), len(frame)) + done
     if groups:
         steps.append(f"Names of groups are left out of {len(groups)} names of columns ({_example(groups)}).")
@@ -74,7 +79,7 @@ def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
         dataclasses.replace(joined.table, frame=frame),
         _translated(settings.columns, frame, groups, joined.spread),
         frozenset(own),
-        _instead(preset, frame),
+        instead,
         preset.name,
         tuple(checkboxes) if boxes else settings.checkboxes,
         tuple(steps),

@@ -43,7 +43,7 @@ def list_file(path: Path, settings: ReadSettings) -> Listed:
             f"{path.name} is an Excel workbook, and no {settings.format} file. "
             "Leave --format (format in a schema file) out."
         )
-    table, steps = sheet_of(path, content, settings.sheet, lambda table: _has_layout(table, settings, path.name))
+    table, steps = sheet_of(path, content, settings.sheet, lambda table: _has_layout(table, settings, path))
     return _list_table(path, table, settings, (), steps)
 
 
@@ -62,7 +62,7 @@ def _list_table(
 ) -> Listed:
     shaped = shape(table, settings, path.name)
     columns, assumed = recognised(shaped, path.name)
-    format = layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path.name)
+    format = layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path)
     used = {name for names in columns.values() for name in names}
     frame = shaped.table.frame
     unused = [name for name in frame.columns if name in shaped.own and name not in used]
@@ -75,11 +75,12 @@ def _list_table(
     return Listed(listing, found, (*steps, *shaped.steps, *assumed))
 
 
-def _has_layout(table: TextTable, settings: ReadSettings, source: str) -> bool:
+def _has_layout(table: TextTable, settings: ReadSettings, path: Path) -> bool:
     """Tell whether a table says who recruited whom."""
     try:
-        shaped = shape(table, settings, source)
-        layout_in(shaped, recognised(shaped, source)[0], settings.format if settings.format != AUTO else "", source)
+        shaped = shape(table, settings, path.name)
+        columns, _ = recognised(shaped, path.name)
+        layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path)
     except PeerfrontError:
         return False
     return True

@@ -9,6 +9,7 @@ paste.
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,19 @@ _FEWEST = 3  # codes that reappear
 _LONGEST_CODE = 40
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*\d:\d\d.*")
 _DECIMAL = re.compile(r"-?\d+[.,]\d+")
-_RECRUITER_WORDS = ("recru", "refer", "parent", "invit", "brought", "reclu", "parrain", "from", "source", "who")
+_RECRUITER_WORDS = (
+    "recru",
+    "refer",
+    "parent",
+    "invit",
+    "trajo",
+    "brought",
+    "reclu",
+    "parrain",
+    "from",
+    "source",
+    "who",
+)
 _ID_WORDS = (
     "id",
     "no",
@@ -48,10 +61,12 @@ class _Match:
     places: tuple[str, ...]
     found: int
     filled: int
+    most: int = 0
+    """How often the most frequent value stands in it."""
 
 
-def offered(frame: pd.DataFrame, columns: Columns) -> str:
-    """Return a paragraph that offers the likely columns as options to paste; "" if the content suggests none."""
+def offered(frame: pd.DataFrame, columns: Columns, path: Path) -> str:
+    """Return lines that offer the likely columns as a command to paste; "" if the content suggests none."""
     people = _id_column(frame, columns)
     if people is None:
         return ""
@@ -65,18 +80,25 @@ def offered(frame: pd.DataFrame, columns: Columns) -> str:
             f"{match.found:,} of the {match.filled:,} codes in {match.column!r} stand also in "
             f"{', '.join(map(repr, match.places))}"
         )
-        return _paragraph(options, columns, reason)
+        return _lines(options, columns, reason, path)
     recruiter = _best_recruiter(frame, people, taken)
     if recruiter is not None:
         options = {"id": people, "recruiter": recruiter.column}
-        return _paragraph(options, columns, f"{recruiter.column!r} holds values of {people!r} from other rows")
+        known = "coupons" in columns or "coupons_issued" in columns
+        number = "" if known else f" --coupons-each {recruiter.most}"
+        return _lines(
+            options, columns, f"{recruiter.column!r} holds values of {people!r} from other rows", path, number
+        )
     return ""
 
 
-def _paragraph(options: dict[str, str], columns: Columns, reason: str) -> str:
+def _lines(options: dict[str, str], columns: Columns, reason: str, path: Path, also: str = "") -> str:
     needed = {role: value for role, value in options.items() if "+".join(columns.get(role, ())) != value}
     line = " ".join(f"--map {shlex.quote(f'{role}={value}')}" for role, value in needed.items())
-    return f"\n  Likely, because {reason}; if that is right, add:\n    {line}"
+    return (
+        f"  Likely, because {reason}. If that is right:\n    peerfront check {shlex.quote(str(path))} {line}{also}\n"
+        "  Add --out FOLDER to keep it: other commands then read the file so with `--schema FOLDER/schema.toml`."
+    )
 
 
 def _id_column(frame: pd.DataFrame, columns: Columns) -> str | None:
@@ -161,5 +183,5 @@ def _best_recruiter(frame: pd.DataFrame, people: str, taken: set[str]) -> _Match
         small = filled.str.fullmatch(r"\d{1,3}").all()
         above = (place < filled.index.to_numpy()) & known
         if known.sum() >= _FEWEST and above.sum() >= _ABOVE * len(filled) and (speaks or not small):
-            return _Match(name, (people,), int(known.sum()), len(filled))
+            return _Match(name, (people,), int(known.sum()), len(filled), int(filled[known].value_counts().max()))
     return None
