@@ -5,6 +5,7 @@ reader must find. Names, separators, bookkeeping columns and habits are those of
 """
 
 import csv
+import datetime
 import io
 from dataclasses import dataclass, field
 
@@ -95,8 +96,7 @@ def redcap_classic(study: MadeStudy) -> bytes:
         ["record_id", "redcap_data_access_group", "interview_date", "coupon_in", "sex", "age", "race___1", "race___2",
          "race___3", "demographics_complete", "coupon_1", "coupon_2", "coupon_3", "coupons_complete"]
     ]  # fmt: skip
-    for p in study.people:
-        rows.append([p.id, "site_a", p.date, p.own, p.sex, p.age, *_race_boxes(p), 2, *p.slots, 2])
+    rows += [[p.id, "site_a", p.date, p.own, p.sex, p.age, *_race_boxes(p), 2, *p.slots, 2] for p in study.people]
     return table_bytes(rows)
 
 
@@ -143,10 +143,10 @@ def redcap_repeating(study: MadeStudy) -> bytes:
 def kobo(study: MadeStudy) -> bytes:
     """Kobo's CSV: semicolons, groups before names, select-multiple questions as text and as ticks."""
     rows: list[list[object]] = [
-        ["start", "end", "today", "deviceid", "screening/participant_id", "screening/coupon_in", "about/sex", "about/drugs",
-         "about/drugs/heroin", "about/drugs/meth", "about/drugs/cocaine", "about/district", "handout/coupon_1",
-         "handout/coupon_2", "handout/coupon_3", "__version__", "_id", "_uuid", "_submission_time", "_validation_status",
-         "_index"]
+        ["start", "end", "today", "deviceid", "screening/participant_id", "screening/coupon_in", "about/sex",
+         "about/drugs", "about/drugs/heroin", "about/drugs/meth", "about/drugs/cocaine", "about/district", "handout/coupon_1",
+         "handout/coupon_2", "handout/coupon_3", "__version__", "_id", "_uuid", "_submission_time",
+         "_validation_status", "_index"]
     ]  # fmt: skip
     for n, p in enumerate(study.people):
         stamp = f"{p.date}T10:{n % 60:02d}:00"
@@ -159,10 +159,10 @@ def kobo(study: MadeStudy) -> bytes:
 
 
 def odk_central(study: MadeStudy) -> bytes:
-    """ODK Central's CSV: groups before names with a hyphen; no id of the study's own, so the submission is the person."""
+    """ODK Central's CSV: groups before names with a hyphen; no id of the study's own, so a submission is a person."""
     rows: list[list[object]] = [
-        ["SubmissionDate", "start", "screening-coupon_in", "about-sex", "about-age", "handout-coupon_1", "handout-coupon_2",
-         "handout-coupon_3", "meta-instanceID", "KEY", "SubmitterID", "SubmitterName", "AttachmentsPresent",
+        ["SubmissionDate", "start", "screening-coupon_in", "about-sex", "about-age", "handout-coupon_1",
+         "handout-coupon_2", "handout-coupon_3", "meta-instanceID", "KEY", "SubmitterID", "SubmitterName", "AttachmentsPresent",
          "AttachmentsExpected", "Status", "ReviewState", "DeviceID", "Edits", "FormVersion"]
     ]  # fmt: skip
     for p in study.people:
@@ -214,8 +214,6 @@ def excel_merged(study: MadeStudy) -> bytes:
     for p in study.people:
         year, month, day = map(int, p.date.split("-"))
         sheet.append([p.id, p.own or None, *(code or None for code in p.slots), p.sex, float(p.age), None])
-        import datetime
-
         sheet.cell(sheet.max_row, 8, datetime.datetime(year, month, day))
     return book_bytes(book)
 
@@ -283,8 +281,8 @@ def fixed_width(study: MadeStudy) -> bytes:
     """A printed table: columns in fixed places, blank where there is nothing."""
     names = ["id", "own_coupon", "coupon_1", "coupon_2", "coupon_3", "sex", "district"]
     lines = ["".join(name.rjust(12) for name in names)]
-    for p in study.people:
-        lines.append("".join(cell.rjust(12) for cell in (p.id, p.own, *p.slots, p.sex, f"Old {p.district}")).rstrip())
+    rows = [(p.id, p.own, *p.slots, p.sex, f"Old {p.district}") for p in study.people]
+    lines += ["".join(cell.rjust(12) for cell in row).rstrip() for row in rows]
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -108,8 +108,8 @@ def test_people_waiting_in_one_sheet_of_the_study_workbook(tmp_path) -> None:
     assert read_frontier(path, schema, sheet="Waiting").ids.tolist() == ["x", "y"]
     alone = put(tmp_path, {"Waiting": waiting, "Codes": [["q", "a"], [1, 2]]})
     assert read_frontier(alone, schema).ids.tolist() == ["x", "y"]
+    (tmp_path / "w.csv").write_text("id,sex\nx,f\n")
     with pytest.raises(DataFileError, match="is no Excel workbook, so there is no sheet"):
-        (tmp_path / "w.csv").write_text("id,sex\nx,f\n")
         read_frontier(tmp_path / "w.csv", schema, sheet="Waiting")
 
 

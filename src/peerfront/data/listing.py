@@ -162,7 +162,8 @@ _NAMES = {
     ),
     "date": (
         "interviewdate", "dateofinterview", "surveydate", "recruitmentdate", "enrolmentdate", "enrollmentdate",
-        "visitdate", "intdate", "idate", "datecollected", "createdat", "date", "datetime", "timestamp", "interviewtime", "recruitmenttime",
+        "visitdate", "intdate", "idate", "datecollected", "createdat", "date", "datetime", "timestamp",
+        "interviewtime", "recruitmenttime",
         "time",
     ),
     "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),

@@ -1,7 +1,7 @@
 """Tables whose columns are separated by blanks, or stand in fixed places, as statistics programs print and write them.
 
-Where every line has as many words as the header, words are cells (one more is a row name, as R writes it). Otherwise, or
-where lines are aligned to as many columns, these are found by their places: between them every line is blank.
+Where every line has as many words as the header, words are cells (one more is a row name, as R writes it). Otherwise,
+or where lines are aligned to as many columns, these are found by their places: between them every line is blank.
 """
 
 import csv

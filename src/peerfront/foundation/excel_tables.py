@@ -109,15 +109,15 @@ def _in_words(path: Path) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    except DefusedXmlException:
-        raise DataFileError(
-            f"{path}: this workbook defines XML entities, which Excel never does and which can harm. Ask where it "
-            "comes from; save it again in Excel, or as CSV."
-        ) from None
     except (
         zipfile.BadZipFile, InvalidFileException, ParseError, KeyError, ValueError, TypeError, AttributeError,
         IndexError, EOFError, NotImplementedError, RuntimeError, OSError, OverflowError, zipfile.LargeZipFile,
     ) as problem:  # fmt: skip
+        if _is_forbidden(problem):
+            raise DataFileError(
+                f"{path}: this workbook defines XML entities, which Excel never does and which can harm. Ask where it "
+                "comes from; save it again in Excel, or as CSV."
+            ) from None
         if isinstance(problem, RuntimeError) and "password" in str(problem):
             raise DataFileError(
                 f"{path} is protected by a password. Save it without one, and give that file."
@@ -127,6 +127,13 @@ def _in_words(path: Path) -> Iterator[None]:
             f"({type(problem).__name__}). Open it in Excel and save it again as .xlsx or 'CSV UTF-8', and give that "
             "file."
         ) from None
+
+
+def _is_forbidden(problem: BaseException | None) -> bool:
+    """Tell whether defusedxml refused something, also if openpyxl has put the error into words of its own."""
+    while problem is not None and not isinstance(problem, DefusedXmlException):
+        problem = problem.__cause__ or problem.__context__
+    return problem is not None
 
 
 # A sheet's cells ------------------------------------------------------------------------------------------------------
