@@ -144,7 +144,8 @@ def kobo(study: MadeStudy) -> bytes:
     """Kobo's CSV: semicolons, groups before names, select-multiple questions as text and as ticks."""
     rows: list[list[object]] = [
         ["start", "end", "today", "deviceid", "screening/participant_id", "screening/coupon_in", "about/sex",
-         "about/drugs", "about/drugs/heroin", "about/drugs/meth", "about/drugs/cocaine", "about/district", "handout/coupon_1",
+         "about/drugs", "about/drugs/heroin", "about/drugs/meth", "about/drugs/cocaine", "about/district",
+         "handout/coupon_1",
          "handout/coupon_2", "handout/coupon_3", "__version__", "_id", "_uuid", "_submission_time",
          "_validation_status", "_index"]
     ]  # fmt: skip
@@ -162,7 +163,8 @@ def odk_central(study: MadeStudy) -> bytes:
     """ODK Central's CSV: groups before names with a hyphen; no id of the study's own, so a submission is a person."""
     rows: list[list[object]] = [
         ["SubmissionDate", "start", "screening-coupon_in", "about-sex", "about-age", "handout-coupon_1",
-         "handout-coupon_2", "handout-coupon_3", "meta-instanceID", "KEY", "SubmitterID", "SubmitterName", "AttachmentsPresent",
+         "handout-coupon_2", "handout-coupon_3", "meta-instanceID", "KEY", "SubmitterID", "SubmitterName",
+         "AttachmentsPresent",
          "AttachmentsExpected", "Status", "ReviewState", "DeviceID", "Edits", "FormVersion"]
     ]  # fmt: skip
     for p in study.people:

@@ -51,7 +51,7 @@ def test_no_sheet_that_would_do(tmp_path) -> None:
     path = put(tmp_path, {"x": [["a", "b"], [1, 2]], "y": [["c", "d"], [1, 2]]})
     with pytest.raises(DataFileError, match="none of these sheets has the columns that are needed: 'x', 'y'"):
         read_study(path)
-    with pytest.raises(DataFileError, match="no sheet of this workbook holds a table"):
+    with pytest.raises(DataFileError, match="no sheet of this file holds a table"):
         read_study(put(tmp_path, {"x": [], "y": []}))
     with pytest.raises(DataFileError, match="sheet 'x': the sheet is empty"):
         read_study(put(tmp_path, {"x": []}))
@@ -95,7 +95,7 @@ def test_merged_ids_bring_rows_together(tmp_path) -> None:
 
 def test_a_workbook_is_no_rdsat_file(tmp_path) -> None:
     path = put(tmp_path, {"x": [HEADER, *ROWS]})
-    with pytest.raises(SettingError, match="is an Excel workbook, and no rdsat file"):
+    with pytest.raises(SettingError, match="is an Excel workbook or a file of R, and no rdsat file"):
         read_study(path, ReadSettings(format="rdsat"))
 
 

@@ -124,11 +124,12 @@ def check_command(
 
 def _check_workbook(file: Path, sheet: str) -> None:
     """Refuse the name of a sheet for a file that has none."""
+    from peerfront.data.sheets import holds_sheets
     from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.text_files import file_bytes, is_workbook
+    from peerfront.foundation.text_files import file_bytes
 
-    if not is_workbook(file_bytes(file)):
-        raise SettingError(f"--sheet {sheet}: {file} is no Excel workbook. Leave --sheet out.")
+    if not holds_sheets(file_bytes(file)):
+        raise SettingError(f"--sheet {sheet}: {file} is no Excel workbook and no file of R. Leave --sheet out.")
 
 
 def _write(

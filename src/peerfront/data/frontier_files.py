@@ -14,6 +14,7 @@ from peerfront.data.read_settings import AUTO
 from peerfront.data.shaping import Shaped, shape
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
@@ -36,7 +37,7 @@ def read_frontier(
         return frontier_from_table(file, schema, id_column)
     path = Path(file)
     content = file_bytes(path)
-    if not is_workbook(content):
+    if not (is_workbook(content) or is_r_data(content)):
         if sheet:
             raise DataFileError(
                 f"{path} is no Excel workbook, so there is no sheet {sheet!r} in it. Leave --sheet out."

@@ -14,8 +14,8 @@ RECRUITER = "recruiter"
 RDSAT = "rdsat"
 APP = "app"
 FORMATS = {
-    COUPONS: "CSV with the coupon each person came with and the coupons they were issued",
-    RECRUITER: "CSV with the id of each person's recruiter",
+    COUPONS: "table with the coupon each person came with and the coupons they were issued",
+    RECRUITER: "table with the id of each person's recruiter",
     RDSAT: "text file of the program RDSAT",
     APP: "JSON file of a survey app",
 }

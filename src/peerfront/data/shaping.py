@@ -44,6 +44,8 @@ class Shaped:
 def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     """Shape the table of a study or of people waiting; messages call it `source`."""
     preset = preset_of(settings.preset, table.frame, source)
+    declared = {role: (name,) for role, name in table.declared.items()}
+    settings = dataclasses.replace(settings, columns={**declared, **settings.columns})
     table = dataclasses.replace(table, frame=without_missing(table.frame, settings.missing))
     if preset is None:
         return _plain(table, settings, source)

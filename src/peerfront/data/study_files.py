@@ -15,6 +15,7 @@ from peerfront.data.recognition import layout_in, recognised
 from peerfront.data.shaping import shape
 from peerfront.data.survey_app import list_app
 from peerfront.foundation.errors import PeerfrontError, SettingError
+from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
 
@@ -33,14 +34,14 @@ class Listed:
 def list_file(path: Path, settings: ReadSettings) -> Listed:
     """List the people of a file."""
     content = file_bytes(path)
-    if not is_workbook(content):
+    if not (is_workbook(content) or is_r_data(content)):
         text, notes = decoded(path, content)
         return list_text(path, text, settings, noted(notes))
     from peerfront.data.sheets import sheet_of  # only here: openpyxl takes a while to load
 
     if settings.format in (RDSAT, APP):
         raise SettingError(
-            f"{path.name} is an Excel workbook, and no {settings.format} file. "
+            f"{path.name} is an Excel workbook or a file of R, and no {settings.format} file. "
             "Leave --format (format in a schema file) out."
         )
     table, steps = sheet_of(path, content, settings.sheet, lambda table: _has_layout(table, settings, path))
@@ -90,7 +91,7 @@ def detect(path: Path | str) -> str:
     """Detect the format of a file: coupons, recruiter, rdsat or app."""
     path = Path(path)
     content = file_bytes(path)
-    if not is_workbook(content):
+    if not (is_workbook(content) or is_r_data(content)):
         format = _format_by_beginning(decoded(path, content)[0])
         if format:
             return format

@@ -58,6 +58,7 @@ class Workbook:
     hidden: tuple[str, ...]
     source: Any
     """The workbook as openpyxl opened it."""
+    word: str = "sheet"
 
     def read(self, name: str, *, may_be_empty: bool = False) -> TextTable:
         """Read the table of one sheet, which may be a hidden one if it is named."""

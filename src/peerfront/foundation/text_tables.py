@@ -9,9 +9,9 @@ import dataclasses
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,9 @@ class TextTable:
     notes: tuple[Note, ...] = ()
     separator: str = ","
     sheet: str = ""
-    """The sheet of the workbook it comes from."""
+    """The sheet of the workbook it comes from, or the name of the table in a file of R."""
+    declared: Mapping[str, str] = field(default_factory=dict)
+    """Columns by the part of a study that the file itself says they are."""
 
 
 def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
