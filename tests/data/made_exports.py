@@ -7,11 +7,15 @@ reader must find. Names, separators, bookkeeping columns and habits are those of
 import csv
 import datetime
 import io
+import re
+import shlex
 from dataclasses import dataclass, field
 
 import numpy as np
 import openpyxl
 from openpyxl.utils import get_column_letter
+
+from peerfront.data.read_settings import ReadSettings, parse_columns
 
 NOBODY = ""
 
@@ -310,12 +314,47 @@ def recruiter_ids(study: MadeStudy) -> bytes:
     return table_bytes(rows)
 
 
+def kobo_repeats(study: MadeStudy) -> bytes:
+    """Kobo's workbook with a repeat group: the coupons stand in a sheet of their own, by the number of the row."""
+    book = openpyxl.Workbook()
+    main = book.active
+    main.title = "RDS survey"
+    main.append(["start", "screening/participant_id", "screening/coupon_in", "sex", "_id", "_uuid", "_submission_time",
+                 "_index"])  # fmt: skip
+    repeat = book.create_sheet("handout")
+    repeat.append(["handout/coupon_code", "_index", "_parent_table_name", "_parent_index", "_submission__uuid"])
+    for n, p in enumerate(study.people, start=1):
+        main.append([p.date, p.id, p.own or None, p.sex, 500 + n, f"uuid-{n}", f"{p.date}T10:00:00", n])
+        for code in p.coupons:
+            repeat.append([code, repeat.max_row, "RDS survey", n, f"uuid-{n}"])
+    return book_bytes(book)
+
+
+def codes_in_one_cell(study: MadeStudy) -> bytes:
+    """All coupons of a person in one cell, as an interviewer types them."""
+    rows: list[list[object]] = [["id", "own_coupon", "coupons_given", "sex"]]
+    rows += [[p.id, p.own, ", ".join(p.coupons), p.sex] for p in study.people]
+    return table_bytes(rows)
+
+
+def redcap_own_names(study: MadeStudy) -> bytes:
+    """A classic REDCap project whose first field was renamed, and whose coupons have numbers inside their names."""
+    rows: list[list[object]] = [
+        ["study_id", "visit_date", "referral_coupon", "sex", "race___1", "race___2", "race___3", "baseline_complete",
+         "coupon1_number", "coupon2_number", "coupon3_number", "handout_complete"]
+    ]  # fmt: skip
+    rows += [[p.id, p.date, p.own, p.sex, *_race_boxes(p), 2, *p.slots, 0] for p in study.people]
+    return table_bytes(rows)
+
+
 EXPORTS = {
     "redcap-classic.csv": redcap_classic,
     "redcap-labels.csv": redcap_labels,
     "redcap-longitudinal.csv": redcap_longitudinal,
     "redcap-repeating.csv": redcap_repeating,
+    "redcap-own-names.csv": redcap_own_names,
     "kobo.csv": kobo,
+    "kobo-repeats.xlsx": kobo_repeats,
     "odk-central.csv": odk_central,
     "surveycto.csv": surveycto,
     "rdsat.txt": rdsat,
@@ -326,7 +365,17 @@ EXPORTS = {
     "r-blanks.txt": r_blanks,
     "fixed-width.txt": fixed_width,
     "row-per-coupon.csv": row_per_coupon,
+    "codes-in-one-cell.csv": codes_in_one_cell,
     "spanish-names.csv": spanish_names,
     "recruiter-ids.csv": recruiter_ids,
 }
 """Every made export, by the name of its file."""
+
+
+def pasted(message: str) -> ReadSettings:
+    """Do what an error message offers, as somebody who pastes its line would."""
+    line = re.search(r"peerfront check .*--map.*id=.*", message)
+    words = shlex.split(line[0]) if line and "COLUMN" not in line[0] else []
+    maps = [words[n + 1] for n, word in enumerate(words) if word == "--map"]
+    each = re.search(r"--coupons-each (\d+)", message)
+    return ReadSettings(columns=parse_columns(maps), coupons_each=int(each[1]) if each else None)

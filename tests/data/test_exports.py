@@ -1,12 +1,9 @@
 """Exports as programs write them are read without help, or with one line to paste; read again, they are the same."""
 
-import re
-import shlex
-
 import pandas as pd
 import pytest
 
-from data.made_exports import EXPORTS, made_study, redcap_classic, redcap_repeating, table_bytes
+from data.made_exports import EXPORTS, made_study, pasted, redcap_classic, redcap_repeating, table_bytes
 from peerfront.data.frontier_files import read_frontier
 from peerfront.data.read_settings import ReadSettings, parse_columns
 from peerfront.data.reading import read_study
@@ -31,15 +28,6 @@ def found_in(study):
     return {i: (r, int(k), s) for i, r, k, s in zip(ids, recruiters, study.issued, sex, strict=True)}
 
 
-def offered_settings(message: str) -> ReadSettings:
-    """Do what the message offers, as somebody who pastes it would."""
-    line = re.search(r"peerfront check .*--map.*id=.*", message)
-    words = shlex.split(line[0]) if line and "COLUMN" not in line[0] else []
-    maps = [words[n + 1] for n, word in enumerate(words) if word == "--map"]
-    each = re.search(r"--coupons-each (\d+)", message)
-    return ReadSettings(columns=parse_columns(maps), coupons_each=int(each[1]) if each else None)
-
-
 @pytest.mark.parametrize("name", EXPORTS)
 def test_every_made_export_is_read(tmp_path, name) -> None:
     path = put(tmp_path, EXPORTS[name](MADE), name)
@@ -47,7 +35,7 @@ def test_every_made_export_is_read(tmp_path, name) -> None:
     if name in ONE_LINE:
         with pytest.raises(DataFileError) as refused:
             read_study(path)
-        settings = offered_settings(str(refused.value))
+        settings = pasted(str(refused.value))
     study = read_study(path, settings)
     expected = MADE.expected
     if name == "recruiter-ids.csv":
@@ -184,5 +172,5 @@ def test_a_recruiter_column_is_suggested_with_the_number_of_coupons(tmp_path) ->
     path = put(tmp_path, table_bytes(rows))
     with pytest.raises(DataFileError) as refused:
         read_study(path)
-    study = read_study(path, offered_settings(str(refused.value)))
+    study = read_study(path, pasted(str(refused.value)))
     assert {person: found[0] for person, found in found_in(study).items()} == {p.id: p.recruiter for p in MADE.people}

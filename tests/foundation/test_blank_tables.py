@@ -39,6 +39,11 @@ def test_separators_come_first(text) -> None:
     assert table_of(text).separator != " "
 
 
+def test_a_single_column_may_have_a_name_of_two_words() -> None:
+    table = table_of("person id\nP001\nP002\n")
+    assert table.frame.to_dict("list") == {"person id": ["P001", "P002"]}
+
+
 def test_overlapping_columns_are_no_table() -> None:
     assert read_blank_table("id  own\n12345678\nab\n") is None
 

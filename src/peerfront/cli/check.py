@@ -190,7 +190,7 @@ def _table(
     console.print(cell(f"\n{title}", style="bold"))
     headed = any(name.strip() for name in columns)
     table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
-    room = min(max(map(len, widest), default=0), _WIDEST_NAME, console.width // 2)
+    room = min(max(map(len, widest), default=0), _WIDEST_NAME, console.width * 2 // 5)
     for number, name in enumerate(columns):
         table.add_column(
             name,

@@ -65,8 +65,8 @@ def texts(frame: pd.DataFrame, name: str) -> Texts:
 
 
 def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSettings, source: str) -> Listing:
-    """List the people of a coupon or recruiter-id table, given which column is what."""
-    frame = without_missing(table.frame, settings.missing)
+    """List the people of a coupon or recruiter-id table without missing codes, given which column is what."""
+    frame = table.frame
     of_the_tree = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
     problems = list(noted(table.notes, of_the_tree))
     coupons = own = recruiters = issued = None
@@ -174,7 +174,8 @@ _ONE_ISSUED = (
 )  # fmt: skip
 _NOT_A_CODE = ("date", "expir", "time", "count", "status", "number of", "complete", "type", "reason", "how")
 _ISSUED = re.compile(
-    r"(?:issued|given|out|new)?(?:coupon|coup|outpon|voucher|cpn)s?(?:issued|given|out|no|num|number|code|id)?(?:\d+|[a-h])"
+    r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?(?:coupon|coup|outpon|voucher|cpn)s?"
+    r"(?:issued|given|out|no|num|number|code|id)*(?:\d+|[a-h])(?:issued|given|out|no|num|number|code|id)*"
 )
 _OF_THE_TREE = {
     "seed", "seedid", "isseed", "wave", "nrecruits", "recruits", "numrecruits", "numberofrecruits", "orphan", "root",

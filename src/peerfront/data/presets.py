@@ -125,9 +125,11 @@ def _fits(preset: Preset, frame: pd.DataFrame) -> bool:
     header = {str(name).lower() for name in frame.columns}
     if any(mark <= header for mark in preset.marks):
         return True
-    # A classic REDCap project has neither events nor repeats: record_id comes first, and each form ends with a mark.
-    first = str(frame.columns[0]).lower() if len(frame.columns) else ""
-    return preset.name == REDCAP and first in ("record_id", "record id") and bool(completion_marks(frame))
+    # A classic REDCap project has neither events nor repeats: an id comes first, and each form ends with a mark.
+    if preset.name != REDCAP or not len(frame.columns):
+        return False
+    has_id = str(frame.columns[0]).lower().replace(" ", "_").endswith(("id", "record", "_no", "number"))
+    return has_id and bool(completion_marks(frame))
 
 
 def completion_marks(frame: pd.DataFrame) -> list[str]:

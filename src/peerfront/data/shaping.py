@@ -18,6 +18,7 @@ from peerfront.data.person_rows import JoinedRows, differing, join_rows
 from peerfront.data.presets import Preset, own_columns, preset_of, without_groups
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
+from peerfront.data.several_codes import split_codes
 from peerfront.foundation.text_tables import TextTable
 
 _NUMBERED = re.compile(r"(.+)[_.](\d+)")
@@ -43,6 +44,10 @@ class Shaped:
 
 def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     """Shape the table of a study or of people waiting; messages call it `source`."""
+    return _with_codes_apart(_shaped(table, settings, source), source)
+
+
+def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     preset = preset_of(settings.preset, table.frame, source)
     declared = {role: (name,) for role, name in table.declared.items()}
     settings = dataclasses.replace(settings, columns={**declared, **settings.columns})
@@ -86,6 +91,31 @@ def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
         tuple(checkboxes) if boxes else settings.checkboxes,
         tuple(steps),
         joined.problems,
+    )
+
+
+def _with_codes_apart(shaped: Shaped, source: str) -> Shaped:
+    """Cut coupons apart that were typed into one cell."""
+    frame = shaped.table.frame
+    header = [name for name in map(str, frame.columns) if name not in shaped.own]
+    if not all(name in header for names in shaped.named.values() for name in names):
+        named = {role: names for role, names in shaped.named.items() if all(name in header for name in names)}
+    else:
+        named = dict(shaped.named)
+    columns = guess_columns(header, named, source)
+    role = "coupons" if "coupons" in columns else "coupons_issued"
+    if "own_coupon" not in columns or len(columns.get(role, ())) != 1:
+        return shaped
+    column = columns[role][0]
+    frame, apart = split_codes(frame, column, frame[columns["own_coupon"][0]])
+    if not apart:
+        return shaped
+    kept = {key: names for key, names in shaped.named.items() if column not in names}
+    return dataclasses.replace(
+        shaped,
+        table=dataclasses.replace(shaped.table, frame=frame),
+        named={**kept, "coupons": apart},
+        steps=(*shaped.steps, f"The codes in {column!r} were cut apart: {', '.join(apart[:_SHOWN])}."),
     )
 
 

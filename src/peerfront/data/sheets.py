@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from peerfront.data.repeat_sheets import with_repeats
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.excel_tables import open_workbook
 from peerfront.foundation.r_data import is_r_data
@@ -42,7 +43,12 @@ def sheet_of(
     """Return the table of the sheet that is wanted or that fits, and sentences on what was assumed."""
     workbook: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
     if wanted:
-        return workbook.read(wanted, may_be_empty=may_be_empty), ()
+        table = workbook.read(wanted, may_be_empty=may_be_empty)
+        if fits(table):
+            return table, ()
+        others = [other for other in _readable(workbook, may_be_empty)[0] if other.sheet != wanted]
+        joined = with_repeats([table, *others])
+        return joined if joined is not None and joined[0].sheet == wanted else (table, ())
     tables, faults = _readable(workbook, may_be_empty)
     if len(workbook.names) == 1 and faults:
         raise faults[0]
@@ -51,6 +57,9 @@ def sheet_of(
     fitting = [table for table in tables if fits(table)]
     if len(fitting) == 1:
         return fitting[0], _said(workbook, fitting[0].sheet)
+    joined = None if fitting else with_repeats(tables)
+    if joined is not None:
+        return joined[0], joined[1]
     raise DataFileError(_asked(workbook, tables, fitting))
 
 
@@ -79,8 +88,10 @@ def _asked(workbook: Book, tables: list[TextTable], fitting: list[TextTable]) ->
         hidden = (
             f" Hidden sheets are not looked at: {', '.join(map(repr, workbook.hidden))}." if workbook.hidden else ""
         )
-        return f"{workbook.path}: no {workbook.word} of this file holds a table.{hidden}"
-            " Name the columns in the first row."
+        return (
+            f"{workbook.path}: no {workbook.word} of this file holds a table.{hidden} Name the columns in the first "
+            "row."
+        )
     shown = ", ".join(repr(name) for name in names[:20])
     reason = "any of these {}s could be meant" if fitting else "none of these {}s has the columns that are needed"
     return (

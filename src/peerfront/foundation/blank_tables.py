@@ -28,6 +28,8 @@ def read_blank_table(text: str) -> BlankTable | None:
     lines = [(number, line.expandtabs()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if len(lines) < 2 or len(_words(lines[0][1])) < 2:
         return None
+    if np.median([len(line.split()) for _, line in lines[1:]]) < 2:
+        return None  # one column, whose name has blanks in it
     words, places = _by_words(lines), _by_places(lines)
     if words is None or places is None:
         return words or places
