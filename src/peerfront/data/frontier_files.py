@@ -45,7 +45,7 @@ def read_frontier(
         return _frontier(path, read_table(path, decoded(path, content)[0], may_be_empty=True), schema, id_column)
     from peerfront.data.sheets import sheet_of  # only here: openpyxl takes a while to load
 
-    table, _ = sheet_of(path, content, sheet, lambda table: _fits(path, table, schema, id_column), may_be_empty=True)
+    table, _ = sheet_of(path, content, sheet, lambda table: _misfit(path, table, schema, id_column), may_be_empty=True)
     return _frontier(path, table, schema, id_column)
 
 
@@ -63,14 +63,15 @@ def _shaped(path: Path, table: TextTable, schema: StudySchema) -> Shaped:
     return shape(table, settings, path.name)
 
 
-def _fits(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> bool:
-    """Tell whether a table has an id and every column that the schema uses."""
+def _misfit(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> str:
+    """Say why a table has not an id and every column that the schema uses; "" if it has."""
     try:
         shaped = _shaped(path, table, schema)
         _id_column(path, shaped, schema, id_column)
-    except PeerfrontError:
-        return False
-    return {rule.name for rule in schema.used} <= set(shaped.table.frame.columns)
+    except PeerfrontError as problem:
+        return str(problem).partition("\n")[0].removeprefix(f"{path}: ")
+    absent = [rule.name for rule in schema.used if rule.name not in shaped.table.frame.columns]
+    return f"there is no column {absent[0]!r}." if absent else ""
 
 
 def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> Frontier:

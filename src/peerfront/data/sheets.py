@@ -5,7 +5,7 @@ what is wanted; where several would do, or none, the error names them.
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -38,13 +38,16 @@ def holds_sheets(content: bytes) -> bool:
 
 
 def sheet_of(
-    path: Path, content: bytes, wanted: str, fits: Callable[[TextTable], bool], *, may_be_empty: bool = False
+    path: Path, content: bytes, wanted: str, misfit: Callable[[TextTable], str], *, may_be_empty: bool = False
 ) -> tuple[TextTable, tuple[str, ...]]:
-    """Return the table of the sheet that is wanted or that fits, and sentences on what was assumed."""
+    """Return the table of the sheet that is wanted or that fits, and sentences on what was assumed.
+
+    `misfit` says why a table cannot be the one; "" if it can.
+    """
     workbook: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
     if wanted:
         table = workbook.read(wanted, may_be_empty=may_be_empty)
-        if fits(table):
+        if not misfit(table):
             return table, ()
         others = [other for other in _readable(workbook, may_be_empty)[0] if other.sheet != wanted]
         joined = with_repeats([table, *others])
@@ -54,13 +57,14 @@ def sheet_of(
         raise faults[0]
     if len(tables) == 1:
         return tables[0], _said(workbook, tables[0].sheet)
-    fitting = [table for table in tables if fits(table)]
+    reasons = {table.sheet: misfit(table) for table in tables}
+    fitting = [table for table in tables if not reasons[table.sheet]]
     if len(fitting) == 1:
         return fitting[0], _said(workbook, fitting[0].sheet)
     joined = None if fitting else with_repeats(tables)
     if joined is not None:
         return joined[0], joined[1]
-    raise DataFileError(_asked(workbook, tables, fitting))
+    raise DataFileError(_asked(workbook, tables, fitting, reasons))
 
 
 def _readable(workbook: Book, may_be_empty: bool) -> tuple[list[TextTable], list[DataFileError]]:
@@ -82,7 +86,7 @@ def _said(workbook: Book, name: str) -> tuple[str, ...]:
     return (f"{workbook.word.capitalize()} {name!r} was read, and not {', '.join([*others, *hidden])}.",)
 
 
-def _asked(workbook: Book, tables: list[TextTable], fitting: list[TextTable]) -> str:
+def _asked(workbook: Book, tables: list[TextTable], fitting: list[TextTable], reasons: Mapping[str, str]) -> str:
     names = [table.sheet for table in fitting or tables]
     if not names:
         hidden = (
@@ -97,4 +101,5 @@ def _asked(workbook: Book, tables: list[TextTable], fitting: list[TextTable]) ->
     return (
         f"{workbook.path}: {reason.format(workbook.word)}: {shown}. Name the one to read, for example: "
         f"--sheet {shlex.quote(names[0])} (sheet under [file] in a schema file)."
+        + "".join(f"\n  {name!r}: {reasons[name]}" for name in names[:20] if reasons[name])
     )

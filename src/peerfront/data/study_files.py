@@ -44,7 +44,7 @@ def list_file(path: Path, settings: ReadSettings) -> Listed:
             f"{path.name} is an Excel workbook or a file of R, and no {settings.format} file. "
             "Leave --format (format in a schema file) out."
         )
-    table, steps = sheet_of(path, content, settings.sheet, lambda table: _has_layout(table, settings, path))
+    table, steps = sheet_of(path, content, settings.sheet, lambda table: _misfit(table, settings, path))
     return _list_table(path, table, settings, (), steps)
 
 
@@ -76,15 +76,15 @@ def _list_table(
     return Listed(listing, found, (*steps, *shaped.steps, *assumed))
 
 
-def _has_layout(table: TextTable, settings: ReadSettings, path: Path) -> bool:
-    """Tell whether a table says who recruited whom."""
+def _misfit(table: TextTable, settings: ReadSettings, path: Path) -> str:
+    """Say why a table does not tell who recruited whom; "" if it does."""
     try:
         shaped = shape(table, settings, path.name)
         columns, _ = recognised(shaped, path.name)
         layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path)
-    except PeerfrontError:
-        return False
-    return True
+    except PeerfrontError as problem:
+        return str(problem).partition("\n")[0].removeprefix(f"{path.name}: ")
+    return ""
 
 
 def detect(path: Path | str) -> str:
