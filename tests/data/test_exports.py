@@ -28,21 +28,24 @@ def found_in(study):
     return {i: (r, int(k), s) for i, r, k, s in zip(ids, recruiters, study.issued, sex, strict=True)}
 
 
+@pytest.mark.parametrize("codes", [(), ("1", "2", "3", "4", "5")], ids=["", "seeds with codes"])
 @pytest.mark.parametrize("name", EXPORTS)
-def test_every_made_export_is_read(tmp_path, name) -> None:
-    path = put(tmp_path, EXPORTS[name](MADE), name)
+def test_every_made_export_is_read(tmp_path, name, codes) -> None:
+    made = made_study(seed_codes=codes)
+    path = put(tmp_path, EXPORTS[name](made), name)
     settings = ReadSettings()
     if name in ONE_LINE:
         with pytest.raises(DataFileError) as refused:
             read_study(path)
         settings = pasted(str(refused.value))
     study = read_study(path, settings)
-    expected = MADE.expected
+    expected = made.expected
     if name == "recruiter-ids.csv":
         expected = {person: (recruiter, 3, sex) for person, (recruiter, _, sex) in expected.items()}
     assert found_in(study) == expected
     assert study.seed.sum() == 5
-    assert {p.kind for p in study.problems} <= {"several-rows", "encoding", "fixed-places"}
+    assert {p.kind for p in study.problems} <= {"several-rows", "encoding", "fixed-places", "assumed-seed"}
+    assert sum(p.kind == "assumed-seed" for p in study.problems) == (5 if codes and name != "recruiter-ids.csv" else 0)
 
 
 @pytest.mark.parametrize("name", sorted(set(EXPORTS) - ONE_LINE))
@@ -165,6 +168,19 @@ def test_a_suggestion_needs_codes_that_reappear(tmp_path) -> None:
         read_study(put(tmp_path, table_bytes(rows)))
     assert "Likely" not in str(refused.value)
     assert "Name the others, for example" in str(refused.value)
+
+
+def test_names_that_say_nothing(tmp_path) -> None:
+    """Numbers that differ for everybody, such as telephones, are neither coupons nor the first choice for an id."""
+    rows = [[f"v{n}" for n in range(7)]]
+    rows += [
+        [p.slots[2], p.id, p.sex, p.slots[0], p.own, str(70000000 + n), p.slots[1]] for n, p in enumerate(MADE.people)
+    ]
+    path = put(tmp_path, table_bytes(rows))
+    with pytest.raises(DataFileError) as refused:
+        read_study(path)
+    settings = pasted(str(refused.value))
+    assert settings.columns == {"id": ("v1",), "own_coupon": ("v4",), "coupons": ("v0", "v3", "v6")}
 
 
 def test_a_recruiter_column_is_suggested_with_the_number_of_coupons(tmp_path) -> None:

@@ -42,10 +42,10 @@ def own_code_seeds(
         return np.zeros(len(own), dtype=bool)
     order = _order_of_arrival(listing)
     early = candidates & (order < order[recruited].min())
-    coupons = {_shape(code) for code in issued}
+    coupons = {code_shape(code) for code in issued}
     unlike = np.zeros(len(own), dtype=bool)
     at = np.flatnonzero(candidates)
-    unlike[at] = [_shape(own[i]) not in coupons for i in at]
+    unlike[at] = [code_shape(own[i]) not in coupons for i in at]
     start = early | (unlike & (order < _EARLY * len(own)))
     kinds = {_kind(own[i]) for i in np.flatnonzero(start & unlike)}
     late = np.zeros(len(own), dtype=bool)
@@ -63,7 +63,7 @@ def _order_of_arrival(listing: Listing) -> NDArray[np.int64]:
     return order.astype(np.int64)
 
 
-def _shape(code: str) -> str:
+def code_shape(code: str) -> str:
     """Reduce a code to its shape: AB-17 is aa-99."""
     return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", code))
 

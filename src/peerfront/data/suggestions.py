@@ -15,12 +15,14 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.read_settings import Columns
+from peerfront.data.seeds import code_shape
 
 _MOST_COLUMNS = 300  # that are compared with each other
 _DIFFERENT = 0.9  # share of different values in a column of codes
 _FOUND = 0.5  # share of a column's codes that must reappear
 _ABOVE = 0.7  # share of them that must stand in a row above
 _FEWEST = 3  # codes that reappear
+_ALIKE = 0.8  # share of codes of a shape that coupons have
 _LONGEST_CODE = 40
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*\d:\d\d.*")
 _DECIMAL = re.compile(r"-?\d+[.,]\d+")
@@ -67,15 +69,15 @@ class _Match:
 
 def offered(frame: pd.DataFrame, columns: Columns, path: Path) -> str:
     """Return lines that offer the likely columns as a command to paste; "" if the content suggests none."""
-    people = _id_column(frame, columns)
+    taken = {name for role, names in columns.items() if role not in ("own_coupon", "coupons") for name in names}
+    codes = [name for name in map(str, frame.columns) if name not in taken and _are_codes(frame[name])]
+    match = _best_coupons(frame, codes[:_MOST_COLUMNS], columns)
+    issued = _with_their_like(frame, match, codes) if match is not None else []
+    people = _id_column(frame, columns, {*issued, match.column} if match is not None else set())
     if people is None:
         return ""
-    taken = {name for role, names in columns.items() if role not in ("own_coupon", "coupons") for name in names}
-    codes = [name for name in map(str, frame.columns) if name not in taken | {people} and _are_codes(frame[name])]
-    match = _best_coupons(frame, codes[:_MOST_COLUMNS], columns)
     if match is not None:
-        issued = _with_their_like(frame, match, codes)
-        options = {"id": people, "own_coupon": match.column, "coupons": "+".join(issued)}
+        options = {"id": people, "own_coupon": match.column, "coupons": "+".join(n for n in issued if n != people)}
         reason = (
             f"{match.found:,} of the {match.filled:,} codes in {match.column!r} stand also in "
             f"{', '.join(map(repr, match.places))}"
@@ -101,13 +103,17 @@ def _lines(options: dict[str, str], columns: Columns, reason: str, path: Path, a
     )
 
 
-def _id_column(frame: pd.DataFrame, columns: Columns) -> str | None:
+def _id_column(frame: pd.DataFrame, columns: Columns, coupons: set[str]) -> str | None:
+    """Return the column that was recognised, or the likeliest one in which every value differs."""
     if "id" in columns:
         return columns["id"][0]
     unique = [
         name
         for name in map(str, frame.columns)
-        if (frame[name] != "").all() and frame[name].is_unique and not frame[name].head(50).str.fullmatch(_DATE).any()
+        if name not in coupons
+        and (frame[name] != "").all()
+        and frame[name].is_unique
+        and not frame[name].head(50).str.fullmatch(_DATE).any()
     ]
     unique = [name for name in unique if not frame[name].head(50).str.fullmatch(_DECIMAL).any()]
     speaking = [name for name in unique if any(word in name.lower() for word in _ID_WORDS)]
@@ -158,11 +164,20 @@ def _best_coupons(frame: pd.DataFrame, codes: list[str], columns: Columns) -> _M
 
 
 def _with_their_like(frame: pd.DataFrame, match: _Match, codes: list[str]) -> list[str]:
-    """Add columns that differ from those found in a number or a last letter: coupons of which none came back."""
-    patterns = {_stem(name) for name in match.places}
+    """Add columns of coupons none of which came back: called like those found but for a number, with like codes."""
+    stems = {_stem(name) for name in match.places}
+    shapes = {code_shape(code) for name in match.places for code in frame[name]}
     return [
-        name for name in map(str, frame.columns) if name in match.places or (name in codes and _stem(name) in patterns)
+        name
+        for name in map(str, frame.columns)
+        if name in match.places
+        or (name in codes and name != match.column and _stem(name) in stems and _share(frame[name], shapes) > _ALIKE)
     ]
+
+
+def _share(values: pd.Series, shapes: set[str]) -> float:
+    """Return the share of codes that have one of these shapes."""
+    return float(np.mean([code_shape(code) in shapes for code in values if code]))
 
 
 def _stem(name: str) -> str:
