@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from peerfront.advice.model import Model, fit, load
     from peerfront.advice.orders import PlanOrder
     from peerfront.advice.sheet import CouponSheet
+    from peerfront.data.frontier_files import read_frontier
     from peerfront.data.read_settings import ReadSettings
-    from peerfront.data.reading import read_frontier, read_study
+    from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
     from peerfront.data.study import Study
@@ -76,7 +77,7 @@ _ROOM_OF = {
     "make_policy": "experiments.policies",
     "make_world": "simulation.catalog",
     "named_luck": "foundation.randomness",
-    "read_frontier": "data.reading",
+    "read_frontier": "data.frontier_files",
     "read_schema": "data.schema_file",
     "read_study": "data.reading",
     "rollout": "problem",

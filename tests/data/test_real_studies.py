@@ -21,6 +21,8 @@ FILES = {
     "rdstools_toy": ("raw/rdstools_toy.csv", {}),
     "fauxtime": ("participants.csv", {"coupons_each": 3}),
     "fauxmadrona": ("participants.csv", {"coupons_each": 2}),
+    "fauxtime (R)": ("raw/fauxtime.RData", {"coupons_each": 3}),
+    "fauxmadrona (R)": ("raw/fauxmadrona.RData", {"coupons_each": 2}),
 }
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 
 from peerfront.advice.orders import PlanOrder
 from peerfront.artifacts import Fit, load_fit
-from peerfront.data.reading import read_frontier, read_study
+from peerfront.data.frontier_files import read_frontier
+from peerfront.data.reading import read_study
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
@@ -151,9 +152,9 @@ class Model:
         """Save the model in a folder of two files; they hold nobody's row and no ids."""
         self.fit.save(Path(folder), overwrite=overwrite)
 
-    def frontier(self, people: People) -> Frontier:
-        """Read the people who wait for coupons, from a table, a CSV file, or a frontier as it is."""
-        return people if isinstance(people, Frontier) else read_frontier(people, self.schema)
+    def frontier(self, people: People, sheet: str = "") -> Frontier:
+        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is."""
+        return people if isinstance(people, Frontier) else read_frontier(people, self.schema, sheet=sheet)
 
     def _order(self, budget: float | PlanOrder | None, limits: dict[str, float | None]) -> PlanOrder:
         if isinstance(budget, PlanOrder):

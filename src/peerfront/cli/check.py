@@ -17,7 +17,9 @@ from peerfront.cli.options import (
     MAP,
     MISSING,
     OVERWRITE,
+    PRESET,
     SCHEMA,
+    SHEET,
     STILL_OPEN,
     STRICT,
     claim,
@@ -38,6 +40,7 @@ _FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", _SCHEMA_FIL
 _TREES = 8  # largest trees shown
 _MOST_ROWS = 200  # columns of the file shown
 _LONGEST = 600  # characters of a fault shown
+_WIDEST_NAME = 48  # characters of a column's name on one line
 _EXAMPLES = 2  # faults of a kind shown
 _COUNT_COLUMNS = ("number", "people who brought", "", "people issued")
 
@@ -52,6 +55,8 @@ def check_command(
         ),
     ] = None,
     schema: SCHEMA = None,
+    sheet: SHEET = None,
+    preset: PRESET = None,
     format: FORMAT = None,
     map: MAP = None,
     missing: MISSING = None,
@@ -89,7 +94,11 @@ def check_command(
         missing=missing,
         coupons_each=coupons_each,
         still_open=still_open,
+        sheet=sheet,
+        preset=preset,
     )
+    if sheet is not None:
+        _check_workbook(file, sheet)
     study = read_study(file, settings)
     reasons: dict[str, str] = {}
     if saved is None:
@@ -111,6 +120,16 @@ def check_command(
             )
     elif saved is None:
         typer.echo("\nKeep this, with a schema to edit: add --out FOLDER.")
+
+
+def _check_workbook(file: Path, sheet: str) -> None:
+    """Refuse the name of a sheet for a file that has none."""
+    from peerfront.data.sheets import holds_sheets
+    from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.text_files import file_bytes
+
+    if not holds_sheets(file_bytes(file)):
+        raise SettingError(f"--sheet {sheet}: {file} is no Excel workbook and no file of R. Leave --sheet out.")
 
 
 def _write(
@@ -158,16 +177,28 @@ def _print_report(
     _print_verdict(console, summary)
 
 
-def _table(console: "Console", title: str, *columns: str, right: tuple[str, ...] = ()) -> "Table":
-    """Print the title, and begin a table; columns without names make one without a header."""
+def _table(
+    console: "Console", title: str, *columns: str, right: tuple[str, ...] = (), widest: tuple[str, ...] = ()
+) -> "Table":
+    """Print the title, and begin a table; columns without names make one without a header.
+
+    The first column is as wide as the `widest` texts in it, up to 48 characters: names of columns are read whole.
+    """
     from rich import box
     from rich.table import Table
 
     console.print(cell(f"\n{title}", style="bold"))
     headed = any(name.strip() for name in columns)
     table = Table(box=box.SIMPLE_HEAD if headed else None, pad_edge=headed, show_header=headed)
-    for name in columns:
-        table.add_column(name, justify="right" if name and name in right else "left", overflow="fold", no_wrap=not name)
+    room = min(max(map(len, widest), default=0), _WIDEST_NAME, console.width * 2 // 5)
+    for number, name in enumerate(columns):
+        table.add_column(
+            name,
+            justify="right" if name and name in right else "left",
+            overflow="fold",
+            no_wrap=not name,
+            min_width=room if number == 0 and room else None,
+        )
     return table
 
 
@@ -179,12 +210,15 @@ def _print_columns(console: "Console", study: "Study") -> None:
     from peerfront.data.read_settings import ROLES
 
     table = _table(console, "How it was read", "", "")
+    table.columns[1].no_wrap = False  # long names go on in the next line
     for role, meaning in ROLES.items():
         if role in study.columns:
             table.add_row(cell(meaning), cell(_names(study.columns[role])))
     if study.settings.coupons_each is not None:
         table.add_row(cell(ROLES["coupons_issued"]), cell(f"{study.settings.coupons_each} each, as you said"))
     console.print(table)
+    for step in study.steps:
+        console.print(cell(step))
 
 
 def _print_sample(console: "Console", summary: "Summary") -> None:
@@ -247,7 +281,8 @@ def _print_fields(
     guessed: bool,
 ) -> None:
     title = "What is known about people" + (" (guessed)" if guessed else f" ({schema.source})")
-    table = _table(console, title, "column", "used as", "values", "missing", right=("missing",))
+    names = (*(rule.name for rule in schema.used), *schema.exclude)
+    table = _table(console, title, "column", "used as", "values", "missing", right=("missing",), widest=names)
     for rule in schema.used[:_MOST_ROWS]:
         shown = ", ".join(rule.categories[:8]) + (", ..." if len(rule.categories) > 8 else "")
         absent = summary.missing.get(rule.name, 0)

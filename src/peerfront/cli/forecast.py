@@ -15,6 +15,7 @@ from peerfront.cli.options import (
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
+    SHEET,
     TARGET,
     claim,
     out_path,
@@ -32,8 +33,9 @@ _FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.
 def forecast_command(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder of a fit.")],
-    frontier: Annotated[Path, typer.Argument(help="CSV with the people who may refer next.")],
+    frontier: Annotated[Path, typer.Argument(help="CSV or Excel file with the people who may refer next.")],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left.")],
+    sheet: SHEET = None,
     target: TARGET = None,
     already: Annotated[
         float, typer.Option(metavar="N", help="People who have taken part so far, towards the target.")
@@ -69,7 +71,7 @@ def forecast_command(
         claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
     order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
     fitted = load(model)
-    people = fitted.frontier(frontier)
+    people = fitted.frontier(frontier, sheet or "")
     with shown_progress() as progress:
         forecast = fitted.forecast(
             people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress

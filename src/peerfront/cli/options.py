@@ -90,7 +90,7 @@ def rules_of(budget: Any, people: Any, rounds: Any, max_per_person: Any, max_per
 
 
 # How a study's file is read.
-FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, RDSAT text, or a survey app's JSON.")]
+FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, Excel, RDSAT text, or a survey app's JSON.")]
 FORMAT = Annotated[
     str | None,
     typer.Option(help="coupons, recruiter, rdsat or app; otherwise detected.", show_default=False),
@@ -101,7 +101,18 @@ MAP = Annotated[
         "--map",
         metavar="PART=COLUMN",
         help="Name a column that was not recognised, such as own_coupon=CouponR or coupons=C1+C2; PART= for none. "
-        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date.",
+        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed.",
+        show_default=False,
+    ),
+]
+SHEET = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The sheet of an Excel workbook, if several would do.", show_default=False),
+]
+PRESET = Annotated[
+    str | None,
+    typer.Option(
+        help="The program that exported the file: redcap, kobo, odk, surveycto or none; otherwise detected.",
         show_default=False,
     ),
 ]
@@ -167,6 +178,8 @@ def read_settings(
     missing: list[str] | None = None,
     coupons_each: float | None = None,
     still_open: str | None = None,
+    sheet: str | None = None,
+    preset: str | None = None,
 ) -> "ReadSettings":
     """Combine what a schema file says about reading with what the command line says instead or in addition."""
     from peerfront.data.read_settings import ReadSettings, parse_columns
@@ -179,6 +192,9 @@ def read_settings(
         coupons_each=saved.coupons_each if coupons_each is None else coupons_each,  # type: ignore[arg-type] # checked
         still_open=saved.still_open if still_open is None else still_open,
         strict=strict,
+        sheet=saved.sheet if sheet is None else sheet,
+        preset=saved.preset if preset is None else preset,
+        checkboxes=saved.checkboxes,
     )
 
 

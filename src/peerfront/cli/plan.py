@@ -17,6 +17,7 @@ from peerfront.cli.options import (
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
+    SHEET,
     claim,
     out_path,
 )
@@ -32,8 +33,11 @@ _WIDE = 120  # characters of a window that has room for reasons
 def plan_command(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder that `peerfront fit` wrote.")],
-    frontier: Annotated[Path, typer.Argument(help="CSV of the people who may get coupons now: an id and the columns.")],
+    frontier: Annotated[
+        Path, typer.Argument(help="CSV or Excel file of the people who may get coupons now: an id and the columns.")
+    ],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left for the rest of the study.")],
+    sheet: SHEET = None,
     max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
@@ -80,11 +84,12 @@ def plan_command(
         AUTO if learn and learn_share is None else learn_share,
         seed,
     )
-    sheet = load(model).plan(frontier, order)
-    _print(sheet)
+    fitted = load(model)
+    plan = fitted.plan(fitted.frontier(frontier, sheet or ""), order)
+    _print(plan)
     if out is not None:
-        write_csv(out, sheet.csv(), private=True)
-        write_csv(curve, sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
+        write_csv(out, plan.csv(), private=True)
+        write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
         say(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
 
 

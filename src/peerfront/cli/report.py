@@ -16,6 +16,7 @@ from peerfront.cli.options import (
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
+    SHEET,
     TARGET,
     claim,
     out_path,
@@ -36,10 +37,12 @@ def report_command(
     frontier: Annotated[
         Path | None,
         typer.Option(
-            help="CSV with the people who may refer next; otherwise those of the study's file whose coupons are open.",
+            help="CSV or Excel file with the people who may refer next; otherwise "
+            "those of the study's file whose coupons are open.",
             show_default=False,
         ),
     ] = None,
+    sheet: SHEET = None,
     budget: Annotated[
         float | None,
         typer.Option(metavar="N", help="Coupons that are left; otherwise the model's budget.", show_default=False),
@@ -71,7 +74,7 @@ def report_command(
     fitted = load(model)
     coupons = fitted.fit.rules.budget if budget is None else budget
     order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
-    people = None if frontier is None else fitted.frontier(frontier)
+    people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_study(file, fitted.schema.reading)
     with shown_progress() as progress:
         fitted.report(

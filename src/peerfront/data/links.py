@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from peerfront.data.coupons import IssuedCoupons, issued_coupons
 from peerfront.data.listing import Listing, Texts, each
 from peerfront.data.problems import Problem
+from peerfront.data.seeds import NOT_SAID, RECRUIT, SEED, own_code_seeds, seed_marks
 from peerfront.data.study import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
@@ -104,12 +105,52 @@ def link_coupons(listing: Listing) -> Links:
     faults += [*coupons.problems, *coupons.issued_twice(own), *_ambiguous(listing, own, coupons)]
     faults += _redeemed_twice(listing, own, ~(by_id | void | orphan))
     faults += _made_from_ids(listing, own, by_id, recruiter)
-    faults += _not_issued(listing, own, orphan, coupons)
+    assumed = _assumed_seeds(listing, own, orphan & ~void, recruiter != NOBODY, coupons.code)
     recruiter, selves = without_self(listing, recruiter)
     faults += selves
+    seed, told = _seeds(listing, own, ~came, assumed, recruiter)
+    faults += [*told, *_not_issued(listing, own, orphan & ~seed, coupons)]
     if listing.recruiters is not None:
         faults += _disagreements(listing, listing.recruiters, recruiter)
-    return Links(recruiter, ~came, coupons.count, tuple(faults))
+    return Links(recruiter, seed, coupons.count, tuple(faults))
+
+
+def _assumed_seeds(
+    listing: Listing, own: Texts, orphan: NDArray[np.bool_], recruited: NDArray[np.bool_], issued: Texts
+) -> NDArray[np.bool_]:
+    """Mark the people who came with a code of their own and are taken for seeds, [people]."""
+    people = np.flatnonzero(orphan)
+    candidates = np.zeros(len(own), dtype=bool)
+    candidates[people] = places_of(_alike(own[people]), _alike(issued)) == NOBODY  # the others are misspelt coupons
+    if listing.recruiters is not None:
+        candidates &= places_of(listing.recruiters, listing.ids) == NOBODY
+    return own_code_seeds(listing, own, candidates, recruited, issued)
+
+
+def _seeds(
+    listing: Listing,
+    own: Texts,
+    without_code: NDArray[np.bool_],
+    assumed: NDArray[np.bool_],
+    recruiter: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], list[Problem]]:
+    """Decide who is a seed, [people]: whoever is marked, or else came without a code or with one of their own."""
+    ids = listing.ids
+    marks = np.full(len(ids), NOT_SAID) if listing.seed_marks is None else seed_marks(listing.seed_marks)
+    alone = recruiter == NOBODY
+    seed = alone & np.where(marks == NOT_SAID, without_code | assumed, marks == SEED)
+    guessed = np.flatnonzero(seed & assumed & (marks == NOT_SAID))
+    texts = [
+        f"{ids[i]!r} came with {own[i]!r}, which nobody was issued: taken for a seed with a code of their own."
+        for i in guessed
+    ]
+    faults = each(listing, "assumed-seed", guessed, texts)
+    wrong = np.flatnonzero((marks == SEED) & ~alone)
+    texts = [f"{ids[i]!r} is marked as a seed, and is a recruit of {ids[recruiter[i]]!r}." for i in wrong]
+    faults += each(listing, "seed-with-coupon", wrong, texts)
+    unmarked = np.flatnonzero(without_code & (marks == RECRUIT) & alone)
+    texts = [f"{ids[i]!r} has no coupon or recruiter, and is not marked as a seed." for i in unmarked]
+    return seed, faults + each(listing, "not-marked-seed", unmarked, texts)
 
 
 def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Problem]:
@@ -195,6 +236,11 @@ def link_recruiters(listing: Listing) -> Links:
     marks = no_id & is_seed_mark(named)
     if (named != "").all() and not marks.any() and len(set(named[no_id])) == 1:
         marks = no_id  # everybody has a recruiter, and one value is nobody's id: that is how R marks seeds
+    if listing.seed_marks is not None:
+        named = np.where(
+            (seed_marks(listing.seed_marks) == SEED) & (no_id | (recruiter == np.arange(len(named)))), "", named
+        )
+        recruiter, no_id = np.where(named == "", NOBODY, recruiter), no_id & (named != "")
     unknown = np.flatnonzero(no_id & ~marks)
     texts = [f"The recruiter of {listing.ids[i]!r}, {named[i]!r}, is not in the file." for i in unknown]
     faults += each(listing, "unknown-recruiter", unknown, texts)
@@ -208,7 +254,9 @@ def link_recruiters(listing: Listing) -> Links:
         faults += [*coupons.problems, *coupons.issued_twice(np.zeros(0, dtype=object))]
         if listing.own_coupons is not None:
             faults += _not_on_the_list(listing, listing.own_coupons, coupons, recruiter)
-    return Links(recruiter, (named == "") | marks, issued, tuple(faults))
+    nobody = np.zeros(len(named), dtype=bool)
+    seed, told = _seeds(listing, named, (named == "") | marks, nobody, recruiter)
+    return Links(recruiter, seed, issued, (*faults, *told))
 
 
 def _not_on_the_list(

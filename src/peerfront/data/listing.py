@@ -7,6 +7,7 @@ not enough.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,9 @@ from peerfront.foundation.typed_values import read_numbers
 
 Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
-USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".")
+USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".", *(f".{x}" for x in ascii_lowercase))
+"""What programs write for "not known"; .a to .z are Stata's."""
+_MANY_PEOPLE = 50  # among so many, somebody uses all coupons
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Listing:
     own_coupons: Texts | None = None  # [people]
     coupons: Texts | None = None  # [people, slots], issued
     issued: NDArray[np.int64] | None = None  # [people], where a column says how many
+    seed_marks: Texts | None = None  # [people], where a column says who is a seed
     problems: tuple[Problem, ...] = ()
 
 
@@ -61,14 +65,15 @@ def texts(frame: pd.DataFrame, name: str) -> Texts:
 
 
 def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSettings, source: str) -> Listing:
-    """List the people of a coupon or recruiter-id table, given which column is what."""
-    frame = without_missing(table.frame, settings.missing)
+    """List the people of a coupon or recruiter-id table without missing codes, given which column is what."""
+    frame = table.frame
     of_the_tree = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
-    problems = list(noted(table.notes))
+    problems = list(noted(table.notes, of_the_tree))
     coupons = own = recruiters = issued = None
     ids = texts(frame, columns["id"][0])
     if "recruiter" in columns:
         recruiters = texts(frame, columns["recruiter"][0])
+    marks = texts(frame, columns["seed"][0]) if "seed" in columns else None
     if format == COUPONS:
         own = texts(frame, columns["own_coupon"][0])
         coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
@@ -89,20 +94,32 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
                 f"{source} says who recruited whom, and not how many coupons each person was issued. Somebody who "
                 "brought nobody may have had three coupons or none, and without that nothing can be learned about how "
                 f"many people recruit. Name the column that holds it: {settle_with('--map coupons_issued=COLUMN')}. "
-                "Or say how many everybody got, for example --coupons-each 3 instead of --map."
+                f"Or say how many everybody got. {_likely_number(recruiters, ids)}"
             )
         else:
             issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
+    if "seed" in columns:
+        of_the_tree.add(columns["seed"][0])
     if "coupons_issued" in columns:
         of_the_tree.add(columns["coupons_issued"][0])
     people = frame[[name for name in frame.columns if name not in of_the_tree]]
     used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
-    shown = {role: names for role, names in columns.items() if role in (*used[format], "network_size", "date")}
+    shown = {role: names for role, names in columns.items() if role in (*used[format], "network_size", "date", "seed")}
     if coupons is not None:
         shown["coupons"] = columns["coupons"]
     return Listing(
-        source, format, "row", table.rows, ids, people, shown, recruiters, own, coupons, issued, tuple(problems)
+        source, format, "row", table.rows, ids, people, shown, recruiters, own, coupons, issued, marks, tuple(problems)
     )
+
+
+def _likely_number(recruiters: Texts | None, ids: Texts) -> str:
+    """Offer the number of coupons that everybody probably got: no fewer than the most recruits of anybody."""
+    named = pd.Series(recruiters, dtype=object)
+    counts = named[named.isin(set(ids)) & (named != "")].value_counts()
+    most = int(counts.max()) if len(counts) else 0
+    likely = most if len(ids) >= _MANY_PEOPLE and most > 1 else max(most, 3)
+    said = f"Nobody brought more than {most}, so likely: " if most else "For example: "
+    return f"{said}--coupons-each {likely} instead of --map."
 
 
 def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray[np.int64], list[Problem]]:
@@ -145,12 +162,20 @@ _NAMES = {
     ),
     "date": (
         "interviewdate", "dateofinterview", "surveydate", "recruitmentdate", "enrolmentdate", "enrollmentdate",
-        "visitdate", "datecollected", "createdat", "date", "datetime", "timestamp", "interviewtime", "recruitmenttime",
+        "visitdate", "intdate", "idate", "datecollected", "createdat", "date", "datetime", "timestamp",
+        "interviewtime", "recruitmenttime",
         "time",
     ),
+    "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),
 }  # fmt: skip
+_ONE_ISSUED = (
+    "couponout", "couponsout", "outcoupon", "couponissued", "issuedcoupon", "coupongiven", "givencoupon",
+    "couponcodeout", "couponnumberout", "newcoupon", "couponcodeissued", "couponcodegiven", "outpon", "outpons",
+)  # fmt: skip
+_NOT_A_CODE = ("date", "expir", "time", "count", "status", "number of", "complete", "type", "reason", "how")
 _ISSUED = re.compile(
-    r"(?:issued|given|out|new)?(?:coupon|coup|outpon|voucher|cpn)s?(?:issued|given|out|no|num|number|code|id)?(?:\d+|[a-h])"
+    r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?(?:coupon|coup|outpon|voucher|cpn)s?"
+    r"(?:issued|given|out|no|num|number|code|id)*(?:\d+|[a-h])(?:issued|given|out|no|num|number|code|id)*"
 )
 _OF_THE_TREE = {
     "seed", "seedid", "isseed", "wave", "nrecruits", "recruits", "numrecruits", "numberofrecruits", "orphan", "root",
@@ -166,6 +191,22 @@ def describes_the_tree(name: str) -> bool:
     """Tell whether a column of this name describes how recruitment went, which must never be used to predict it."""
     plain = _plain(name)
     return plain in _OF_THE_TREE or "coupon" in plain or "voucher" in plain
+
+
+def looks_like_issued(name: str) -> bool:
+    """Tell whether a column of this name may hold a code that was issued: it speaks of coupons, and not of dates."""
+    plain = _plain(name)
+    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _ONE_ISSUED
+    speaks = any(word in plain for word in ("coupon", "voucher", "outpon", "cpn"))
+    counts = any(word in name.lower() for word in _NOT_A_CODE) or plain in _NAMES["coupons_issued"]
+    return is_issued or (speaks and not counts)
+
+
+def named_like(role: str, header: Sequence[str]) -> list[str]:
+    """Return the columns that are called like this part of a study, the likeliest first."""
+    names = _NAMES[role]
+    plain = {name: _plain(name) for name in header}
+    return [name for _, name in sorted((names.index(text), name) for name, text in plain.items() if text in names)]
 
 
 def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns:
@@ -189,42 +230,46 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     columns = dict(named)
     if "coupons" not in columns:
         issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
+        issued = issued or tuple(name for name, text in plain.items() if text in _ONE_ISSUED)[:1]
         if issued:
             columns["coupons"] = issued
             plain = {name: text for name, text in plain.items() if name not in set(issued)}
-    for role, names in _NAMES.items():
+    for role in _NAMES:
         if role in columns:
             continue
-        matches = sorted((names.index(text), name) for name, text in plain.items() if text in names)
+        matches = named_like(role, list(plain))
         if matches:
-            columns[role] = (matches[0][1],)
-            del plain[matches[0][1]]
+            columns[role] = (matches[0],)
+            del plain[matches[0]]
     return {role: names for role, names in columns.items() if names}
 
 
-def layout_of(columns: Columns, source: str, header: Sequence[str]) -> str:
-    """Return which of the two table layouts these columns make."""
+def layout_of(columns: Columns, source: str, header: Sequence[str], offer: str = "") -> str:
+    """Return which of the two table layouts these columns make; errors end with the `offer` of what to do."""
     if "id" in columns and "own_coupon" in columns and "coupons" in columns:
         return COUPONS
     if "id" in columns and "recruiter" in columns:
         return RECRUITER
-    raise DataFileError(f"{source}: cannot tell who recruited whom. {_explained(columns, header)}")
+    raise DataFileError(f"{source}: cannot tell who recruited whom. {_explained(columns, header, offer)}")
 
 
 def need_columns(
-    columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str]
+    columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str], offer: str = ""
 ) -> None:
     """Raise an error that says which of the needed columns is missing, and how to name it."""
     absent = [role for role in roles if role not in columns]
     if absent:
-        raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header)}")
+        raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header, offer)}")
 
 
-def _explained(columns: Columns, header: Sequence[str]) -> str:
+def _explained(columns: Columns, header: Sequence[str], offer: str) -> str:
     recognised = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items()) or "none"
     return (
         "Needed are columns for id, own_coupon and coupons, or for id and recruiter.\n"
         f"  Recognised: {recognised}.\n"
         f"  Columns in the file: {', '.join(header)}.\n"
-        f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
+        + (
+            offer
+            or f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
+        )
     )

@@ -5,7 +5,7 @@ stops. A warning is a fault that leaves every link as the file states it: the im
 was made of the row. `--strict` (`ReadSettings.strict`) stops at warnings too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -108,6 +108,52 @@ KINDS = {
     ),
     "encoding": Kind(WARNING, "not in UTF-8", "Check names with accents; save as 'CSV UTF-8' to be certain."),
     "unnamed-column": Kind(WARNING, "column without a name", "It was left out. Name it if it matters."),
+    "cell-without-value": Kind(
+        WARNING,
+        "cell without a value",
+        "Correct the formula in Excel, or type the value instead. Until then it counts as not known.",
+    ),
+    "code-without-value": Kind(
+        ERROR,
+        "id, coupon or recruiter without a value",
+        "Correct the formula in Excel, or type the code instead, so that the recruiter is certain.",
+    ),
+    "merged-cells": Kind(
+        WARNING,
+        "merged cells",
+        "Nothing to do if it was meant for each of these rows; unmerge the cells to be certain.",
+    ),
+    "several-rows": Kind(
+        WARNING,
+        "several rows of one person differ",
+        "The first value was kept. Nothing to do if that is the one that counts; otherwise correct the rows.",
+    ),
+    "rows-contradict": Kind(
+        ERROR,
+        "rows of one person contradict each other about who recruited them",
+        "Correct one of the rows, or give each person an id of their own.",
+    ),
+    "assumed-seed": Kind(
+        WARNING,
+        "code of their own, taken for a seed",
+        "Nothing to do if they are seeds. Otherwise correct the code, or say who is a seed in a column of yes and no: "
+        "--map seed=COLUMN (seed under [columns] in a schema file).",
+    ),
+    "seed-with-coupon": Kind(
+        WARNING,
+        "marked as a seed, with a coupon that was issued",
+        "The coupon was followed, so this person is a recruit. Correct the mark or the coupon.",
+    ),
+    "not-marked-seed": Kind(
+        WARNING,
+        "no coupon or recruiter, and not marked as a seed",
+        "Add the coupon or recruiter, or mark the person as a seed. Until then the recruiter is unknown.",
+    ),
+    "fixed-places": Kind(
+        WARNING,
+        "columns in fixed places",
+        "Nothing to do if the columns are right; export with commas between them to be certain.",
+    ),
     "deleted": Kind(WARNING, "deleted record", "It was left out, as the app says."),
     "row-count": Kind(WARNING, "other number of people than announced", "Check that the file is complete."),
 }
@@ -132,9 +178,13 @@ class Problem:
         return KINDS[self.kind].remedy
 
 
-def noted(notes: Iterable[Note]) -> tuple[Problem, ...]:
-    """Turn the notes of a table's reader into problems of the file."""
-    return tuple(Problem(note.kind, note.row, "", note.what) for note in notes)
+def noted(notes: Iterable[Note], codes: Collection[str] = ()) -> tuple[Problem, ...]:
+    """Turn the notes of a table's reader into problems; `codes` are columns that decide who recruited whom."""
+    worse = {"cell-without-value": "code-without-value"}
+    return tuple(
+        Problem(worse.get(note.kind, note.kind) if note.column in codes else note.kind, note.row, "", note.what)
+        for note in notes
+    )
 
 
 class FaultyStudy(DataFileError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.settings import among, at_least, check_fields, one_of, optional, text_list, truth
+from peerfront.foundation.settings import among, at_least, check_fields, one_of, optional, text, text_list, truth
 from peerfront.foundation.typed_values import typed_number
 
 COUPONS = "coupons"
@@ -14,12 +14,25 @@ RECRUITER = "recruiter"
 RDSAT = "rdsat"
 APP = "app"
 FORMATS = {
-    COUPONS: "CSV with the coupon each person came with and the coupons they were issued",
-    RECRUITER: "CSV with the id of each person's recruiter",
+    COUPONS: "table with the coupon each person came with and the coupons they were issued",
+    RECRUITER: "table with the id of each person's recruiter",
     RDSAT: "text file of the program RDSAT",
     APP: "JSON file of a survey app",
 }
 AUTO = "auto"
+
+REDCAP = "redcap"
+KOBO = "kobo"
+ODK = "odk"
+SURVEYCTO = "surveycto"
+PLAIN = "none"
+PRESETS = {
+    REDCAP: "a REDCap export",
+    KOBO: "a Kobo export",
+    ODK: "an ODK Central export",
+    SURVEYCTO: "a SurveyCTO export",
+    PLAIN: "a table as it stands, of no particular program",
+}
 
 ROLES = {
     "id": "the person",
@@ -29,6 +42,7 @@ ROLES = {
     "coupons_issued": "how many coupons the person was issued",
     "network_size": "how many people the person knows",
     "date": "when the person took part",
+    "seed": "whether the person is a seed",
 }
 Columns = Mapping[str, tuple[str, ...]]  # role -> columns of the file; an empty tuple says there is none
 
@@ -60,6 +74,12 @@ class ReadSettings:
     """Whose coupons may still be used: `none`, `last-wave`, or days before the last date in the file, such as `30`."""
     strict: bool = False
     """Whether warnings stop the import."""
+    sheet: str = ""
+    """The sheet of an Excel workbook; "" finds it."""
+    preset: str = AUTO
+    """The program that exported a table, one of PRESETS, or auto."""
+    checkboxes: tuple[str, ...] | None = None
+    """Groups of checkboxes that become one field each; the others are a field per box. None: as the answers suggest."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -70,6 +90,9 @@ class ReadSettings:
             coupons_each=optional(at_least(0, MOST_COUPONS_EACH)),
             still_open=_open_rule,
             strict=truth,
+            sheet=text,
+            preset=among("preset", (AUTO, *PRESETS)),
+            checkboxes=optional(text_list),
         )
 
     @property
@@ -118,11 +141,13 @@ def _days(text: str) -> float | None:
 def parse_columns(definitions: Iterable[str]) -> Columns:
     """Read columns from `own_coupon=CouponR`, `coupons=C1+C2`, or `date=` for none."""
     columns: dict[str, tuple[str, ...]] = {}
-    for text in definitions:
-        role, equals, names = text.partition("=")
+    for definition in definitions:
+        role, equals, names = definition.partition("=")
         role = role.strip()
         if not equals:
-            raise SettingError(f"Cannot read --map {text!r}. Write --map own_coupon=CouponR or --map coupons=C1+C2.")
+            raise SettingError(
+                f"Cannot read --map {definition!r}. Write --map own_coupon=CouponR or --map coupons=C1+C2."
+            )
         if role not in ROLES:
             raise UnknownName("part of a study", role, ROLES)
         if role in columns:

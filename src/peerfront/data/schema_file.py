@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peerfront.data.read_settings import AUTO, ROLES, ReadSettings
+from peerfront.data.read_settings import AUTO, PRESETS, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
-_FILE = ("format", "missing", "coupons_each", "still_open")
+_FILE = ("format", "sheet", "preset", "checkboxes", "missing", "coupons_each", "still_open")
 _FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown")
 _MOST_KEY_PARTS = 8  # of a key such as columns.recruiter
 _TEXTS = 'a list of texts, such as ["a", "b"]'
@@ -40,6 +40,13 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         "# How the file is laid out.",
         "[file]",
         f"format = {_quoted(reading.format)}",
+        *([f"sheet = {_quoted(reading.sheet)}  # of the workbook"] if reading.sheet else []),
+        f"preset = {_quoted(reading.preset)}  # the program that exported it: {', '.join(PRESETS)}",
+        *(
+            [f"checkboxes = {_list(reading.checkboxes)}  # those that are one field; the others are a field per box"]
+            if reading.checkboxes is not None
+            else []
+        ),
         f'missing = {_list(reading.missing)}  # codes for "not known" in every column, such as "99"',
         '# Whose coupons may still be used: "none", "last-wave", or days before the last date, such as "30".',
         f"still_open = {_quoted(reading.still_open)}",
@@ -165,7 +172,7 @@ def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
             raise DataFileError(f"{path}: {name} must be a section, begun by a line [{name}].")
     _only(path, "of [file] ", file, _FILE)
     _only(path, "of [columns] ", columns, tuple(ROLES))
-    for key in ("format", "still_open"):
+    for key in ("format", "sheet", "preset", "still_open"):
         if not isinstance(file.get(key, ""), str):
             raise DataFileError(f"{path}, [file]: {key} must be a text in quotation marks; found {file[key]!r}.")
     roles = {
@@ -173,8 +180,17 @@ def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
         for role, names in columns.items()
     }
     missing = _texts(f"{path}, [file]", "missing", file.get("missing", []))
-    still_open = file.get("still_open", "none")
-    return ReadSettings(file.get("format", AUTO), roles, missing, file.get("coupons_each"), still_open)
+    boxes = file.get("checkboxes")
+    return ReadSettings(
+        file.get("format", AUTO),
+        roles,
+        missing,
+        file.get("coupons_each"),
+        file.get("still_open", "none"),
+        sheet=file.get("sheet", ""),
+        preset=file.get("preset", AUTO),
+        checkboxes=None if boxes is None else _texts(f"{path}, [file]", "checkboxes", boxes),
+    )
 
 
 def _rule(place: str, number: int, entry: Any) -> FieldRule:

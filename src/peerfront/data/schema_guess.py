@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -88,7 +88,7 @@ def _reading(study: Study) -> ReadSettings:
     settings = study.settings
     of_answers = {role: names for role, names in study.columns.items() if role in ("network_size", "date")}
     columns = {RDSAT: {}, APP: of_answers}.get(study.format, study.columns)
-    return ReadSettings(study.format, columns, settings.missing, settings.coupons_each, settings.still_open)
+    return replace(settings, format=study.format, columns=columns, strict=False)
 
 
 def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:

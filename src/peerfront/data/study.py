@@ -99,6 +99,8 @@ class Study:
     coupons: Texts | None  # [people, slots], as in the file
     still_open: NDArray[np.bool_]  # [people], whether their coupons may still be used
     problems: tuple[Problem, ...]
+    steps: tuple[str, ...] = ()
+    """What was done and assumed to bring the file into this shape, in sentences."""
 
     def __len__(self) -> int:
         return len(self.ids)

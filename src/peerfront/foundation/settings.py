@@ -147,6 +147,13 @@ def layer_widths(name: str, value: Any) -> tuple[int, ...]:
     return tuple(whole_number(f"each of {name} (a layer's width)", width, 1) for width in _several(name, value))
 
 
+def text(name: str, value: Any) -> str:
+    """Rule: a text, which may be empty."""
+    if not isinstance(value, str):
+        raise SettingError(f"{name} must be a text in quotation marks; found {value!r}.")
+    return str(value)
+
+
 def text_list(name: str, value: Any) -> tuple[str, ...]:
     """Rule: texts, none at all included."""
     if isinstance(value, str) or not isinstance(value, Iterable):

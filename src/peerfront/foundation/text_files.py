@@ -13,13 +13,20 @@ from peerfront.foundation.errors import DataFileError
 
 LARGEST_FILE = 2**30
 """Bytes of the largest file that is read; a study of a million people takes a tenth of it."""
-_EXCEL = (
-    "is an Excel workbook. In Excel choose File > Save As > 'CSV UTF-8 (comma delimited)', with the coupon "
-    "columns formatted as text, and give that file."
-)
+_AS_CSV = "choose File > Save As > 'CSV UTF-8 (comma delimited)'"
+_MARK_OF_ZIP = b"PK\x03\x04"
+_MARK_OF_OLE = b"\xd0\xcf\x11\xe0"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream that holds a workbook protected by a password
 _MAGIC = (
-    (b"PK\x03\x04", _EXCEL),
-    (b"\xd0\xcf\x11\xe0", _EXCEL),
+    (
+        _MARK_OF_ZIP,
+        f"is an Excel workbook, or a zip archive. Unpack an archive; in Excel {_AS_CSV}, and give that file.",
+    ),
+    (
+        _MARK_OF_OLE,
+        f"is an Excel workbook of the old kind (.xls). In Excel choose File > Save As > 'Excel Workbook (.xlsx)', or "
+        f"{_AS_CSV}, and give that file.",
+    ),
     (b"\x1f\x8b", "is compressed, or R data. Unpack it, or in R: write.csv(table, 'study.csv', row.names = FALSE)."),
     (b"\xfd7zXZ", "is compressed, or R data. Unpack it, or in R: write.csv(table, 'study.csv', row.names = FALSE)."),
     (b"$FL2", "is an SPSS file. In SPSS choose File > Save As > CSV."),
@@ -49,10 +56,12 @@ class Note:
     """A remark about a file that its user should see."""
 
     kind: str
-    """encoding or unnamed-column."""
+    """A kind of problem: encoding, unnamed-column, ..."""
     row: int | None
     """Place in the file; None: the whole file."""
     what: str
+    column: str = ""
+    """The column it is about, if it is one."""
 
 
 def file_bytes(path: Path) -> bytes:
@@ -89,6 +98,16 @@ def _ordinary_bytes(path: Path) -> bytes:
         raise DataFileError(f"{path}: cannot be read ({problem.strerror or problem}). Check the path.") from None
     except ValueError as problem:  # a NUL in the path
         raise DataFileError(f"{str(path)!r}: this cannot be the name of a file ({problem}). Check the path.") from None
+
+
+def is_workbook(content: bytes) -> bool:
+    """Tell whether these bytes are an Excel workbook; one protected by a password counts, and is refused in words."""
+    return content.startswith(_MARK_OF_ZIP) or is_encrypted(content)
+
+
+def is_encrypted(content: bytes) -> bool:
+    """Tell whether these bytes are an Office document that is protected by a password."""
+    return content.startswith(_MARK_OF_OLE) and _ENCRYPTED in content
 
 
 def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:

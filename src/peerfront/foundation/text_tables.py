@@ -9,15 +9,16 @@ import dataclasses
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.foundation.blank_tables import BlankTable, read_blank_table
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.text_files import Note, decoded, file_bytes
@@ -43,6 +44,10 @@ class TextTable:
     lines: NDArray[np.int64]  # [records], line in a text editor, on which the record ends
     notes: tuple[Note, ...] = ()
     separator: str = ","
+    sheet: str = ""
+    """The sheet of the workbook it comes from, or the name of the table in a file of R."""
+    declared: Mapping[str, str] = field(default_factory=dict)
+    """Columns by the part of a study that the file itself says they are."""
 
 
 def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
@@ -53,21 +58,41 @@ def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool 
 
 
 def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:
-    """Read a table with a header, separated by commas, semicolons or tabs; messages call it `path`.
+    """Read a table with a header, separated by commas, semicolons, tabs or blanks; messages call it `path`.
 
     It must have a row below the header unless it `may_be_empty`. Rows that end early are filled with empty cells, as
     spreadsheets mean them, unless `whole_rows` are demanded.
     """
     first, body, separator = _declared_separator(path, text)
+    typed = as_typed if "'" in text else str
+    if not separator and _one_name(body):
+        blank_table = read_blank_table(body)
+        if blank_table is not None:
+            return _table_of_blanks(path, blank_table, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
     separator = separator or _likely_separator(body)
     numbered = _records(path, body, separator, first)
     blank = next((n for n, (_, record) in enumerate(numbered) if any(map(str.strip, record))), len(numbered))
     numbered, first = numbered[blank:], first + blank
     if not numbered:
         raise DataFileError(f"{path}: the file is empty. Export it again.")
-    typed = as_typed if "'" in text else str
-    header = _checked_header(path, [typed(name.strip()) for name in numbered[0][1]])
-    full = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1) if any(record)]
+    header = [typed(name.strip()) for name in numbered[0][1]]
+    records = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1)]
+    table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+    return dataclasses.replace(table, separator=separator)
+
+
+def table_of(
+    path: Path,
+    header: list[str],
+    records: Iterable[tuple[int, int, list[str]]],
+    typed: Callable[[str], str] = str,
+    *,
+    may_be_empty: bool = False,
+    whole_rows: bool = False,
+) -> TextTable:
+    """Make a table of its header and its records, each with its row and line; `typed` is applied to every cell."""
+    header = _checked_header(path, header)
+    full = [numbered for numbered in records if any(numbered[2])]
     if len(full) * len(header) > MOST_CELLS:
         raise DataFileError(
             f"{path}: {len(full):,} rows of {len(header):,} columns are {len(full) * len(header):,} cells; a table may "
@@ -85,7 +110,25 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     cells = [[typed(cell.strip()) for cell in column] for column in columns]
     frame = pd.DataFrame({n: pd.Series(column, dtype=object) for n, column in enumerate(cells)})
     frame, notes = _named(frame, header)
-    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes, separator)
+    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes)
+
+
+def _one_name(text: str) -> bool:
+    """Tell whether the first line that is not blank has blanks in it, and none of the usual separators."""
+    head = next((line for line in text[:_SAMPLE].splitlines() if line.strip()), "").strip()
+    return " " in head and not any(separator in head for separator in _SEPARATORS)
+
+
+def _table_of_blanks(
+    path: Path, table: BlankTable, typed: Callable[[str], str], *, may_be_empty: bool, whole_rows: bool
+) -> TextTable:
+    """Make a table of cells that blanks separate; a note says so if the columns were found by their places."""
+    header = [typed(name.strip()) for name in table.header]
+    records = [(line, line, cells) for line, cells in table.records]
+    made = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+    found = f"The columns were found by their places: {', '.join(header)}."
+    notes = (Note("fixed-places", None, found),) if table.fixed else ()
+    return dataclasses.replace(made, notes=(*notes, *made.notes), separator=" ")
 
 
 def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:

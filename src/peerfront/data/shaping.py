@@ -1,0 +1,220 @@
+"""Bring a table into the shape of a study: one row per person, plain names, checkboxes as fields.
+
+Exports of REDCap, Kobo, ODK Central and SurveyCTO are recognised (`presets`) and shaped; other tables stay as they are,
+but for those with a row per coupon. What was done is said in sentences, what could not be done is a problem with its
+rows.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from peerfront.data.checkboxes import find_boxes, merge_boxes
+from peerfront.data.listing import guess_columns, looks_like_issued, without_missing
+from peerfront.data.person_rows import JoinedRows, differing, join_rows
+from peerfront.data.presets import Preset, own_columns, preset_of, without_groups
+from peerfront.data.problems import Problem
+from peerfront.data.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
+from peerfront.data.several_codes import split_codes
+from peerfront.foundation.text_tables import TextTable
+
+_NUMBERED = re.compile(r"(.+)[_.](\d+)")
+_SHOWN = 6  # columns that a sentence names
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A table with one row per person, and what is known about its columns."""
+
+    table: TextTable
+    named: Columns
+    """Columns named by the user, as they are called now."""
+    own: frozenset[str]
+    """Columns of the program that exported it, which are used only where they are named."""
+    instead: Mapping[str, str]
+    """Columns of the program by role, for studies that have none of their own."""
+    preset: str
+    checkboxes: tuple[str, ...] | None
+    steps: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
+    """Shape the table of a study or of people waiting; messages call it `source`."""
+    return _with_codes_apart(_shaped(table, settings, source), source)
+
+
+def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
+    preset = preset_of(settings.preset, table.frame, source)
+    declared = {role: (name,) for role, name in table.declared.items()}
+    settings = dataclasses.replace(settings, columns={**declared, **settings.columns})
+    table = dataclasses.replace(table, frame=without_missing(table.frame, settings.missing))
+    if preset is None:
+        return _plain(table, settings, source)
+    own = own_columns(preset, table.frame)
+    kept = {name for names in settings.columns.values() for name in names}
+    groups: dict[str, str] = {}
+    steps: list[str] = []
+    if preset.name == REDCAP:
+        answers = table.frame.drop(columns=[name for name in own if name not in kept])
+        joined = _joined(dataclasses.replace(table, frame=answers), str(answers.columns[0]), settings.columns, source)
+        boxes = find_boxes(joined.table.frame, named=True)
+        frame, checkboxes, done = merge_boxes(joined.table.frame, boxes, settings.checkboxes)
+    else:
+        boxes = find_boxes(table.frame, named=False)
+        frame, checkboxes, done = merge_boxes(table.frame, boxes, settings.checkboxes)
+        groups = without_groups(preset, list(map(str, frame.columns)), boxes)
+        frame = frame.rename(columns=groups)
+        named = _translated(settings.columns, frame, groups, {})
+        visible = [name for name in frame.columns if name not in own]
+        key = (named.get("id") or guess_columns(visible, {}, source).get("id") or ("",))[0]
+        joined = _joined(dataclasses.replace(table, frame=frame), key, named, source)
+        frame = joined.table.frame
+    instead = _instead(preset, frame)
+    left_out = own - kept - set(instead.values())
+    steps.append(
+        f"Read as {PRESETS[preset.name]}"
+        + (f"; its own columns are left out: {_listed(left_out)}." if left_out else ".")
+    )
+    steps += _said(joined, len(table.rows), len(frame)) + done
+    if groups:
+        steps.append(f"Names of groups are left out of {len(groups)} names of columns ({_example(groups)}).")
+    return Shaped(
+        dataclasses.replace(joined.table, frame=frame),
+        _translated(settings.columns, frame, groups, joined.spread),
+        frozenset(own),
+        instead,
+        preset.name,
+        tuple(checkboxes) if boxes else settings.checkboxes,
+        tuple(steps),
+        joined.problems,
+    )
+
+
+def _with_codes_apart(shaped: Shaped, source: str) -> Shaped:
+    """Cut coupons apart that were typed into one cell."""
+    frame = shaped.table.frame
+    header = [name for name in map(str, frame.columns) if name not in shaped.own]
+    if not all(name in header for names in shaped.named.values() for name in names):
+        named = {role: names for role, names in shaped.named.items() if all(name in header for name in names)}
+    else:
+        named = dict(shaped.named)
+    columns = guess_columns(header, named, source)
+    role = "coupons" if "coupons" in columns else "coupons_issued"
+    if "own_coupon" not in columns or len(columns.get(role, ())) != 1:
+        return shaped
+    column = columns[role][0]
+    frame, apart = split_codes(frame, column, frame[columns["own_coupon"][0]])
+    if not apart:
+        return shaped
+    kept = {key: names for key, names in shaped.named.items() if column not in names}
+    return dataclasses.replace(
+        shaped,
+        table=dataclasses.replace(shaped.table, frame=frame),
+        named={**kept, "coupons": apart},
+        steps=(*shaped.steps, f"The codes in {column!r} were cut apart: {', '.join(apart[:_SHOWN])}."),
+    )
+
+
+def _plain(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
+    """Leave a table as it is, but bring together a person's rows if there is one for each coupon."""
+    frame = table.frame
+    header = list(map(str, frame.columns))
+    shaped = Shaped(table, settings.columns, frozenset(), {}, PLAIN, settings.checkboxes, (), ())
+    if not all(name in header for names in settings.columns.values() for name in names):
+        named = _translated(settings.columns, frame, {}, {})
+        if not all(name in header for names in named.values() for name in names):
+            return shaped  # whoever recognises the columns says which one is missing
+        shaped = dataclasses.replace(shaped, named=named)
+    columns = guess_columns(header, shaped.named, source)
+    coupons = columns.get("coupons", ())
+    if "id" not in columns or "own_coupon" not in columns or len(coupons) != 1 or coupons[0][-1].isdigit():
+        return shaped
+    keys, own = frame[columns["id"][0]], frame[columns["own_coupon"][0]]
+    together = int((keys != keys.shift()).sum()) == keys.nunique() < len(keys)
+    if not together or own.groupby(keys).nunique().max() > 1 or set(differing(frame, columns["id"][0])) - set(coupons):
+        return shaped  # an id that is used twice is an error, which says so
+    joined = join_rows(table, columns["id"][0], coupons, ())
+    return dataclasses.replace(
+        shaped,
+        table=joined.table,
+        named=_translated(columns, joined.table.frame, {}, joined.spread),
+        steps=tuple(_said(joined, len(table.rows), len(joined.table.rows))),
+    )
+
+
+def _joined(table: TextTable, key: str, named: Columns, source: str) -> JoinedRows:
+    """Bring the rows of a person together, if there are several."""
+    if key not in table.frame.columns or table.frame[key].replace("", None).dropna().is_unique:
+        return JoinedRows(table, {}, ())
+    header = list(map(str, table.frame.columns))
+    known = {role: names for role, names in named.items() if all(name in header for name in names)}
+    columns = guess_columns(header, known, source)
+    codes = {name for role in ("own_coupon", "recruiter") for name in columns.get(role, ())}
+    coupons = {name for name in header if looks_like_issued(name) and name not in codes}
+    return join_rows(table, key, coupons | set(columns.get("coupons", ())), codes)
+
+
+def _translated(
+    columns: Columns, frame: pd.DataFrame, groups: Mapping[str, str], spread: Mapping[str, tuple[str, ...]]
+) -> Columns:
+    """Return columns as they are called now: without groups, and all of those that one column became.
+
+    A schema lists the columns that there were; a later export may have more of them, or fewer.
+    """
+    header = set(map(str, frame.columns))
+    translated = {}
+    for role, names in columns.items():
+        now: list[str] = []
+        for name in names:
+            match = _NUMBERED.fullmatch(name)
+            if name in header and not (match and match[1] in spread):
+                now.append(name)
+            elif name in spread or groups.get(name) in spread:
+                now += spread.get(name) or spread[groups[name]]
+            elif name in groups:
+                now.append(groups[name])
+            elif match and match[1] in spread:
+                now += spread[match[1]]
+            elif match and match[1] in header and role == "coupons":
+                now.append(match[1])  # nobody has several any more
+            elif not (match and role == "coupons" and f"{match[1]}_1" in header):
+                now.append(name)
+        translated[role] = tuple(dict.fromkeys(now))
+    return translated
+
+
+def _instead(preset: Preset, frame: pd.DataFrame) -> dict[str, str]:
+    """Return the program's own columns that serve as id and date."""
+    lower = {str(name).lower(): str(name) for name in reversed(frame.columns)}
+    roles = {"id": preset.ids, "date": preset.dates}
+    found = {
+        role: next((lower[name] for name in names if name in lower and (frame[lower[name]] != "").any()), "")
+        for role, names in roles.items()
+    }
+    if preset.name == REDCAP:
+        found["id"] = str(frame.columns[0])
+    return {role: name for role, name in found.items() if name}
+
+
+def _said(joined: JoinedRows, rows: int, people: int) -> list[str]:
+    if rows == people:
+        return []
+    said = [f"{rows:,} rows of {people:,} people were brought together, a row each."]
+    for name, columns in joined.spread.items():
+        said.append(f"Column {name!r} became {', '.join(columns[:_SHOWN])}{', ...' if len(columns) > _SHOWN else ''}.")
+    return said
+
+
+def _listed(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    more = f", and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
+    return ", ".join(ordered[:_SHOWN]) + more
+
+
+def _example(groups: Mapping[str, str]) -> str:
+    name = next(iter(groups))
+    return f"{name} is {groups[name]}"

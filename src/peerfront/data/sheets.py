@@ -1,0 +1,105 @@
+"""The table of a file that holds several: which sheet of a workbook, or data frame of an R file, is meant.
+
+A sheet that is named is read. Otherwise it is the only visible sheet with anything in it, or the only one that fits
+what is wanted; where several would do, or none, the error names them.
+"""
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from peerfront.data.repeat_sheets import with_repeats
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.excel_tables import open_workbook
+from peerfront.foundation.r_data import is_r_data
+from peerfront.foundation.r_tables import open_r_file
+from peerfront.foundation.text_files import is_workbook
+from peerfront.foundation.text_tables import TextTable
+
+
+class Book(Protocol):
+    """A file that holds several tables."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def hidden(self) -> tuple[str, ...]: ...
+    @property
+    def word(self) -> str: ...
+    def read(self, name: str, *, may_be_empty: bool = False) -> TextTable: ...
+
+
+def holds_sheets(content: bytes) -> bool:
+    """Tell whether a file can hold several tables: a workbook, or a file of R."""
+    return is_workbook(content) or is_r_data(content)
+
+
+def sheet_of(
+    path: Path, content: bytes, wanted: str, misfit: Callable[[TextTable], str], *, may_be_empty: bool = False
+) -> tuple[TextTable, tuple[str, ...]]:
+    """Return the table of the sheet that is wanted or that fits, and sentences on what was assumed.
+
+    `misfit` says why a table cannot be the one; "" if it can.
+    """
+    workbook: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
+    if wanted:
+        table = workbook.read(wanted, may_be_empty=may_be_empty)
+        if not misfit(table):
+            return table, ()
+        others = [other for other in _readable(workbook, may_be_empty)[0] if other.sheet != wanted]
+        joined = with_repeats([table, *others])
+        return joined if joined is not None and joined[0].sheet == wanted else (table, ())
+    tables, faults = _readable(workbook, may_be_empty)
+    if len(workbook.names) == 1 and faults:
+        raise faults[0]
+    if len(tables) == 1:
+        return tables[0], _said(workbook, tables[0].sheet)
+    reasons = {table.sheet: misfit(table) for table in tables}
+    fitting = [table for table in tables if not reasons[table.sheet]]
+    if len(fitting) == 1:
+        return fitting[0], _said(workbook, fitting[0].sheet)
+    joined = None if fitting else with_repeats(tables)
+    if joined is not None:
+        return joined[0], joined[1]
+    raise DataFileError(_asked(workbook, tables, fitting, reasons))
+
+
+def _readable(workbook: Book, may_be_empty: bool) -> tuple[list[TextTable], list[DataFileError]]:
+    """Read the visible sheets; those that are no tables (empty, or notes) cannot be meant."""
+    tables, faults = [], []
+    for name in workbook.names:
+        try:
+            tables.append(workbook.read(name, may_be_empty=may_be_empty))
+        except DataFileError as fault:
+            faults.append(fault)
+    return tables, faults
+
+
+def _said(workbook: Book, name: str) -> tuple[str, ...]:
+    if len(workbook.names) + len(workbook.hidden) == 1:
+        return ()
+    others = [repr(other) for other in workbook.names if other != name]
+    hidden = [f"{other!r} (hidden)" for other in workbook.hidden]
+    return (f"{workbook.word.capitalize()} {name!r} was read, and not {', '.join([*others, *hidden])}.",)
+
+
+def _asked(workbook: Book, tables: list[TextTable], fitting: list[TextTable], reasons: Mapping[str, str]) -> str:
+    names = [table.sheet for table in fitting or tables]
+    if not names:
+        hidden = (
+            f" Hidden sheets are not looked at: {', '.join(map(repr, workbook.hidden))}." if workbook.hidden else ""
+        )
+        return (
+            f"{workbook.path}: no {workbook.word} of this file holds a table.{hidden} Name the columns in the first "
+            "row."
+        )
+    shown = ", ".join(repr(name) for name in names[:20])
+    reason = "any of these {}s could be meant" if fitting else "none of these {}s has the columns that are needed"
+    return (
+        f"{workbook.path}: {reason.format(workbook.word)}: {shown}. Name the one to read, for example: "
+        f"--sheet {shlex.quote(names[0])} (sheet under [file] in a schema file)."
+        + "".join(f"\n  {name!r}: {reasons[name]}" for name in names[:20] if reasons[name])
+    )

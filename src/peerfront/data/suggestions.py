@@ -1,0 +1,202 @@
+"""Suggest which columns hold the coupons, where names do not say: codes of one column reappear in others.
+
+The coupon with which somebody came was issued to somebody else, most often in a row above. So the column of own coupons
+is the one whose codes stand elsewhere in the table, and the columns in which they stand are the coupons issued. In the
+same way a column that holds ids of other rows names the recruiter. Nothing is used unasked: the suggestion is a line to
+paste.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from peerfront.data.read_settings import Columns
+from peerfront.data.seeds import code_shape
+
+_MOST_COLUMNS = 300  # that are compared with each other
+_DIFFERENT = 0.9  # share of different values in a column of codes
+_FOUND = 0.5  # share of a column's codes that must reappear
+_ABOVE = 0.7  # share of them that must stand in a row above
+_FEWEST = 3  # codes that reappear
+_ALIKE = 0.8  # share of codes of a shape that coupons have
+_LONGEST_CODE = 40
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*\d:\d\d.*")
+_DECIMAL = re.compile(r"-?\d+[.,]\d+")
+_RECRUITER_WORDS = (
+    "recru",
+    "refer",
+    "parent",
+    "invit",
+    "trajo",
+    "brought",
+    "reclu",
+    "parrain",
+    "from",
+    "source",
+    "who",
+)
+_ID_WORDS = (
+    "id",
+    "no",
+    "nr",
+    "num",
+    "code",
+    "person",
+    "participant",
+    "respondent",
+    "subject",
+    "record",
+    "key",
+    "folio",
+)
+
+
+@dataclass(frozen=True)
+class _Match:
+    """A column whose codes reappear, and where."""
+
+    column: str
+    places: tuple[str, ...]
+    found: int
+    filled: int
+    most: int = 0
+    """How often the most frequent value stands in it."""
+
+
+def offered(frame: pd.DataFrame, columns: Columns, path: Path) -> str:
+    """Return lines that offer the likely columns as a command to paste; "" if the content suggests none."""
+    taken = {name for role, names in columns.items() if role not in ("own_coupon", "coupons") for name in names}
+    codes = [name for name in map(str, frame.columns) if name not in taken and _are_codes(frame[name])]
+    match = _best_coupons(frame, codes[:_MOST_COLUMNS], columns)
+    issued = _with_their_like(frame, match, codes) if match is not None else []
+    people = _id_column(frame, columns, {*issued, match.column} if match is not None else set())
+    if people is None:
+        return ""
+    if match is not None:
+        options = {"id": people, "own_coupon": match.column, "coupons": "+".join(n for n in issued if n != people)}
+        reason = (
+            f"{match.found:,} of the {match.filled:,} codes in {match.column!r} stand also in "
+            f"{', '.join(map(repr, match.places))}"
+        )
+        return _lines(options, columns, reason, path)
+    recruiter = _best_recruiter(frame, people, taken)
+    if recruiter is not None:
+        options = {"id": people, "recruiter": recruiter.column}
+        known = "coupons" in columns or "coupons_issued" in columns
+        number = "" if known else f" --coupons-each {recruiter.most}"
+        return _lines(
+            options, columns, f"{recruiter.column!r} holds values of {people!r} from other rows", path, number
+        )
+    return ""
+
+
+def _lines(options: dict[str, str], columns: Columns, reason: str, path: Path, also: str = "") -> str:
+    needed = {role: value for role, value in options.items() if "+".join(columns.get(role, ())) != value}
+    line = " ".join(f"--map {shlex.quote(f'{role}={value}')}" for role, value in needed.items())
+    return (
+        f"  Likely, because {reason}. If that is right:\n    peerfront check {shlex.quote(str(path))} {line}{also}\n"
+        "  Add --out FOLDER to keep it: other commands then read the file so with `--schema FOLDER/schema.toml`."
+    )
+
+
+def _id_column(frame: pd.DataFrame, columns: Columns, coupons: set[str]) -> str | None:
+    """Return the column that was recognised, or the likeliest one in which every value differs."""
+    if "id" in columns:
+        return columns["id"][0]
+    unique = [
+        name
+        for name in map(str, frame.columns)
+        if name not in coupons
+        and (frame[name] != "").all()
+        and frame[name].is_unique
+        and not frame[name].head(50).str.fullmatch(_DATE).any()
+    ]
+    unique = [name for name in unique if not frame[name].head(50).str.fullmatch(_DECIMAL).any()]
+    speaking = [name for name in unique if any(word in name.lower() for word in _ID_WORDS)]
+    return next(iter(speaking or unique), None)
+
+
+def _are_codes(values: pd.Series) -> bool:
+    filled = values[values != ""]
+    if len(filled) < _FEWEST or filled.nunique() < _DIFFERENT * len(filled):
+        return False
+    first = filled.head(50)
+    return not (first.str.len() > _LONGEST_CODE).any() and not first.str.fullmatch(_DATE).any()
+
+
+def _first_rows(values: pd.Series) -> pd.Series:
+    """Return the first row of each code."""
+    filled = values[values != ""].drop_duplicates()
+    return pd.Series(filled.index.to_numpy(), index=filled.to_numpy(dtype=object))
+
+
+def _best_coupons(frame: pd.DataFrame, codes: list[str], columns: Columns) -> _Match | None:
+    """Find the column whose codes reappear most in other columns, in rows above."""
+    rows = {name: _first_rows(frame[name].reset_index(drop=True)) for name in codes}
+    best: tuple[float, int, _Match] | None = None
+    for own in columns.get("own_coupon", ()) or codes:
+        mine = rows.get(own)
+        if mine is None:
+            continue
+        places, found = [], np.zeros(len(mine), dtype=bool)
+        above = below = 0
+        for other in codes:
+            if other == own:
+                continue
+            holder = rows[other].reindex(mine.index).to_numpy(dtype=float)
+            here = np.isfinite(holder) & (holder != mine.to_numpy())
+            if here.any():
+                above += int((holder[here] < mine.to_numpy()[here]).sum())
+                below += int((holder[here] > mine.to_numpy()[here]).sum())
+                places.append(other)
+                found |= here
+        match = _Match(own, tuple(places), int(found.sum()), len(mine))
+        if match.found < _FEWEST or match.found < _FOUND * match.filled or above < _ABOVE * (above + below):
+            continue
+        score = (match.found / match.filled, len(places), match)
+        if best is None or score[:2] > best[:2]:
+            best = score
+    return None if best is None else best[2]
+
+
+def _with_their_like(frame: pd.DataFrame, match: _Match, codes: list[str]) -> list[str]:
+    """Add columns of coupons none of which came back: called like those found but for a number, with like codes."""
+    stems = {_stem(name) for name in match.places}
+    shapes = {code_shape(code) for name in match.places for code in frame[name]}
+    return [
+        name
+        for name in map(str, frame.columns)
+        if name in match.places
+        or (name in codes and name != match.column and _stem(name) in stems and _share(frame[name], shapes) > _ALIKE)
+    ]
+
+
+def _share(values: pd.Series, shapes: set[str]) -> float:
+    """Return the share of codes that have one of these shapes."""
+    return float(np.mean([code_shape(code) in shapes for code in values if code]))
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\d+|(?<=[\W_])[A-Za-z]$", "#", name)
+
+
+def _best_recruiter(frame: pd.DataFrame, people: str, taken: set[str]) -> _Match | None:
+    """Find a column that holds ids of other rows, most of them above; small numbers need a name that says so."""
+    ids = _first_rows(frame[people].reset_index(drop=True))
+    for name in map(str, frame.columns):
+        values = frame[name].reset_index(drop=True)
+        filled = values[values != ""]
+        if name == people or name in taken or filled.nunique() < 2:
+            continue
+        place = ids.reindex(filled.to_numpy(dtype=object)).to_numpy(dtype=float)
+        known = np.isfinite(place)
+        speaks = any(word in name.lower() for word in _RECRUITER_WORDS)
+        small = filled.str.fullmatch(r"\d{1,3}").all()
+        above = (place < filled.index.to_numpy()) & known
+        if known.sum() >= _FEWEST and above.sum() >= _ABOVE * len(filled) and (speaks or not small):
+            return _Match(name, (people,), int(known.sum()), len(filled), int(filled[known].value_counts().max()))
+    return None
