@@ -94,7 +94,7 @@ def test_the_same_sheet_gives_the_same_bytes(sheet: CouponSheet) -> None:
 
 def test_saving(sheet: CouponSheet, tmp_path: Path) -> None:
     path = tmp_path / "sheet.xlsx"
-    sheet.save(path, study="Harbour study", date="2026-03-02", round=4)
+    sheet.save(path, HEADING)
     assert path.read_bytes() == sheet.excel(HEADING)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(OutputExists, match="exists already"):

@@ -16,7 +16,7 @@ LONGEST_STUDY = 120
 class Heading:
     """Study, date and round. What is empty is left out, or left open to be written by hand.
 
-    >>> Heading("Harbour study", "2026-03-02", 4).line
+    >>> pf.Heading("Harbour study", "2026-03-02", 4).line
     'Harbour study, 2026-03-02, round 4'
     """
 

@@ -133,21 +133,14 @@ class CouponSheet:
 
         return sheet_workbook(self, heading or Heading())
 
-    def save(
-        self,
-        path: Path | str,
-        *,
-        study: str = "",
-        date: str = "",
-        round: int | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write the sheet: `.xlsx` for a workbook to print and fill in, headed by study, date and round; `.csv` for the
-        table alone. The file holds participants' ids; a new one can be read by its owner alone.
+    def save(self, path: Path | str, heading: Heading | None = None, *, overwrite: bool = False) -> None:
+        """Write the sheet: `.xlsx` for a workbook to print and fill in, `.csv` for the table alone.
 
-        >>> model.plan(study.waiting).save("sheet.xlsx", study="Harbour study", date="2026-03-02", round=4)
+        The file holds participants' ids; a new one can be read by its owner alone.
+
+        >>> sheet.save("sheet.xlsx", pf.Heading("Harbour study", "2026-03-02", round=4))
         """
-        path, heading = Path(path), Heading(study, date, round)
+        path = Path(path)
         is_workbook = wants_workbook(path)
         check_output(path, overwrite=overwrite)
         if is_workbook:

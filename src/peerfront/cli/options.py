@@ -85,7 +85,9 @@ EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")
 # What stands above sheets and reports.
 STUDY = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Name of the study, above the page; otherwise its file's.", show_default=False),
+    typer.Option(
+        "--study", metavar="NAME", help="Name of the study, above the page; otherwise its file's.", show_default=False
+    ),
 ]
 DATE = Annotated[
     str | None,
