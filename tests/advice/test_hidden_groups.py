@@ -13,6 +13,8 @@ import pytest
 
 from advice.small_advice import a_fit, a_frontier, a_study
 from advice.subtraction_attack import read_count, recovered_cells
+from peerfront.advice.findings import told_use
+from peerfront.advice.forecast import forecast
 from peerfront.advice.homophily import homophily_table
 from peerfront.advice.orders import PlanOrder
 from peerfront.advice.report import ReportSettings, study_report
@@ -165,7 +167,7 @@ def attack_on_plan(seed: int) -> tuple[int, list[str], Counter]:
     spans: dict[str, tuple[float, float]] = dict.fromkeys(truth, (0, waiting + 5))
     if plan.numbers:
         spans |= dict.fromkeys(truth, (0, 0)) | {f"gets {n}": read_count(text) for n, text in plan.numbers}
-    sums.append(({f"gets {c}": c for c in range(most + 1)}, int(coupons.sum()), int(coupons.sum())))
+    sums.append(({f"gets {c}": c for c in range(most + 1)}, *read_count(plan.coupons)))
     sums.append(({f"gets {c}": 1 for c in range(most + 1)}, *read_count(plan.people)))
     for field, mine, groups in zip(fields, codes, told, strict=True):
         names = {category: f"{field.name} {category}" for category in (*field.categories, "not known")}
@@ -207,6 +209,62 @@ def test_no_small_group_of_a_plan_follows_from_its_tables(capsys) -> None:
     assert recovered == []
     assert groups > STUDIES
     assert told_as["means"] > STUDIES
+
+
+# The saved model, and forecasts --------------------------------------------------------------------------------------
+
+
+def attack_on_model(study: Study) -> tuple[int, list[str]]:
+    """Counts of people by recruits, from what the manifest tells: people, usable counts, pairs, use of each coupon."""
+    usable = study.informative
+    recruits, issued = study.recruits[usable], study.issued[usable]
+    if not usable.any():
+        return 0, []
+    given = [issued >= level for level in range(1, int(issued.max()) + 1)]
+    rows = [(n + 1, int(mine.sum()), 0.5, (recruits[mine] > n).mean()) for n, mine in enumerate(given)]
+    told = told_use(pd.DataFrame(rows, columns=["coupon", "people", "predicted", "observed"]))
+    seen = np.bincount(recruits)
+    truth = {f"seen {n}": int(count) for n, count in enumerate(seen)} | {"pairs": int((study.recruiter >= 0).sum())}
+    truth["unknown"] = int(study.orphan.sum())
+    spans: dict[str, tuple[float, float]] = dict.fromkeys(truth, (0, 10**4))
+    near = lambda count: (max(rounded_count(count) - 2, 0), rounded_count(count) + 2)  # noqa: E731
+    sums = [({f"seen {n}": 1 for n in range(len(seen))}, *near(len(recruits)))]
+    sums += [({"pairs": 1}, *near(truth["pairs"])), ({"pairs": 1, "unknown": 1}, 0, near(len(study))[1])]
+    for row in told:
+        names = {f"seen {n}": 1 for n in range(row["coupon"], len(seen))}
+        people = row["people"]
+        used = (0, 4) if row["by"] == "hardly any" else (people - 7, people + 2)
+        if row["observed"] is not None:
+            middle = 5 * round(row["observed"] * people / 5)
+            assert middle == rounded_count(sum(truth[name] for name in names))
+            used = (middle - 2, middle + 2)
+        sums.append((names, max(used[0], 0), used[1]))
+    return sum(0 < count < 5 for count in truth.values()), recovered_cells(truth, spans, sums)
+
+
+def test_no_small_group_follows_from_a_saved_model(capsys) -> None:
+    groups, recovered = 0, []
+    for seed in range(STUDIES):
+        small, found = attack_on_model(made_study(seed))
+        groups += small
+        recovered += [(seed, name) for name in found]
+    with capsys.disabled():
+        print(f"\n{STUDIES} models, {groups} small groups, {len(recovered)} recovered")
+    assert recovered == []
+    assert groups > STUDIES / 2
+
+
+def test_forecast_files_tell_of_simulated_studies_alone() -> None:
+    """Their columns are averages and bands over simulated studies: no count of people of the study is among them."""
+    outlook = forecast(a_fit(), a_frontier(12), PlanOrder(12), None, 20, 0)
+    bands = {"p10", "p25", "median", "p75", "p90", "with_model_p10", "with_model_p90"}
+    assert set(outlook.rounds.columns) == (
+        {"policy", "round", "issued", "recruits", "total"} | bands | {f"total_{name}" for name in bands}
+    )
+    assert set(outlook.summary.columns) == bands | {
+        "policy", "described", "recruits", "reaches_target", "with_model_reaches_target", "dies_out", "unused",
+        "never_issued", "rounds", "plan_lead", "plan_lead_error",
+    }  # fmt: skip
 
 
 # Shares, and what a span is -----------------------------------------------------------------------------------------

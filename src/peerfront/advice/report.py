@@ -285,7 +285,7 @@ def _plan(sheet: CouponSheet, told: ToldPlan, frontier: Frontier, fit: Fit, with
     fields = [(each, told.groups(each, frontier.covariates[:, n])) for n, each in enumerate(fit.schema.fields)]
     return {
         "people": f"{len(frontier):,}" if with_ids else told.people,
-        "spend": sheet.spend,
+        "spend": f"{sheet.spend:,}" if with_ids else told.coupons,
         "rounds_left": sheet.rounds_left,
         "numbers": told.numbers,
         "fields": [(each.name, groups) for each, groups in fields if groups],

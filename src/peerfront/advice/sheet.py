@@ -138,6 +138,7 @@ class CouponSheet:
 
         The file holds participants' ids; a new one can be read by its owner alone.
 
+        >>> sheet = model.plan(study.waiting, budget=20)
         >>> sheet.save("sheet.xlsx", pf.Heading("Harbour study", "2026-03-02", round=4))
         """
         path = Path(path)

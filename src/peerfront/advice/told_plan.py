@@ -1,8 +1,8 @@
 """A plan as a page without ids may tell it: how many people get how many coupons, and averages by group.
 
 The cells that could be recovered are the people of a category, the people who get some number of coupons, and the
-people of a category who get some number of coupons. The coupons of the plan are told exactly, and so are the people
-who wait, unless one of those groups follows from these two numbers alone.
+people of a category who get some number of coupons. The coupons of the plan and the people who wait are told exactly,
+unless one of those groups follows from these two numbers alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class ToldGroup:
 
 
 class ToldPlan:
-    """What is told of a plan: `people` who wait, `numbers` (coupons, people who get so many), `groups` of a field.
+    """What is told of a plan: `people` who wait, `coupons`, `numbers` (who get so many), `groups` of a field.
 
     Somebody could know the numbers, so that every field is safe even then. Where they are hidden, other numbers
     (`_others`) are found that go with everything told, and each field is told so that it goes with them too: whatever
@@ -48,6 +48,7 @@ class ToldPlan:
         self._most = most if max_per_person is None else max(max_per_person, most)
         self._counts = {str(n): int((coupons == n).sum()) for n in range(self._most + 1)}
         self._waiting: Span = (len(coupons), len(coupons))
+        self._given: Span = (int(coupons.sum()), int(coupons.sum()))
         self._spans = self._told_numbers()
         self._others = self._other_numbers()
 
@@ -60,6 +61,11 @@ class ToldPlan:
     def people(self) -> str:
         """The people who wait."""
         return told_about(len(self._coupons)) if self.is_rounded else f"{len(self._coupons):,}"
+
+    @property
+    def coupons(self) -> str:
+        """The coupons of the plan."""
+        return told(self._given)
 
     @property
     def numbers(self) -> list[tuple[int, str]]:
@@ -94,7 +100,7 @@ class ToldPlan:
     def _sums(self) -> list[Sum]:
         """The totals that are told: people who wait, coupons of the plan."""
         everybody = Sum(dict.fromkeys(self._counts, 1.0), *self._waiting)
-        return [everybody, Sum.equal({n: float(n) for n in self._counts}, int(self._coupons.sum()))]
+        return [everybody, Sum({n: float(n) for n in self._counts}, *self._given)]
 
     def _told_numbers(self) -> dict[str, Span]:
         """What is told of how many people get how many; empty if nothing can be. May round the people who wait."""
@@ -105,6 +111,8 @@ class ToldPlan:
         anything = dict.fromkeys(self._counts, (0, len(self._coupons) + FEWEST))
         if recovered(self._counts, anything, self._sums()):  # people and coupons alone tell it
             self._waiting = about(len(self._coupons))
+            if self._given[0] < FEWEST:
+                self._given = (0, FEWEST - 1)
         for width in WIDTHS[1:]:
             spans = {n: band(count, width) for n, count in self._counts.items()}
             if not recovered(self._counts, spans, self._sums()):
