@@ -23,6 +23,7 @@ place_compiled_code(Path(__file__).parent)
 if TYPE_CHECKING:
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
+    from peerfront.advice.heading import Heading
     from peerfront.advice.model import Model, fit, load
     from peerfront.advice.orders import PlanOrder
     from peerfront.advice.sheet import CouponSheet
@@ -58,6 +59,7 @@ _ROOM_OF = {
     "FitSettings": "advice.fitting",
     "Forecast": "advice.forecast",
     "Frontier": "problem",
+    "Heading": "advice.heading",
     "History": "problem",
     "Model": "advice.model",
     "PeerfrontError": "foundation.errors",
@@ -90,6 +92,7 @@ __all__ = [
     "FitSettings",
     "Forecast",
     "Frontier",
+    "Heading",
     "History",
     "Model",
     "PeerfrontError",

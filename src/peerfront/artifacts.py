@@ -101,6 +101,11 @@ class Fit:
         """The most coupons that a few people of the study had at once; None if that is not known."""
         return next(iter(self.responses.values())).most_shown
 
+    @property
+    def fingerprint(self) -> str:
+        """The checksum of the whole model, as the manifest of its folder has it under `sha256`."""
+        return str(json.loads(self.files()[MANIFEST])["sha256"])
+
     def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
         """A world of the fitted models whose first frontier is this one, if the rules have as many people.
 

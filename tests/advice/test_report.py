@@ -15,9 +15,11 @@ import pytest
 from advice.small_advice import a_fit, a_frontier, a_study, study_csv
 from peerfront.advice.disclosure import disclosures
 from peerfront.advice.figures import MOST_DRAWN, icicle, tree_figure
+from peerfront.advice.heading import Heading
 from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
 from peerfront.advice.report import ReportSettings, _environment, study_report
+from peerfront.advice.told_study import told_study
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import NOBODY, summarise, trees_of
@@ -27,16 +29,18 @@ from peerfront.foundation.figures import rendered
 from peerfront.foundation.randomness import named_generator
 
 HEADINGS = (
-    "The data and its problems",
-    "The recruitment trees",
-    "Do people recruit their like?",
-    "How well the model fits",
     "The plan",
     "The forecast",
+    "What is known",
+    "Do people recruit their like?",
+    "The data and its problems",
+    "The recruitment trees",
+    "How well the model fits",
     "Settings",
     "What a paper has to disclose",
 )
-QUICK = ReportSettings(target=100, episodes=40)
+HEADING = Heading("Harbour study", "2026-03-02", 4)
+QUICK = ReportSettings(target=100, episodes=40, heading=HEADING)
 ORDER = PlanOrder(12, rounds_left=3)
 
 
@@ -95,8 +99,23 @@ def test_nobody_s_id_or_coupon_is_on_the_page_unless_asked_for(page: str) -> Non
     assert not re.search(r"person-\d|SECRET", named)
     plan = named[named.index('id="plan"') : named.index('id="forecast"')]
     assert "Coupon sheet" in plan
+    for room in ("Coupon numbers", "Date", "Initials", "Why", "Harbour study", "2026-03-02", "Round: 4"):
+        assert room in plan
     assert "under 5" in plan  # groups too small to be described
     assert "on the list that" in plan
+
+
+def test_it_begins_with_study_date_round_and_plan(page: str) -> None:
+    body = page[page.index("<body>") :]
+    places = [body.index(part) for part in ("<h1>Harbour study</h1>", "2026-03-02, round 4", 'id="plan"', 'id="data"')]
+    assert places == sorted(places)
+    assert [page.index(f"<h2>{heading}</h2>") for heading in HEADINGS] == sorted(
+        page.index(f"<h2>{heading}</h2>") for heading in HEADINGS
+    )
+    unnamed = study_report(a_fit(), *a_study(), ORDER, settings=ReportSettings(episodes=10, with_trees=False))
+    assert "<h1>study</h1>" in unnamed  # after its file
+    assert "The recruitment trees" not in unnamed
+    assert '<p class="when">' not in unnamed
 
 
 def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
@@ -181,7 +200,8 @@ def test_a_large_study_is_drawn_by_wave() -> None:
 
 def test_what_to_disclose_says_who_decides() -> None:
     fit, (study, schema) = a_fit(), a_study()
-    points = disclosures(fit, study, summarise(study), schema, fit.rules)
+    summary = summarise(study)
+    points = disclosures(fit, study, summary, told_study(study, summary), schema, fit.rules)
     by_tool = [point.topic for point in points if point.decided_by == "peerfront"]
     assert by_tool == ["Changes of coupon numbers during the study", "How recruitment was adapted"]
     adapted = next(point for point in points if point.topic == "How recruitment was adapted")
@@ -197,11 +217,12 @@ _FRAME = """<!doctype html><html><body style="margin:0">
 <pre id="found">nothing</pre><script>
 document.getElementById("page").onload = () => {{
   const inside = document.getElementById("page").contentDocument;
-  const images = [...inside.images];
+  const images = [...inside.images].filter(image => image.getBoundingClientRect().width > 0);
   document.getElementById("found").textContent = JSON.stringify({{
     overflow: inside.documentElement.scrollWidth - {width},
     broken: images.filter(image => !image.complete || image.naturalWidth === 0).length,
     images: images.length,
+    widest: Math.max(...images.map(image => image.getBoundingClientRect().right)),
     smallest: Math.min(...images.map(image => image.getBoundingClientRect().width)),
     headings: [...inside.querySelectorAll("h2")].map(heading => heading.textContent),
   }});
@@ -230,7 +251,40 @@ def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
     assert found["overflow"] <= 0, "the page is wider than the window"
     assert (found["broken"], found["images"]) == (0, 5)
     assert found["smallest"] > 250
+    assert found["widest"] <= width, "a chart runs off the page"
     assert "CONSOLE" not in ran.stderr
+
+
+def test_it_prints_on_pages_that_break_where_a_person_would(tmp_path: Path) -> None:
+    browser, reader = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("pdftotext")
+    if browser is None or reader is None:
+        pytest.skip("no chromium or no pdftotext is installed here")
+    asked = dataclasses.replace(QUICK, with_ids=True)
+    (tmp_path / "page.html").write_text(study_report(a_fit(), *a_study(), ORDER, a_frontier(40), asked))
+    subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-pdf-header-footer",
+         f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={tmp_path / 'page.pdf'}",
+         (tmp_path / "page.html").as_uri()],
+        capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    layout = [reader, "-layout", str(tmp_path / "page.pdf"), "-"]
+    printed = subprocess.run(layout, capture_output=True, text=True, check=True).stdout
+    pages = [
+        [line.strip() for line in page.splitlines() if line.strip()] for page in printed.split("\f") if page.strip()
+    ]
+    assert 8 <= len(pages) <= 14
+    assert pages[0][1] == "Harbour study"
+    assert any("The plan" in line for line in pages[0])
+    for lines in pages:
+        assert lines[-1].startswith("Page ")
+        assert lines[-2] not in HEADINGS, "a heading stands alone at the end of a page"
+    sheet = [lines for lines in pages if any("waiting-" in line for line in lines)]
+    assert len(sheet) > 1
+    for lines in sheet:  # title and header on every page of the sheet
+        assert any("Harbour study" in line and "Round: 4" in line for line in lines)
+        assert any("Coupon numbers" in line and "Initials" in line for line in lines)
+    for person in a_frontier(40).ids:
+        assert sum(bool(re.search(rf"{person}\b", " ".join(lines))) for lines in sheet) == 1
 
 
 def test_typed_names_are_seen_as_they_are_on_the_page_and_in_its_pictures() -> None:

@@ -212,3 +212,30 @@ def test_a_file_that_tells_nothing_about_people(made, run, tmp_path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "Nothing: everybody is treated alike." in page
     assert "Whom they bring" not in page
+
+
+def test_a_workbook_to_print(made, run, tmp_path) -> None:
+    from openpyxl import load_workbook
+
+    plan = ("plan", made / "model", made / "frontier.csv", "--budget", "30")
+    path = tmp_path / "sheet.xlsx"
+    code, out, err = run(*plan, "--out", path, "--study", "Harbour", "--date", "2026-03-02", "--round", "4")
+    assert code == 0, err
+    assert "to print and fill in" in out
+    assert [each.name for each in tmp_path.iterdir()] == ["sheet.xlsx"]
+    book = load_workbook(path)
+    assert book.sheetnames == ["Coupons", "Facts", "Numbers", "Other spends"]
+    assert book["Coupons"]["A1"].value == "Coupon sheet: Harbour"
+    manifest = json.loads((made / "model" / "manifest.json").read_text())
+    facts = {row[0]: row[1] for row in book["Facts"].iter_rows(values_only=True)}
+    assert facts["fingerprint of the model (sha256 in its manifest.json)"] == manifest["sha256"]
+    assert run(*plan, "--out", path)[0] == 2  # it exists
+    assert run(*plan, "--out", path, "--overwrite")[0] == 0
+    assert load_workbook(path)["Coupons"]["A1"].value == "Coupon sheet: study"  # after the study's file
+    code, _, err = run(*plan, "--out", tmp_path / "sheet.ods")
+    assert (code, "written as .xlsx" in err) == (2, True)
+    code, _, err = run(*plan, "--out", tmp_path / "other.csv", "--round", "4")
+    assert (code, "a CSV has no title" in err) == (2, True)
+    code, _, err = run(*plan, "--out", tmp_path / "other.xlsx", "--date", "Monday")
+    assert (code, "year-month-day" in err) == (2, True)
+    assert not (tmp_path / "other.xlsx").exists()

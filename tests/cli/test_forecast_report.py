@@ -1,5 +1,6 @@
 """`peerfront forecast` and `peerfront report` as a coordinator uses them."""
 
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
@@ -53,17 +54,29 @@ def test_a_forecast_is_printed_and_kept(run, place) -> None:
 
 def test_a_report_is_written(run, place) -> None:
     asked = ("report", place / "model", place / "study.csv", "--out", place / "report.html", "--episodes", 20)
-    code, out, err = run(*asked, "--frontier", place / "frontier.csv", "--budget", 9, "--target", 95)
+    headed = ("--study", "Harbour <study>", "--date", "2026-03-02", "--round", 4)
+    code, out, err = run(*asked, "--frontier", place / "frontier.csv", "--budget", 9, "--target", 95, *headed)
     assert code == 0, err
     assert "Written: " in out
     page = (place / "report.html").read_text()
-    assert "<h1>Recruitment report</h1>" in page
-    assert "3 people on the list that" in page
+    assert "<h1>Harbour &lt;study&gt;</h1>" in page
+    assert "2026-03-02, round 4" in page
+    assert "people on the list that" in page
     assert "95 people in all, 5 to come" in page
     assert "Warning." not in page  # the file is the one the model was fitted to
     code, _, err = run(*asked)
     assert code == 2
     assert "exists already" in err
+    first = (place / "report.html").read_bytes()
+    people = ("--frontier", place / "frontier.csv", "--budget", 9, "--target", 95, "--overwrite")
+    assert run(*asked, *people, *headed)[0] == 0
+    assert (place / "report.html").read_bytes() == first
+    code, _, err = run(*asked, *people, "--date", "2nd of March")
+    assert (code, "year-month-day" in err) == (2, True)
+    assert run(*asked, *people, "--without-trees")[0] == 0  # and today's date
+    page = (place / "report.html").read_text()
+    assert f'<p class="when">{date.today().isoformat()}</p>' in page
+    assert "The recruitment trees" not in page
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ and a text to start from; [square brackets] are for the study to fill in.
 from dataclasses import dataclass
 
 import peerfront
+from peerfront.advice.told_counts import NOT_TOLD
+from peerfront.advice.told_study import ToldStudy
 from peerfront.artifacts import Fit
 from peerfront.data.read_settings import APP, COUPONS, RDSAT
 from peerfront.data.study import Study, Summary
@@ -29,11 +31,16 @@ class Disclosure:
     text: str
 
 
-def disclosures(fit: Fit, study: Study, summary: Summary, schema: StudySchema, rules: Rules) -> list[Disclosure]:
-    """The points, in the order in which a methods section tells them."""
+def disclosures(
+    fit: Fit, study: Study, summary: Summary, told: ToldStudy, schema: StudySchema, rules: Rules
+) -> list[Disclosure]:
+    """The points, in the order in which a methods section tells them; numbers as the page may tell them."""
+    seeds, coupons = told.fact("seeds"), told.fact("coupons issued")
     issued = sorted(count for count in summary.coupons_per_person if count)
     numbers = _range(issued)
-    given = f"{summary.coupons_issued:,} coupons issued, {numbers} per person"
+    given = (
+        f"{coupons} coupons issued, {numbers} per person" if coupons != NOT_TOLD else f"{numbers} coupons per person"
+    )
     most = "as many as the plan gave" if rules.max_per_person is None else f"at most {rules.max_per_person}"
     span = "from 0 on" if rules.max_per_person is None else f"0 to {rules.max_per_person}"
     used = ", ".join(schema.schema.names)
@@ -45,8 +52,8 @@ def disclosures(fit: Fit, study: Study, summary: Summary, schema: StudySchema, r
         Disclosure(
             "Seeds: how many, how they were found, and any that were added later",
             THE_STUDY,
-            f"{summary.seeds:,} seeds in the file; the largest tree holds {summary.trees['people'].iloc[0]:,} people.",
-            f"Recruitment began with {summary.seeds:,} seeds, chosen by [how]. [No / N] further seeds were added on "
+            f"{seeds} seeds in the file; chains reach wave {summary.waves:,}.",
+            f"Recruitment began with {seeds} seeds, chosen by [how]. [No / N] further seeds were added on "
             "[dates] because [reason].",
         ),
         Disclosure(
@@ -58,7 +65,7 @@ def disclosures(fit: Fit, study: Study, summary: Summary, schema: StudySchema, r
         Disclosure(
             "Coupons: number per person, kind, and how long they were valid",
             BOTH,
-            f"{given}; {summary.coupons_redeemed:,} came back. Kind and validity are not in the file.",
+            f"{given}; {told.fact('coupons redeemed')} came back. Kind and validity are not in the file.",
             f"Participants received {numbers} [paper / electronic] coupons each, valid for [days].",
         ),
         Disclosure(
@@ -92,8 +99,8 @@ def disclosures(fit: Fit, study: Study, summary: Summary, schema: StudySchema, r
         Disclosure(
             "How recruiter and recruit were linked, and how repeat participation was prevented",
             THE_STUDY,
-            f"Links were read {tracked}; {summary.recruiter_unknown:,} people have a recruiter nobody knows. "
-            f"{len(study.problems):,} problems were found in the file.",
+            f"Links were read {tracked}. "
+            + ("Problems were found in the file, and are listed above." if study.problems else "No problem was found."),
             f"Recruits were linked to recruiters {tracked}. Repeat participation was detected by [how].",
         ),
         Disclosure(

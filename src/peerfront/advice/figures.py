@@ -1,5 +1,6 @@
 """Pictures of a study, its plan and its outlook, for a coordinator and an ethics board: no ids, no names."""
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from peerfront.advice.stories import IN_WORDS
 from peerfront.data.study import NOBODY, Study
-from peerfront.foundation.figures import COLOURS, STYLES, new_figure
-from peerfront.foundation.words import n_coupons, n_people
+from peerfront.foundation.figures import COLOURS, LABEL, NARROW, STYLES, new_figure
+from peerfront.foundation.words import n_coupons
 
 if TYPE_CHECKING:
     from peerfront.advice.forecast import Forecast
@@ -52,7 +53,7 @@ def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
 
     `known` is what a fit tells about coupons (`Findings.coupon_stories`).
     """
-    figure = new_figure(5.4 if narrow else 7.2, 4.4)
+    figure = new_figure(NARROW if narrow else 7.2, 4.4)
     axis = figure.subplots()
     fewest, most = known["shown"]
     axis.axvspan(fewest - 0.35, most + 0.35, color="#EEEEEE", zorder=0, label="coupons that people of the study had")
@@ -69,7 +70,7 @@ def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
             linestyle=STYLES[number % len(STYLES)],
             marker="o",
             capsize=3,
-            label=f"if {IN_WORDS[story['name']]} (weight {story['weight']:.0%})",
+            label=_label(f"if {IN_WORDS[story['name']]} (weight {story['weight']:.0%})", narrow),
         )
     axis.set(xlabel="coupons for a person", ylabel="recruits expected, with 95% interval", title="What coupons bring")
     axis.set_ylim(bottom=0)
@@ -107,7 +108,7 @@ def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
                 linewidth=2.4 if number == 0 else 1.6,
                 marker="o" if number == 0 else None,
                 markersize=4,
-                label=str(row.described),
+                label=_label(str(row.described), narrow),
             )
         _draw_stories(axis, forecast, prefix)
         axis.set(xlabel="round from now on", title=title)
@@ -119,9 +120,14 @@ def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
     return figure
 
 
+def _label(text: str, narrow: bool) -> str:
+    """A label of a legend, in lines that fit."""
+    return "\n".join(textwrap.wrap(text, LABEL if narrow else 90))
+
+
 def _two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
     """Side by side for a page, one below the other for a telephone."""
-    figure = new_figure(5.4, 8.6) if narrow else new_figure(10.5, 4.8)
+    figure = new_figure(NARROW, 7.6) if narrow else new_figure(10.5, 4.8)
     one, two = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
     return figure, (one, two)
 
@@ -165,17 +171,15 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
         figure, (layers, counts) = _two_panels(narrow)
         _draw_icicle(layers, study, tree)
     else:
-        figure = new_figure(5.4 if narrow else 10.5, 4.8)
+        figure = new_figure(NARROW if narrow else 10.5, 4.8)
         counts = figure.subplots()
     waves = np.arange(int(study.trees.wave.max(initial=0)) + 1)
     below = np.zeros(len(waves))
     for number in range(min(len(largest), _TREES_NAMED + 1)):
         mine = tree == number if number < _TREES_NAMED else tree >= _TREES_NAMED
         people = np.bincount(study.trees.wave[mine], minlength=len(waves)).astype(np.float64)
-        rest, colour = len(largest) - _TREES_NAMED, _TREE_COLOURS[number]
-        label = f"{rest:,} more"
-        if number < _TREES_NAMED:
-            label = f"tree {number + 1}: {n_people(int(mine.sum()))}"
+        colour = _TREE_COLOURS[number]
+        label = f"tree {number + 1}" if number < _TREES_NAMED else "smaller trees"  # sizes would tell of few people
         counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
         below += people
     counts.set(

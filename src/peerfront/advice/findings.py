@@ -145,21 +145,7 @@ class Findings:
 
         Where nearly all or hardly any people used it, the last three are None and `by` says so; it is None otherwise.
         """
-        rows: list[dict[str, Any]] = []
-        for row in self.calibration.to_dict("records"):
-            people = rounded_count(row["people"])
-            used = rounded_count(round(row["observed"] * row["people"]))
-            if people < 2 * FEWEST:
-                continue
-            told = {"coupon": int(row["coupon"]), "people": people, "predicted": round(row["predicted"], 2)}
-            if FEWEST <= used <= people - FEWEST:
-                low, high = share_interval(used / people, people)
-                told |= {"observed": round(used / people, 2), "low": round(low, 2), "high": round(high, 2), "by": None}
-            else:
-                by = "hardly any" if used < FEWEST else "nearly all"
-                told |= {"observed": None, "low": None, "high": None, "by": by}
-            rows.append(told)
-        return rows
+        return told_use(self.calibration)
 
     @cached_property
     def gain(self) -> tuple[float, float]:
@@ -210,3 +196,22 @@ def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
         if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
             effects.append({"field": field.name, "chances": chances})
     return sorted(effects, key=lambda e: min(e["chances"].values()) - max(e["chances"].values()))
+
+
+def told_use(calibration: pd.DataFrame) -> list[dict[str, Any]]:
+    """Turn `CapacityReport.calibration` into what may be told of it (`Findings.told_use`)."""
+    rows: list[dict[str, Any]] = []
+    for row in calibration.to_dict("records"):
+        people = rounded_count(row["people"])
+        used = rounded_count(round(row["observed"] * row["people"]))
+        if people < 2 * FEWEST:
+            continue
+        told = {"coupon": int(row["coupon"]), "people": people, "predicted": round(row["predicted"], 2)}
+        if FEWEST <= used <= people - FEWEST:
+            low, high = share_interval(used / people, people)
+            told |= {"observed": round(used / people, 2), "low": round(low, 2), "high": round(high, 2), "by": None}
+        else:
+            by = "hardly any" if used < FEWEST else "nearly all"
+            told |= {"observed": None, "low": None, "high": None, "by": by}
+        rows.append(told)
+    return rows

@@ -242,6 +242,7 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),
         settings={
+            "study": study.source,
             "discount": settings.discount,
             "seed": settings.seed,
             "threads": THREADS,

@@ -93,10 +93,10 @@ def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> "Figure":
     """Draw for each field the share of recruits like their recruiter, and the range that chance gives."""
     from matplotlib.ticker import PercentFormatter
 
-    from peerfront.foundation.figures import COLOURS, new_figure
+    from peerfront.foundation.figures import COLOURS, NARROW, new_figure
 
     shown = table[table["pairs"] > 0].iloc[::-1]
-    figure = new_figure(5.4 if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
+    figure = new_figure(NARROW if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
     axis = figure.subplots()
     places = np.arange(len(shown))
     axis.barh(
@@ -107,7 +107,8 @@ def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> "Figure":
         color="#BBBBBB",
         label="if recruits were dealt at random, 95%",
     )
-    reach = np.array([shown["same"] - shown["low"], shown["high"] - shown["same"]])
+    low, high = shown["low"].fillna(shown["same"]), shown["high"].fillna(shown["same"])  # no interval is told
+    reach = np.array([shown["same"] - low, high - shown["same"]])
     axis.errorbar(
         shown["same"],
         places,
@@ -117,7 +118,7 @@ def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> "Figure":
         capsize=3,
         label="recruits like their recruiter, 95%",
     )
-    axis.set_yticks(places, [_short(name) for name in shown["field"]])
+    axis.set_yticks(places, [_short(name, 16 if narrow else 28) for name in shown["field"]])
     axis.set_xlim(0, 1.02)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0))
     axis.grid(axis="x", alpha=0.3)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from peerfront.advice.heading import Heading
 from peerfront.advice.orders import PlanOrder
 from peerfront.artifacts import Fit, load_fit
 from peerfront.data.frontier_files import read_frontier
@@ -104,22 +105,25 @@ class Model:
         episodes: float = 1000,
         seed: int = 0,
         with_ids: bool = False,
+        with_trees: bool = True,
+        heading: Heading | None = None,
         progress: ShowProgress = False,
         **limits: float | None,
     ) -> str:
         """Make one HTML page about study, model, plan and forecast; `out` names a file to write it to as well.
 
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
-        coupon sheet; otherwise nobody's id is on the page. `budget` and `limits` as in `plan`.
+        coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
+        `heading` says study, date and round. `budget` and `limits` as in `plan`.
 
-        >>> page = model.report(study, study.waiting, episodes=20)
-        >>> "<h1>Recruitment report</h1>" in page
+        >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
+        >>> "<h1>Harbour study</h1>" in page
         True
         """
         from peerfront.advice.report import ReportSettings, study_report
         from peerfront.foundation.files import write_text
 
-        settings = ReportSettings(target, episodes, seed, with_ids)  # type: ignore[arg-type] # checked there
+        settings = ReportSettings(target, episodes, seed, with_ids, with_trees, heading or Heading())  # type: ignore[arg-type] # checked there
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)

@@ -1,15 +1,17 @@
 """The report: one page, complete in itself, that a coordinator can print and an ethics board can read.
 
-It holds no id of any participant, unless the coupon sheet is asked for by name; groups of fewer than five people are
-counted and not described. The same model, file and settings give the same page, byte for byte.
+It begins with the plan, and holds no id of any participant, unless the coupon sheet is asked for by name. Counts are
+told so that no group of fewer than five people follows from them (`told_counts.py`). The same model, file and settings
+give the same page, byte for byte.
 """
 
 import base64
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from matplotlib.figure import Figure
 
@@ -17,9 +19,13 @@ import peerfront
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, coupons_figure, tree_figure
 from peerfront.advice.forecast import Forecast, forecast
+from peerfront.advice.heading import Heading
 from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
 from peerfront.advice.sheet import CouponSheet, plan_coupons
+from peerfront.advice.told_counts import NOT_TOLD, told_capacity, told_few, told_homophily, told_offspring, told_share
+from peerfront.advice.told_plan import ToldPlan
+from peerfront.advice.told_study import told_study
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.data.problems import KINDS
 from peerfront.data.read_settings import FORMATS
@@ -28,6 +34,7 @@ from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, fr
 from peerfront.foundation.covariates import UNKNOWN
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
+from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, truth
 from peerfront.foundation.shown import visible_on_page
@@ -35,9 +42,6 @@ from peerfront.foundation.words import percent
 from peerfront.problem import Frontier, History, Rules
 from peerfront.problem.limits import MOST_EPISODES
 
-FEWEST_SHOWN = 5
-"""Groups of fewer people are not described: somebody could recognise them."""
-_NOTHING = "\N{EN DASH}"
 _SHARP = 400  # people up to which trees are drawn as lines and not as dots; larger ones would make the page heavy
 
 
@@ -52,10 +56,19 @@ class ReportSettings:
     seed: int = 0
     with_ids: bool = False
     """Whether the coupon sheet is shown, ids included."""
+    with_trees: bool = True
+    """Whether it is drawn who recruited whom: nobody is named there, but single people can be counted."""
+    heading: Heading = field(default_factory=Heading)
+    """Study, date and round; a study without a name is called after its file."""
 
     def __post_init__(self) -> None:
         check_fields(
-            self, target=optional(one_or_more), episodes=at_least(2, MOST_EPISODES), seed=seed_number, with_ids=truth
+            self,
+            target=optional(one_or_more),
+            episodes=at_least(2, MOST_EPISODES),
+            seed=seed_number,
+            with_ids=truth,
+            with_trees=truth,
         )
 
 
@@ -105,44 +118,50 @@ def study_report(
         )
     rules = fit.rules if outlook is None else outlook.rules
     progress(0.7, "drawing")
-    homophily = homophily_table(study, schema, settings.seed)
+    homophily = told_homophily(homophily_table(study, schema, settings.seed))
+    told_plan = None if sheet is None else _told_plan(sheet, people, fit)
+    hides_people = told_plan is not None and told_plan.is_rounded and not settings.with_ids
+    numbers = told_study(study, summary, open_is_rounded=natural and hides_people)
+    if outlook is not None and hides_people:
+        outlook = replace(outlook, people=rounded_count(outlook.people))
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
+            heading=settings.heading.or_study(study.source),
             source=study.source,
+            people_in_all=summary.people,
+            waves=summary.waves,
             format=FORMATS[study.format],
             warnings=_warnings(fit, history),
-            summary=summary,
-            facts=[(what, f"{number:,}") for what, number in summary.facts],
-            counts=_counts(summary.recruits_per_person, summary.coupons_per_person),
+            model_warnings=_lines(fit, warnings=True),
+            numbers=numbers,
             problems=_problems(study),
             fields=_fields(study, schema),
             excluded=schema.exclude,
-            tree=_picture(tree_figure, study, "The recruitment trees by wave.", sharp=len(study) <= _SHARP),
+            tree=_tree_picture(study) if settings.with_trees else None,
             tree_is_whole=len(study) <= MOST_DRAWN,
-            trees=len(summary.trees),
             homophily=homophily.to_dict("records"),
             homophily_picture=_picture(
                 homophily_figure, homophily, "Shares of recruits like their recruiter, by field."
             )
             if homophily["pairs"].any()
             else None,
-            fit_lines=[str(line) for line in fit.scores.get("summary", ())]
-            or [next(iter(fit.responses.values())).reason],
-            **_diagnostics(fit, history, settings.seed),
+            fit_lines=_lines(fit, warnings=False),
+            **_diagnostics(fit, history, settings.seed, homophily),
             coupons_picture=_coupons_picture(fit),
             natural=natural,
-            people=len(people),
-            plan=None if sheet is None else _plan(sheet, people, fit, settings.with_ids),
+            plan=None
+            if sheet is None or told_plan is None
+            else _plan(sheet, told_plan, people, fit, settings.with_ids),
             forecast=outlook,
             forecast_rows=[] if outlook is None else _forecast_rows(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
             settings=_settings(fit, rules, order, settings, natural),
             versions={**fit.versions, "this page made by": f"peerfront {peerfront.__version__}"},
-            disclosures=disclosures(fit, study, summary, schema, rules),
+            disclosures=disclosures(fit, study, summary, numbers, schema, rules),
             guideline=GUIDELINE,
-            fewest=FEWEST_SHOWN,
+            fewest=FEWEST,
         )
     )
 
@@ -156,8 +175,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda share: _NOTHING if share != share else percent(share)
-    environment.filters["one"] = lambda number: _NOTHING if number != number else f"{number:,.1f}"
+    environment.filters["percent"] = lambda share: NOT_TOLD if share != share else percent(share)
+    environment.filters["one"] = lambda number: NOT_TOLD if number != number else f"{number:,.1f}"
     return environment
 
 
@@ -174,16 +193,18 @@ def _warnings(fit: Fit, history: History) -> list[str]:
     ]
 
 
-def _counts(recruits: dict[int, int], coupons: dict[int, int]) -> list[tuple[int, int, int]]:
-    """number, people who brought so many, people issued so many."""
-    return [(n, recruits.get(n, 0), coupons.get(n, 0)) for n in sorted({*recruits, *coupons})]
+def _lines(fit: Fit, *, warnings: bool) -> list[str]:
+    """What the model's summary warns of, or the rest of it."""
+    lines = [str(line) for line in fit.scores.get("summary", ())] or [next(iter(fit.responses.values())).reason]
+    chosen = [line for line in lines if line.startswith("Warning:") == warnings]
+    return [line.removeprefix("Warning:").strip() for line in chosen] if warnings else chosen
 
 
 def _problems(study: Study) -> list[dict[str, object]]:
     """Kinds of faults and how many: their texts would name people and coupons."""
     counts = Counter(problem.kind for problem in study.problems)
     return [
-        {"count": count, "title": KINDS[kind].title, "remedy": KINDS[kind].remedy}
+        {"count": told_few(count), "title": KINDS[kind].title, "remedy": KINDS[kind].remedy}
         for kind, count in counts.most_common()
     ]
 
@@ -194,10 +215,14 @@ def _fields(study: Study, schema: StudySchema) -> list[dict[str, object]]:
         {
             "name": rule.name,
             "kind": f"{len(rule.cuts) + 1} bands" if rule.cuts else f"{len(rule.categories)} categories",
-            "missing": float((codes[:, number] == UNKNOWN).mean()) if len(study) else 0.0,
+            "missing": told_share(int((codes[:, number] == UNKNOWN).sum()), len(study)),
         }
         for number, rule in enumerate(schema.used)
     ]
+
+
+def _tree_picture(study: Study) -> Picture:
+    return _picture(tree_figure, study, "The recruitment trees by wave.", sharp=len(study) <= _SHARP)
 
 
 def _picture(draw: Any, shown: object, shows: str, *, sharp: bool = True) -> Picture:
@@ -228,7 +253,7 @@ def _address(figure: Figure, sharp: bool = True) -> str:
     return f"data:image/{mime};base64,{base64.b64encode(rendered(figure, kind)).decode()}"
 
 
-def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
+def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame) -> dict[str, object]:
     """Draw how the models describe this file; nothing where it shows nothing."""
     from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
     from peerfront.models.diagnostics import offspring_report, response_report
@@ -236,53 +261,38 @@ def _diagnostics(fit: Fit, history: History, seed: int) -> dict[str, object]:
 
     pictures: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
     if (history.coupons > 0).any():
-        report = response_report(next(iter(fit.responses.values())), history, parameters=0)
-        pictures["capacity_picture"] = _address(capacity_figure(report, "How many people bring"))
+        report = told_capacity(response_report(next(iter(fit.responses.values())), history, parameters=0))
+        shows = "People by how many they brought, and use of coupons, as seen and as the model expects."
+        pictures["capacity_picture"] = _picture(capacity_figure, report, shows)
     if len(history.parents) and history.schema.fields != (EVERYBODY,):
         kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
-        pairs = Pairs.of(history)
-        drawn = offspring_figure(
-            {kind: offspring_report(fit.offspring, pairs, samples=50, seed=seed)}, "Whom they bring"
-        )
-        pictures["offspring_picture"] = _address(drawn)
+        judged = told_offspring(offspring_report(fit.offspring, Pairs.of(history), samples=50, seed=seed), homophily)
+        shows = "Share of recruits like their recruiter by field, in the data and in the model."
+        pictures["offspring_picture"] = _picture(offspring_figure, {kind: judged}, shows)
     return pictures
 
 
-def _plan(sheet: CouponSheet, frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
+def _told_plan(sheet: CouponSheet, frontier: Frontier, fit: Fit) -> ToldPlan:
+    given = sheet.table["coupons"].to_numpy(dtype=np.int64)
+    of_person = dict(zip(sheet.table["person"].astype(str), given.tolist(), strict=True))
+    coupons = np.array([of_person[str(person)] for person in frontier.ids], dtype=np.int64)
+    most = fit.rules.max_per_person if sheet.order.max_per_person is None else sheet.order.max_per_person
+    return ToldPlan(coupons, most)
+
+
+def _plan(sheet: CouponSheet, told: ToldPlan, frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
     """The plan without persons: how many get how many, and by field what groups of some size get on average."""
-    table = sheet.table
-    given = table["coupons"].to_numpy(dtype=np.int64)
-    of_person = dict(zip(table["person"].astype(str), given.tolist(), strict=True))
-    coupons = np.array([of_person[str(person)] for person in frontier.ids])
+    fields = [(each, told.groups(each, frontier.covariates[:, n])) for n, each in enumerate(fit.schema.fields)]
     return {
-        "spend": int(given.sum()),
-        "numbers": [(int(n), int(people)) for n, people in zip(*np.unique(given, return_counts=True), strict=True)],
-        "fields": _by_field(frontier, coupons, fit),
-        "lines": [str(line) for line in sheet.lines()] if with_ids else [],
-        "rows": table[["person", "coupons"]].to_dict("records") if with_ids else [],
+        "people": f"{len(frontier):,}" if with_ids else told.people,
+        "spend": f"{sheet.spend:,}" if with_ids else told.coupons,
+        "rounds_left": sheet.rounds_left,
+        "numbers": told.numbers,
+        "fields": [(each.name, groups) for each, groups in fields if groups],
+        "untold": [each.name for each, groups in fields if not groups],
+        "notes": list(sheet.notes) if with_ids else [],
+        "rows": sheet.table[["person", "coupons", "reason"]].to_dict("records") if with_ids else [],
     }
-
-
-def _by_field(frontier: Frontier, coupons: np.ndarray, fit: Fit) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for number, field in enumerate(fit.schema.fields):
-        codes = frontier.covariates[:, number]
-        for code, category in [*enumerate(field.categories), (UNKNOWN, "not known")]:
-            there = codes == code
-            people = int(there.sum())
-            if not people:
-                continue
-            few = people < FEWEST_SHOWN
-            rows.append(
-                {
-                    "field": field.name,
-                    "category": category,
-                    "people": f"under {FEWEST_SHOWN}" if few else f"{people:,}",
-                    "mean": _NOTHING if few else f"{coupons[there].mean():.2f}",
-                    "none": _NOTHING if few else f"{(coupons[there] == 0).mean():.0%}",
-                }
-            )
-    return rows
 
 
 def _forecast_rows(outlook: Forecast) -> list[dict[str, Any]]:

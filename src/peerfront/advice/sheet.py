@@ -6,13 +6,15 @@ any plan could expect. `CouponSheet` carries the result as tables, sentences and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from peerfront.advice.certificate import certify_sheet
 from peerfront.advice.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
+from peerfront.advice.heading import Heading
 from peerfront.advice.orders import PlanOrder, Task, task_of
 from peerfront.advice.reasons import Facts, alike, reasons_of
 from peerfront.advice.spend_curve import is_whole, spend_curve
@@ -31,6 +33,8 @@ from peerfront.allocation.updating import LearningWorth
 from peerfront.artifacts import Fit
 from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.covariates import Kinds
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.files import check_output, write_bytes, write_csv
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.threads import one_thread
@@ -46,6 +50,7 @@ _DECIDED = {
     AT_RANDOM: " The number was drawn at random, to find out what a coupon does.",
 }
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
+_NOT_WRITTEN = (".xls", ".xlsm", ".xlsb", ".xltx", ".ods")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +95,12 @@ class CouponSheet:
     most. None where coupons were given out one by one (exact greedy)."""
     learning: tuple[LearningWorth, ...] = ()
     """What random numbers of coupons for some of the people would bring, if the order asked; else empty."""
+    study: str = ""
+    """Name of the file that the model was fitted to, if the model tells."""
+    model_fingerprint: str = ""
+    """Checksum of the model, as its manifest has it."""
+    warnings: tuple[str, ...] = ()
+    """What the model's own summary warns of."""
 
     @property
     def why(self) -> "pd.Series[str]":
@@ -117,6 +128,28 @@ class CouponSheet:
         """The table as the text of a CSV file."""
         return csv_text(self.table, float_format="%.3f")
 
+    def excel(self, heading: Heading | None = None) -> bytes:
+        """An Excel workbook to print and fill in, as the bytes of a file; `heading` says study, date and round."""
+        from peerfront.advice.printed_sheet import sheet_workbook
+
+        return sheet_workbook(self, heading or Heading())
+
+    def save(self, path: Path | str, heading: Heading | None = None, *, overwrite: bool = False) -> None:
+        """Write the sheet: `.xlsx` for a workbook to print and fill in, `.csv` for the table alone.
+
+        The file holds participants' ids; a new one can be read by its owner alone.
+
+        >>> sheet = model.plan(study.waiting, budget=20)
+        >>> sheet.save("sheet.xlsx", pf.Heading("Harbour study", "2026-03-02", round=4))
+        """
+        path = Path(path)
+        is_workbook = wants_workbook(path)
+        check_output(path, overwrite=overwrite)
+        if is_workbook:
+            write_bytes(path, self.excel(heading), private=True)
+        else:
+            write_csv(path, self.csv(), private=True)
+
     def plot(self) -> "Figure":
         """Draw the recruits expected in all against the coupons given out this round."""
         from peerfront.advice.figures import curve_figure
@@ -128,6 +161,17 @@ class CouponSheet:
 
     def _repr_html_(self) -> str:
         return as_html(self.lines(), self.table)
+
+
+def wants_workbook(path: Path) -> bool:
+    """Whether a sheet of this name is a workbook (`.xlsx`); other spreadsheet formats than it and CSV are refused."""
+    ending = path.suffix.lower()
+    if ending in _NOT_WRITTEN:
+        raise SettingError(
+            f"{path.name} ends in {ending}; sheets are written as .xlsx (to print) or .csv (for machines). "
+            f"Name it {path.stem}.xlsx."
+        )
+    return ending == ".xlsx"
 
 
 @one_thread()
@@ -165,6 +209,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
         notes=(*decision.notes, *task.notes),
         gap=plan.gap,
         learning=decision.learning,
+        **_known_of(fit),
     )
 
 
@@ -178,7 +223,17 @@ def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
     table.insert(5, "decided_by", BY_PLAN)
     table.insert(6, "probability", 1.0)
     notes = (f"Nothing to give out: {why}.", *task.notes)
-    return CouponSheet(table, 0, order, curve, {}, (), 0.0, None, 0.0, fit.discount, left, notes)
+    return CouponSheet(table, 0, order, curve, {}, (), 0.0, None, 0.0, fit.discount, left, notes, **_known_of(fit))
+
+
+def _known_of(fit: Fit) -> dict[str, Any]:
+    """What a sheet says about its model."""
+    summary = (str(line) for line in fit.scores.get("summary", ()))
+    return {
+        "study": str(fit.settings.get("study", "")),
+        "model_fingerprint": fit.fingerprint,
+        "warnings": tuple(line for line in summary if line.startswith("Warning")),
+    }
 
 
 def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reasons: Sequence[str]) -> pd.DataFrame:

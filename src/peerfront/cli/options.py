@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     import rich.progress
 
+    from peerfront.advice.heading import Heading
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
     from peerfront.foundation.progress import Progress
@@ -80,6 +81,33 @@ LEARN_SHARE = Annotated[
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
+
+# What stands above sheets and reports.
+STUDY = Annotated[
+    str | None,
+    typer.Option(
+        "--study", metavar="NAME", help="Name of the study, above the page; otherwise its file's.", show_default=False
+    ),
+]
+DATE = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="Day of the hand-out, such as 2026-03-02; otherwise today.", show_default=False),
+]
+ROUND = Annotated[
+    float | None,
+    typer.Option(
+        "--round", metavar="N", help="Which round this is; otherwise left open to be written in.", show_default=False
+    ),
+]
+
+
+def heading_of(study: str | None, date: str | None, number: Any) -> "Heading":
+    """What stands above a page; without a date, today's."""
+    from datetime import date as calendar_date
+
+    from peerfront.advice.heading import Heading
+
+    return Heading(study or "", calendar_date.today().isoformat() if date is None else date, number)
 
 
 def rules_of(budget: Any, people: Any, rounds: Any, max_per_person: Any, max_per_round: Any) -> "Rules":

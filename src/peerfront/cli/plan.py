@@ -7,6 +7,7 @@ import typer
 
 from peerfront.cli.options import (
     AT_LEAST,
+    DATE,
     LEARN,
     LEARN_SHARE,
     MAX_PER_PERSON_NOW,
@@ -14,11 +15,14 @@ from peerfront.cli.options import (
     OVERWRITE,
     RESERVE,
     RESPONSE,
+    ROUND,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STUDY,
     claim,
+    heading_of,
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -53,22 +57,39 @@ def plan_command(
         typer.Option(
             parser=out_path,
             metavar="PATH",
-            help="CSV file for the sheet; the curve of spends goes beside it.",
+            help="File for the sheet: .xlsx to print and fill in, otherwise CSV (the curve of spends goes beside it).",
             show_default=False,
         ),
     ] = None,
+    study: STUDY = None,
+    date: DATE = None,
+    round: ROUND = None,
     overwrite: OVERWRITE = False,
 ) -> None:
-    """Make the coupon sheet: who gets how many coupons now, why, and what else could be done."""
+    """Make the coupon sheet: who gets how many coupons now, why, and what else could be done.
+
+    --out sheet.xlsx writes a workbook that prints on A4 or Letter, headed by --study, --date and --round, with room for
+    the numbers of the coupons, the date and initials.
+    """
     from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.files import write_csv
+    from peerfront.foundation.files import write_bytes, write_csv
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the file it is about.")
+    heading = heading_of(study, date, round)
+    is_workbook = False
     if out is not None:
+        from peerfront.advice.sheet import wants_workbook
+
+        is_workbook = wants_workbook(out)
         claim(context, out, overwrite=overwrite, inputs=(model, frontier))
         curve = out.with_name(f"{out.stem}-curve.csv")
-        claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
+        if not is_workbook:
+            claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
+    if not is_workbook and (study or date or round):
+        raise SettingError(
+            "--study, --date and --round stand above the workbook of --out FILE.xlsx; a CSV has no title."
+        )
     from peerfront.advice.model import load
     from peerfront.advice.orders import AUTO, PlanOrder
 
@@ -87,7 +108,10 @@ def plan_command(
     fitted = load(model)
     plan = fitted.plan(fitted.frontier(frontier, sheet or ""), order)
     _print(plan)
-    if out is not None:
+    if out is not None and is_workbook:
+        write_bytes(out, plan.excel(heading), private=True)
+        say(f"\nWritten: {out} (to print and fill in; its other worksheets hold the facts and every number).")
+    elif out is not None:
         write_csv(out, plan.csv(), private=True)
         write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
         say(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")

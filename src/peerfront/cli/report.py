@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import (
+    DATE,
     EPISODES,
     FILE,
     MAX_PER_PERSON_NOW,
@@ -13,12 +14,15 @@ from peerfront.cli.options import (
     OVERWRITE,
     RESERVE,
     RESPONSE,
+    ROUND,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STUDY,
     TARGET,
     claim,
+    heading_of,
     out_path,
 )
 from peerfront.cli.screen import say
@@ -57,19 +61,28 @@ def report_command(
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     with_ids: Annotated[
-        bool, typer.Option("--with-ids", help="Show the coupon sheet, participants' ids included.")
+        bool, typer.Option("--with-ids", help="Show the coupon sheet to print, participants' ids included.")
     ] = False,
+    without_trees: Annotated[
+        bool,
+        typer.Option("--without-trees", help="Do not draw who recruited whom; single people can be counted there."),
+    ] = False,
+    study_name: STUDY = None,
+    date: DATE = None,
+    round: ROUND = None,
     overwrite: OVERWRITE = False,
 ) -> None:
-    """Write a page that can be printed and sent: data, trees, homophily, fit, plan, forecast, what to disclose.
+    """Write a page that can be printed and sent: plan, forecast, what is known, data, trees, fit, what to disclose.
 
-    Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids.
+    Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids. The same files, settings
+    and --date give the same page.
     """
     from peerfront.advice.model import load
     from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
 
+    heading = heading_of(study_name, date, round)
     claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
     fitted = load(model)
     coupons = fitted.fit.rules.budget if budget is None else budget
@@ -79,6 +92,7 @@ def report_command(
     with shown_progress() as progress:
         fitted.report(
             study, people, order,
-            out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids, progress=progress,
+            out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids,
+            with_trees=not without_trees, heading=heading, progress=progress,
         )  # fmt: skip
     say(f"Written: {out}.")

@@ -14,6 +14,10 @@ from matplotlib.text import Text
 # Okabe and Ito's palette, told apart by colour-blind readers; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 STYLES = ("-", "--", "-.", ":")
+NARROW = 4.3
+"""Inches of a figure for a telephone: letters stay large enough to be read."""
+LABEL = 46
+"""Characters that fit in a line of such a figure."""
 
 
 class NotebookFigure(Figure):

@@ -1,5 +1,6 @@
 """One picture for each kind of model, for a reader who knows statistics and not this program."""
 
+import textwrap
 from collections.abc import Mapping
 
 import numpy as np
@@ -7,17 +8,21 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.figures import COLOURS, new_figure
+from peerfront.foundation.figures import COLOURS, LABEL, NARROW, new_figure
 from peerfront.foundation.shown import visible
 from peerfront.models.diagnostics import CapacityReport, OffspringReport
 
 _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
 
 
-def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
-    """Left: a hanging rootogram (bars end at zero where the model fits). Right: is each coupon used as predicted?"""
-    figure = new_figure(9, 4.1)
-    left, right = figure.subplots(1, 2)
+def capacity_figure(report: CapacityReport, title: str = "", *, narrow: bool = False) -> Figure:
+    """First a hanging rootogram (bars end at zero where the model fits), then: is each coupon used as predicted?
+
+    A narrow figure has them one below the other.
+    """
+    figure = new_figure(NARROW, 7.4) if narrow else new_figure(9, 4.1)
+    left, right = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 1 if narrow else 2, "frameon": False}
     counts = report.rootogram["recruits"].to_numpy()
     expected, observed = (np.sqrt(report.rootogram[name].to_numpy(float)) for name in ("expected", "observed"))
     left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label="seen, hung from the curve")
@@ -25,7 +30,7 @@ def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
     left.axhline(0.0, color="black", linewidth=0.8)
     left.set(xlabel="recruits of a person", ylabel="people (square root)", title="People by how many they brought")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
+    left.legend(**below)
     table = report.calibration
     reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
     right.errorbar(
@@ -34,27 +39,30 @@ def capacity_figure(report: CapacityReport, title: str = "Capacity") -> Figure:
     right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted by the model")
     right.set(xlabel="coupon", ylabel="share used", title="Is each coupon used as predicted?", ylim=(0.0, 1.02))
     right.xaxis.set_major_locator(MaxNLocator(integer=True))
-    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
-    figure.suptitle(title)
+    right.legend(**below)
+    if title:
+        figure.suptitle(title)
     return figure
 
 
-def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "Recruits") -> Figure:
+def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "", *, narrow: bool = False) -> Figure:
     """How often a recruit shares the recruiter's category, field by field: the data and each generator."""
     if not reports:
         raise SettingError("There is no report to draw. Give at least one generator's.")
     first = next(iter(reports.values())).fields
-    figure = new_figure(max(6.0, 1.5 + 0.55 * len(first)), 4.2)
+    width = NARROW if narrow else max(6.0, 1.5 + 0.55 * len(first))
+    figure = new_figure(width, 4.2)
     axis = figure.subplots()
     places = np.arange(len(first))
     axis.bar(places, first["match_data"], color="#DDDDDD", label="the study")
     for number, (name, report) in enumerate(reports.items()):
         shift = (number - (len(reports) - 1) / 2) * 0.6 / max(len(reports), 1)
         label = f"{name}: made-up recruits are recognised {report.detection:.0%} of the time (50% is perfect)"
+        label = "\n".join(textwrap.wrap(label, LABEL if narrow else 200))
         axis.plot(
             places + shift, report.fields["match_model"], "osD^v"[number % 5], color=COLOURS[number % 5], label=label
         )
     axis.set_xticks(places, [visible(name, 40) for name in first["field"]], rotation=60, ha="right")
-    axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title)
+    axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title or None)
     figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure
