@@ -89,12 +89,10 @@ class Forecast:
         if self.nothing_because:
             return [f"Nothing is given out: {self.nothing_because}. So nobody is recruited."]
         own = self.stories[self.stories["policy"] == PLAN]
-        low, high = own["recruits"].min(), own["recruits"].max()
-        apart = high - low > max(2.0 * own["error"].max(), _APART * high)
-        brings = f"{low:.0f} to {high:.0f}" if apart else f"{plan['recruits']:.0f}"
+        apart = self._stories_differ
         lines = [
             f"From {n_people(self.people)} with {n_coupons(rules.budget)} and "
-            f"{counted(rules.rounds, 'round', 'rounds')} to go, the plan brings {brings} recruits on "
+            f"{counted(rules.rounds, 'round', 'rounds')} to go, the plan brings {self.brings} recruits on "
             f"average{', by what a coupon does' if apart else ''}; in 8 of 10 simulated studies between "
             f"{plan['p10']:.0f} and {plan['p90']:.0f}.",
         ]
@@ -114,7 +112,20 @@ class Forecast:
         lines += [*self.warnings, self.caveat]
         return lines
 
-    def _story_line(self, row: Mapping[str, Any]) -> str:
+    @property
+    def _stories_differ(self) -> bool:
+        """Whether the stories expect clearly different numbers of recruits: by more than chance, and not a little."""
+        own = self.stories[self.stories["policy"] == PLAN]
+        low, high = own["recruits"].min(), own["recruits"].max()
+        return bool(high - low > max(2.0 * own["error"].max(), _APART * high))
+
+    @property
+    def brings(self) -> str:
+        """Recruits of the plan, expected: a number, or a range where it depends on what a coupon does."""
+        own = self.stories[self.stories["policy"] == PLAN]["recruits"]
+        return f"{own.min():.0f} to {own.max():.0f}" if self._stories_differ else f"{self.of_plan['recruits']:.0f}"
+
+    def _story_line(self, row: Mapping[Any, Any]) -> str:
         """What the plan brings by one story, and what knowing it would add."""
         known = self.stories[(self.stories["policy"] == KNOWING) & (self.stories["story"] == row["story"])].iloc[0]
         more, error = -float(known["plan_lead"]), float(known["plan_lead_error"])

@@ -23,6 +23,8 @@ from peerfront.advice.heading import Heading
 from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
 from peerfront.advice.sheet import CouponSheet, plan_coupons
+from peerfront.advice.sheet_words import promises_of
+from peerfront.advice.stories import IN_WORDS
 from peerfront.advice.told_counts import NOT_TOLD, told_capacity, told_few, told_homophily, told_offspring, told_share
 from peerfront.advice.told_plan import ToldPlan
 from peerfront.advice.told_study import told_study
@@ -150,6 +152,7 @@ def study_report(
             fit_lines=_lines(fit, warnings=False),
             **_diagnostics(fit, history, settings.seed, homophily),
             coupons_picture=_coupons_picture(fit),
+            coupon_stories=_coupon_stories(fit),
             natural=natural,
             plan=None
             if sheet is None or told_plan is None
@@ -290,9 +293,26 @@ def _plan(sheet: CouponSheet, told: ToldPlan, frontier: Frontier, fit: Fit, with
         "numbers": told.numbers,
         "fields": [(each.name, groups) for each, groups in fields if groups],
         "untold": [each.name for each, groups in fields if not groups],
+        "promises": promises_of(sheet),
         "notes": list(sheet.notes) if with_ids else [],
-        "rows": sheet.table[["person", "coupons", "reason"]].to_dict("records") if with_ids else [],
+        "rows": sheet.table[["person", "coupons", "decided_by", "probability", "reason"]].to_dict("records")
+        if with_ids
+        else [],
     }
+
+
+def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
+    """What 1, 2, ... coupons bring by each story that is left: story, weight, brings."""
+    known = fit.scores.get("coupon_stories", {}).get("stories", [])
+    return [
+        {
+            "story": f"{IN_WORDS[each['name']][0].upper()}{IN_WORDS[each['name']][1:]}",
+            "weight": each["weight"],
+            "brings": list(zip(each["expected"], each["low"], each["high"], strict=True)),
+        }
+        for each in known
+        if not each["ruled_out"]
+    ]
 
 
 def _forecast_rows(outlook: Forecast) -> list[dict[str, Any]]:

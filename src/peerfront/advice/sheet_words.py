@@ -22,6 +22,11 @@ def lines_of(sheet: "CouponSheet") -> list[str]:
     return [*_total(sheet), *_by_story(sheet), *_alternatives(sheet), *_how_good(sheet), *sheet.notes]
 
 
+def promises_of(sheet: "CouponSheet") -> list[str]:
+    """What comes of the plan by each story, and how good that is: sentences without counts of people."""
+    return [] if sheet.certificate is None else [*_by_story(sheet), *_how_good(sheet)]
+
+
 def _total(sheet: "CouponSheet") -> list[str]:
     order, getting = sheet.order, int((sheet.table["coupons"] > 0).sum())
     given = f"Give out {n_coupons(sheet.spend)} to {getting:,} of {n_people(len(sheet.table))}"

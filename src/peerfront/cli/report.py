@@ -6,9 +6,12 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import (
+    AT_LEAST,
     DATE,
     EPISODES,
     FILE,
+    LEARN,
+    LEARN_SHARE,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
@@ -58,6 +61,9 @@ def report_command(
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
     response: RESPONSE = "average",
+    at_least: AT_LEAST = None,
+    learn: LEARN = False,
+    learn_share: LEARN_SHARE = None,
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     with_ids: Annotated[
@@ -78,7 +84,7 @@ def report_command(
     and --date give the same page.
     """
     from peerfront.advice.model import load
-    from peerfront.advice.orders import PlanOrder
+    from peerfront.advice.orders import AUTO, PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
 
@@ -86,7 +92,18 @@ def report_command(
     claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
     fitted = load(model)
     coupons = fitted.fit.rules.budget if budget is None else budget
-    order = PlanOrder(coupons, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
+    order = PlanOrder(
+        coupons,  # type: ignore[arg-type] # checked there, as are the others
+        max_per_person,  # type: ignore[arg-type]
+        min_per_person,  # type: ignore[arg-type]
+        round_cap,  # type: ignore[arg-type]
+        rounds_left,  # type: ignore[arg-type]
+        reserve,  # type: ignore[arg-type]
+        response,
+        tuple(at_least or ()),
+        AUTO if learn and learn_share is None else learn_share,
+        seed,
+    )
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_study(file, fitted.schema.reading)
     with shown_progress() as progress:

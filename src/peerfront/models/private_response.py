@@ -55,8 +55,9 @@ def private_response(response: LearnedResponse, history: History, doubt: float |
         rounded = _in_steps(response, people, _steps(response, people, coupons, recruits))
     if doubt is None:
         return rounded
-    known = (rounded_count(int(number)) for number in (len(rows), recruits.sum(), coupons.sum()))
-    largest = largest_believed(rounded.family, *known, rounded.most_shown or 1, doubt, rounded.size, rounded.use)
+    n_rows, used, given = (rounded_count(int(number)) for number in (len(rows), recruits.sum(), coupons.sum()))
+    shown = rounded.most_shown or 1
+    largest = largest_believed(rounded.family, n_rows, used, given, shown, doubt, rounded.size, rounded.use)
     return replace(rounded, rates=replace(rounded.rates, largest=largest))
 
 
@@ -71,7 +72,7 @@ def _in_steps(response: LearnedResponse, people: Array, steps: _Steps) -> Learne
         return step * np.floor(differences + chance.random(differences.shape))
 
     weights, biases = rates.weights[0][:, :, 0], rates.biases[0][:, 0, 0]  # [members, columns], [members]
-    kept = steps.weights * np.trunc(weights.mean(axis=0) / steps.weights) + apart(weights, steps.weights)
+    kept: Array = steps.weights * np.trunc(weights.mean(axis=0) / steps.weights) + apart(weights, steps.weights)
     kept = np.where(weights == 0.0, 0.0, kept)
     # The rate of the average person, by each member, on the log scale; all have the same factor afterwards.
     common = replace(
@@ -91,20 +92,21 @@ def _in_steps(response: LearnedResponse, people: Array, steps: _Steps) -> Learne
     if family == "thinned":
         use = _share(use, steps.use_logit)
     centers = [np.log(size) if has_size(family) else 0.0, _logit(zero), _logit(use)]
-    others = np.array(centers) + apart(members, np.array([steps.log_size, steps.zero_logit, steps.use_logit]))
-    there = np.array([has_size(family), has_zero(family), family == "thinned"])
+    others: Array = np.array(centers) + apart(members, np.array([steps.log_size, steps.zero_logit, steps.use_logit]))
+    others[:, ~np.array([has_size(family), has_zero(family), family == "thinned"])] = 0.0
+    weights = np.round(kept, 6)
     return replace(
         response,
         rates=replace(
             rates,
-            weights=(np.round(kept, 6)[:, :, None],),
+            weights=(weights[:, :, None],),
             biases=(np.round(levels - kept @ average, 6)[:, None, None],),
             log_scale=common.log_scale,
         ),
         size=round(size, 6) if has_size(family) else size,
         zero=round(zero, 6),
         use=round(use, 6),
-        members=np.round(np.where(there, others, 0.0), 6),
+        members=np.round(others, 6),
     )
 
 
