@@ -40,6 +40,7 @@ class Case:
     formula: str  # with, without
     limit: str  # yes, no
     policy: str
+    fields: str  # all, as in comparisons; chosen: only those that help people left out, as in `fit`
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ def learned_world(case: Case, world: World) -> tuple[World, str]:
         ResponseSettings(
             shapes=usual.shapes if case.formula == "with" else (LOG_LINEAR, NETWORK),
             doubt=usual.doubt if case.limit == "yes" else None,
+            drop_fields=case.fields == "chosen",
         ),
     )
     offspring = fit_offspring(history, "inheritance").model
@@ -96,19 +98,20 @@ def main() -> None:
     parser.add_argument("--formula", nargs="+", default=["without", "with"])
     parser.add_argument("--limit", nargs="+", default=["yes", "no"])
     parser.add_argument("--policy", nargs="+", default=["threshold"])
+    parser.add_argument("--fields", nargs="+", default=["all"], help="all, or chosen: those that help, as `fit` does")
     chosen = parser.parse_args()
     known = pd.read_csv(chosen.out).to_dict("records") if chosen.out.exists() else []
-    for policy, rows, formula, limit, draw in product(
-        chosen.policy, chosen.rows, chosen.formula, chosen.limit, range(*chosen.draws)
+    for policy, rows, formula, limit, fields, draw in product(
+        chosen.policy, chosen.rows, chosen.formula, chosen.limit, chosen.fields, range(*chosen.draws)
     ):
-        case = Case(rows, draw, formula, limit, policy) if rows else Case(0, draw, "with", "yes", policy)
+        case = Case(rows, draw, formula, limit, policy, fields) if rows else Case(0, draw, "with", "yes", policy, "all")
         if not any({key: row[key] for key in asdict(case)} == asdict(case) for row in known):
             known += measured(case)
             chosen.out.parent.mkdir(parents=True, exist_ok=True)
             pd.DataFrame(known).to_csv(chosen.out, index=False)
     table = pd.DataFrame(known)
     table["short"] = table["promised"] - table["earned"]
-    by = ["policy", "discount", "rows", "formula", "limit"]
+    by = ["policy", "discount", "rows", "formula", "limit", "fields"]
     summary = table.groupby(by).agg(
         draws=("draw", "nunique"), earned=("earned", "mean"), worst=("earned", "min"), most_short=("short", "max")
     )

@@ -40,12 +40,12 @@ def _alive(process: int) -> bool:
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps")
 def _heed_hangups() -> None:
     """Undo what `nohup` does to the whole run of the tests: commands started under it rightly ignore hang-ups."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_workers_end_with_the_command(number, tmp_path) -> None:
     parts = tmp_path / "out" / "parts"
