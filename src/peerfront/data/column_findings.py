@@ -13,7 +13,7 @@ import pandas as pd
 from peerfront.data.column_roles import role_of
 from peerfront.data.leaks import find_leaks
 from peerfront.data.listing import describes_the_tree
-from peerfront.data.sensitive import MEANING, sensitive_topic
+from peerfront.data.sensitive import MEANING, SENSITIVE, sensitive_topic
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
@@ -59,7 +59,7 @@ def column_findings(study: Study) -> dict[str, Finding]:
         values = people[name]
         topic = "" if name in found else sensitive_topic(name, values[values != ""].unique())
         if topic:
-            found[name] = Finding(Against.SENSITIVE, f"sensitive: {topic}")
+            found[name] = Finding(Against.SENSITIVE, f"{SENSITIVE}{topic}")
     return found
 
 

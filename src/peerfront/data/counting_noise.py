@@ -32,7 +32,7 @@ MOST_NOISE_LEFT = 0.7
 """Share of the binomial variance below which the counting noise counts as removed."""
 MOST_ENDS_LEFT = 0.4
 """Share of the people with nothing (or everything) used that chance leaves, below which they count as missing."""
-MOST_TOLD = 0.65
+MOST_TOLD = 0.7
 """Share of the uncertainty about who recruits at all that nothing known beforehand removes.
 
 Columns that studies publish as predictors of recruiting remove a tenth of it at most; 15% and 70% of the coupons used
@@ -155,10 +155,11 @@ class CountingNoise:
         errors = [float(each.std() * np.sqrt(n) / uncertainty) for each in (gains, beyond)]
         return float(gains.sum()) / uncertainty, errors[0], float(beyond.sum()) / uncertainty, errors[1]
 
-    def bounded(self, lower: Array) -> bool:
+    def bounded(self, lower: Array, n_tests: int) -> bool:
         """Tell whether a count that never exceeds the recruits must come from them.
 
-        The chance that binomial counts happen to stay at or above it is multiplied over people.
+        The chances that binomial counts, or those of anybody in the study, happen to stay at or above it are multiplied
+        over people; it has to be small even for the most striking of `n_tests` columns.
         """
         if (lower > self.recruits).any() or (lower < 0).any() or (lower > 0).sum() < _FEWEST_OF_A_KIND:
             return False
@@ -166,8 +167,9 @@ class CountingNoise:
             return False
         levels = np.unique(lower, return_inverse=True)[1]
         share = np.clip(self._means(np.asarray(levels, dtype=np.int64)) / self.coupons, 0.0, 1.0)
-        chance = binom.sf(lower - 1, self.coupons, share)
-        return bool(np.log(np.maximum(chance, 1e-300)).sum() < np.log(SURE / self.n_tests))
+        as_many = (self.recruits[:, None] >= np.arange(self.recruits.max() + 1)).mean(axis=0)
+        chance = np.maximum(binom.sf(lower - 1, self.coupons, share), as_many[lower.astype(np.int64)])
+        return bool(np.log(np.maximum(chance, 1e-300)).sum() < np.log(SURE / n_tests))
 
     def _missing_end(self, groups: NDArray[np.int64], n_groups: int) -> str:
         """Return what is missing in one of the groups: people who used no coupon, or all of them; "" for nothing."""

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise, Evidence
+from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise
 from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
@@ -30,6 +30,7 @@ _FEWEST = 10  # people with usable counts below which nothing is said
 _MOST_ROWS = 20_000  # people looked at; of a larger study as many, evenly spread
 _MOST_GROUPS = 12  # groups a column is parted into
 _GROUP = 5  # people: rarer values share a group
+_PER_GROUP = 8  # people that each of them has on average, at least
 _PAIR_GROUPS = 6
 _BY_THE_PAIR = 0.05  # share of uncertainty or noise that a pair must remove beyond each of its columns
 _BY_ONE_MORE = 0.15  # the same where one of the two is refused by itself
@@ -111,6 +112,7 @@ class _Column:
         """People in at most so many groups: values, bands of numbers, and one for empty cells; 0, 1, ..."""
         counts = np.bincount(self.codes)
         numbers = self.numbers
+        most = max(min(most, len(self.codes) // _PER_GROUP), 2)
         if len(counts) > most and numbers is not None:
             bands = np.unique(np.quantile(numbers[self.filled], np.arange(1, most) / most))
             # Values of many people make bands of their own: a quantile is where the band after it begins, too.
@@ -267,33 +269,34 @@ def _spans(recruits: Codes, columns: list[Numbers]) -> bool:
 def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, _Column]) -> dict[str, Leak]:
     """Find columns, and pairs of columns, that remove the counting noise."""
     paired = min(len(columns), _MOST_PAIRED)
-    noise = CountingNoise(coupons, recruits, max(2 * len(columns) + paired * (paired - 1) // 2, 1))
+    noise = CountingNoise(coupons, recruits, max(3 * len(columns) + paired * (paired - 1) // 2, 1))
     found: dict[str, Leak] = {}
-    strength: dict[str, float] = {}
-    evidences: dict[str, Evidence] = {}
+    alone: dict[str, tuple[float, float]] = {}
     for name, column in columns.items():
         for groups, what in _ways(column):
             evidence = noise.test(groups, int(groups.max()) + 1)
-            strength[name] = max(strength.get(name, -np.inf), evidence.told, 1.0 - evidence.noise_left)
-            if name not in evidences or evidence.told > evidences[name].told:
-                evidences[name] = evidence
+            told, noise_left = alone.get(name, (-np.inf, np.inf))
+            alone[name] = max(told, evidence.told), min(noise_left, evidence.noise_left)
             if evidence.implausible and name not in found:
                 found[name] = Leak(
                     f"predicts recruits {what}too well to be known before: {evidence.why}", certain=False
                 )
-        if name not in found and column.numbers is not None and noise.bounded(column.numbers):
+        if name not in found and column.numbers is not None and noise.bounded(column.numbers, len(columns)):
             found[name] = Leak("never exceeds the number of recruits, so it must come from them", certain=False)
-    strongest = sorted(columns, key=lambda name: -strength[name])[:paired]
-    return found | _pairs(noise, {name: columns[name] for name in strongest}, evidences, found)
+    strongest = sorted(columns, key=lambda name: -max(alone[name][0], 1.0 - alone[name][1]))[:paired]
+    return found | _pairs(noise, {name: columns[name] for name in strongest}, alone, found)
 
 
 def _pairs(
     noise: CountingNoise,
     columns: Mapping[str, _Column],
-    alone: Mapping[str, Evidence],
+    alone: Mapping[str, tuple[float, float]],
     known: Collection[str],
 ) -> dict[str, Leak]:
-    """Find pairs that remove clearly more than each of their columns; `known` are refused by themselves."""
+    """Find pairs that remove clearly more than each of their columns; `known` are refused by themselves.
+
+    `alone` is what each column tells of who recruits, and the noise it leaves.
+    """
     found: dict[str, Leak] = {}
     parted = {name: column.groups(_PAIR_GROUPS) for name, column in columns.items()}
     for first, second in combinations(columns, 2):
@@ -306,7 +309,7 @@ def _pairs(
         evidence = noise.test(groups, int(groups.max()) + 1)
         # Beside a column that is refused anyway, an innocent one may add a little.
         share = _BY_THE_PAIR if len(left) == 2 else _BY_ONE_MORE
-        told, noise_left = (alone[first].told, alone[second].told), (alone[first].noise_left, alone[second].noise_left)
+        told, noise_left = zip(alone[first], alone[second], strict=True)
         adds = evidence.noise_left < (1.0 - 2 * share) * min(noise_left)
         if evidence.implausible and (adds or (len(left) == 2 and evidence.told > max(told) + share)):
             for name in left:
@@ -317,7 +320,8 @@ def _pairs(
 
 
 def _ways(column: _Column) -> Iterator[tuple[Codes, str]]:
-    """The groupings of a column: by its values, and by whether the cell is filled."""
+    """The groupings of a column: by its values, finely and coarsely, and by whether the cell is filled."""
     yield column.groups(_MOST_GROUPS), ""
+    yield column.groups(_PAIR_GROUPS), ""
     if 0 < column.filled.sum() < len(column.filled):
         yield column.filled.astype(np.int64), "by its empty cells "

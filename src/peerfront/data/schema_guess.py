@@ -77,7 +77,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
         values = study.people[name]
         finding = found.get(name)
         sensitive = finding is not None and finding.against is Against.SENSITIVE
-        reason = finding.reason if finding is not None and not sensitive and values.nunique() > 1 else ""
+        reason = finding.reason if finding is not None and not sensitive else ""
         digest = hashlib.blake2b("\0".join(values).encode("utf-8", "surrogatepass")).digest()
         if not reason and digest in seen:
             reason = f"the same as {seen[digest]}"

@@ -15,6 +15,8 @@ MEANING = (
     "should have agreed to that."
 )
 """What using a sensitive field means, in one sentence."""
+SENSITIVE = "sensitive: "
+"""How the reason for leaving such a column out begins."""
 LANGUAGES = ("English", "Spanish", "French", "Portuguese", "German", "Russian", "Swahili")
 _TELLING_ANSWERS = 2  # different answers of a topic from which on the topic is certain
 _MOST_ANSWERS = 50  # a column with more different answers is free text
