@@ -157,7 +157,7 @@ def _print_report(
     _print_counts(console, summary)
     _print_trees(console, summary)
     _print_fields(console, study, summary, schema, reasons, guessed)
-    _print_sensitive(console, reasons, notes)
+    _print_left_out(console, reasons, notes)
     _print_problems(console, study)
     _print_verdict(console, summary)
 
@@ -268,13 +268,18 @@ def _print_fields(
         console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
 
 
-def _print_sensitive(console: "Console", reasons: Mapping[str, str], notes: tuple[str, ...]) -> None:
-    """Say what leaving sensitive columns out, or using them, means; and warn of columns that the schema insists on."""
+def _print_left_out(console: "Console", reasons: Mapping[str, str], notes: tuple[str, ...]) -> None:
+    """Say what can be done about columns that are left out, and warn of those that the schema insists on."""
+    from peerfront.data.leaks import TOO_WELL
     from peerfront.data.sensitive import MEANING, SENSITIVE
 
     sensitive = [name for name, reason in reasons.items() if reason.startswith(SENSITIVE)]
     if sensitive:
         console.print(cell(f"Left out because they are sensitive: {', '.join(sensitive)}. {MEANING}"))
+    suspect = [name for name, reason in reasons.items() if reason.startswith(TOO_WELL)]
+    if suspect:
+        remedy = "If one was known before people got their coupons, write use = true into its block of the schema file."
+        console.print(cell(f"Left out because they predict recruits too well: {', '.join(suspect)}. {remedy}"))
     for note in notes:
         console.print(cell(note, style="yellow"))
 

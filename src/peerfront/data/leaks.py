@@ -8,20 +8,17 @@ counting noise (`counting_noise`). Small studies say little: a finding has to be
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from peerfront.data.column_values import FEWEST_IN_GROUP, Codes, ColumnValues, Numbers
 from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise
 from peerfront.data.study import NOBODY, Study
-from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
-Codes = NDArray[np.int64]
-Numbers = NDArray[np.float64]
+TOO_WELL = "predicts recruits too well to be known before"
+"""How the reason begins where a column may still be innocent."""
 MATCH = 0.97
 """Share of people for whom columns add up to a fact, from which on there are only typing errors between them."""
 _ERRORS = 0.05  # typing errors in a column that tells a fact, as a share of the people outside its commonest level
@@ -29,8 +26,6 @@ _CERTAIN = 40  # people on the smaller side of a yes or no, from which on a colu
 _FEWEST = 10  # people with usable counts below which nothing is said
 _MOST_ROWS = 20_000  # people looked at; of a larger study as many, evenly spread
 _MOST_GROUPS = 12  # groups a column is parted into
-_GROUP = 5  # people: rarer values share a group
-_PER_GROUP = 8  # people that each of them has on average, at least
 _PAIR_GROUPS = 6
 _BY_THE_PAIR = 0.05  # share of uncertainty or noise that a pair must remove beyond each of its columns
 _BY_ONE_MORE = 0.15  # the same where one of the two is refused by itself
@@ -62,7 +57,7 @@ def find_leaks(study: Study, left_out: Collection[str] = ()) -> dict[str, Leak]:
     rows = rows[:: -(-len(rows) // _MOST_ROWS) or 1]
     if len(rows) < _FEWEST:
         return {}
-    columns = {str(name): _Column(people[name].iloc[rows].reset_index(drop=True)) for name in people.columns}
+    columns = {str(name): ColumnValues(people[name].iloc[rows].reset_index(drop=True)) for name in people.columns}
     columns = {name: column for name, column in columns.items() if column.varies}
     recruits, coupons = study.recruits[rows], study.issued[rows]
     leaks = _facts(study, rows, columns)
@@ -73,65 +68,10 @@ def find_leaks(study: Study, left_out: Collection[str] = ()) -> dict[str, Leak]:
     return leaks
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A column's values for the people with usable counts."""
-
-    values: pd.Series
-
-    @cached_property
-    def codes(self) -> Codes:
-        return np.asarray(pd.factorize(self.values.to_numpy(dtype=object))[0], dtype=np.int64)
-
-    @property
-    def varies(self) -> bool:
-        return bool((self.codes != 0).any())
-
-    @cached_property
-    def filled(self) -> NDArray[np.bool_]:
-        return np.asarray((self.values != "").to_numpy())
-
-    @cached_property
-    def numbers(self) -> Numbers | None:
-        """The column as numbers, with 0 for nothing; two answers are 0 and 1; None if it holds neither."""
-        texts = self.values[self.filled]
-        if len(texts) and looks_numeric(texts):
-            numbers = read_numbers(texts)
-            if np.isfinite(numbers).all():
-                placed = np.zeros(len(self.values))
-                placed[self.filled] = numbers
-                return placed
-        if texts.nunique() <= 2 - (not self.filled.all()):
-            return np.asarray(self.codes != self.codes[0], dtype=np.float64)
-        if texts.nunique() == 2:  # yes, no and nothing: nothing is as good as no
-            yes = max(texts.unique(), key=lambda text: text.strip().lower() in ("1", "yes", "y", "true", "si", "oui"))
-            return np.asarray(self.values == yes, dtype=np.float64)
-        return None
-
-    def groups(self, most: int) -> Codes:
-        """People in at most so many groups: values, bands of numbers, and one for empty cells; 0, 1, ..."""
-        counts = np.bincount(self.codes)
-        numbers = self.numbers
-        most = max(min(most, len(self.codes) // _PER_GROUP), 2)
-        if len(counts) > most and numbers is not None:
-            bands = np.unique(np.quantile(numbers[self.filled], np.arange(1, most) / most))
-            # Values of many people make bands of their own: a quantile is where the band after it begins, too.
-            codes = np.searchsorted(bands, numbers, side="left") + np.searchsorted(bands, numbers, side="right")
-            codes = np.where(self.filled, codes + 1, 0)
-        else:
-            common = np.argsort(-counts, kind="stable")[: most - 1]
-            kept = np.full(len(counts), most)
-            kept[common] = np.arange(len(common))
-            codes = kept[self.codes]
-        codes = np.unique(codes, return_inverse=True)[1]
-        few = np.bincount(codes)[codes] < _GROUP
-        return np.asarray(np.unique(np.where(few, -1, codes), return_inverse=True)[1], dtype=np.int64)
-
-
 # The outcome itself ------------------------------------------------------------------------------------------------
 
 
-def _facts(study: Study, rows: Codes, columns: Mapping[str, _Column]) -> dict[str, Leak]:
+def _facts(study: Study, rows: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
     recruits, coupons = study.recruits[rows], study.issued[rows]
     below = _below(study)[rows]
     facts = {
@@ -151,13 +91,14 @@ def _facts(study: Study, rows: Codes, columns: Mapping[str, _Column]) -> dict[st
     n_tests = 2 * len(columns) * len(facts)
     for name, column in columns.items():
         for what, fact in facts.items():
-            yes_or_no = len(np.unique(fact)) == 2
+            sizes = np.unique(fact, return_counts=True)[1]
+            certain = len(sizes) > 2 or int(sizes.min()) >= _CERTAIN
             for codes, how in ((column.codes, "tells"), (column.filled.astype(np.int64), "tells by its empty cells")):
                 if name not in found and _same_parts(codes, fact, n_tests):
-                    certain = (
-                        not yes_or_no or int(np.bincount(np.unique(fact, return_inverse=True)[1]).min()) >= _CERTAIN
+                    reason = (
+                        f"{how} {what}, which is known only afterwards" if certain else f"{TOO_WELL}: it {how} {what}"
                     )
-                    found[name] = Leak(f"{how} {what}, which is known only afterwards", certain)
+                    found[name] = Leak(reason, certain)
     return found
 
 
@@ -200,13 +141,13 @@ def _same_parts(codes: Codes, fact: Codes, n_tests: int) -> bool:
     return bool(ways > np.log(n_tests / _CHANCE))
 
 
-def _sums(recruits: Codes, coupons: Codes, columns: Mapping[str, _Column]) -> dict[str, Leak]:
+def _sums(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
     """Find columns that add up to the recruits, or to the coupons left: two of them, or a family of any size."""
     numeric = {name: column.numbers for name, column in columns.items()}
     table = {name: numbers for name, numbers in numeric.items() if numbers is not None}
     names = list(table)[:_MOST_SUMMED]
     usual = np.bincount(recruits).argmax()
-    if len(names) < 2 or (recruits != usual).sum() < _GROUP:
+    if len(names) < 2 or (recruits != usual).sum() < FEWEST_IN_GROUP:
         return {}
     found: dict[str, Leak] = {}
     facts = {"recruits": recruits, "coupons not used": coupons - recruits}
@@ -266,7 +207,7 @@ def _spans(recruits: Codes, columns: list[Numbers]) -> bool:
 # Too good to be true -----------------------------------------------------------------------------------------------
 
 
-def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, _Column]) -> dict[str, Leak]:
+def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
     """Find columns, and pairs of columns, that remove the counting noise."""
     paired = min(len(columns), _MOST_PAIRED)
     noise = CountingNoise(coupons, recruits, max(3 * len(columns) + paired * (paired - 1) // 2, 1))
@@ -278,18 +219,16 @@ def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, _Column]
             told, noise_left = alone.get(name, (-np.inf, np.inf))
             alone[name] = max(told, evidence.told), min(noise_left, evidence.noise_left)
             if evidence.implausible and name not in found:
-                found[name] = Leak(
-                    f"predicts recruits {what}too well to be known before: {evidence.why}", certain=False
-                )
+                found[name] = Leak(f"{TOO_WELL}: {what} {evidence.why}", certain=False)
         if name not in found and column.numbers is not None and noise.bounded(column.numbers, len(columns)):
-            found[name] = Leak("never exceeds the number of recruits, so it must come from them", certain=False)
+            found[name] = Leak(f"{TOO_WELL}: it never exceeds their number", certain=False)
     strongest = sorted(columns, key=lambda name: -max(alone[name][0], 1.0 - alone[name][1]))[:paired]
     return found | _pairs(noise, {name: columns[name] for name in strongest}, alone, found)
 
 
 def _pairs(
     noise: CountingNoise,
-    columns: Mapping[str, _Column],
+    columns: Mapping[str, ColumnValues],
     alone: Mapping[str, tuple[float, float]],
     known: Collection[str],
 ) -> dict[str, Leak]:
@@ -304,7 +243,7 @@ def _pairs(
         if not left:
             continue
         groups = np.unique(parted[first] * _PAIR_GROUPS * 2 + parted[second], return_inverse=True)[1]
-        few = np.bincount(groups)[groups] < _GROUP
+        few = np.bincount(groups)[groups] < FEWEST_IN_GROUP
         groups = np.unique(np.where(few, -1, groups), return_inverse=True)[1]
         evidence = noise.test(groups, int(groups.max()) + 1)
         # Beside a column that is refused anyway, an innocent one may add a little.
@@ -314,14 +253,14 @@ def _pairs(
         if evidence.implausible and (adds or (len(left) == 2 and evidence.told > max(told) + share)):
             for name in left:
                 other = second if name == first else first
-                reason = f"predicts recruits together with {other!r} too well to be known before: {evidence.why}"
+                reason = f"{TOO_WELL}: with {other!r} it {evidence.why}"
                 found[name] = Leak(reason, certain=False, others=(other,))
     return found
 
 
-def _ways(column: _Column) -> Iterator[tuple[Codes, str]]:
+def _ways(column: ColumnValues) -> Iterator[tuple[Codes, str]]:
     """The groupings of a column: by its values, finely and coarsely, and by whether the cell is filled."""
-    yield column.groups(_MOST_GROUPS), ""
-    yield column.groups(_PAIR_GROUPS), ""
+    yield column.groups(_MOST_GROUPS), "it"
+    yield column.groups(_PAIR_GROUPS), "it"
     if 0 < column.filled.sum() < len(column.filled):
-        yield column.filled.astype(np.int64), "by its empty cells "
+        yield column.filled.astype(np.int64), "whether it is filled in"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.data.read_settings import AUTO, ROLES, ReadSettings
-from peerfront.data.sensitive import MEANING
+from peerfront.data.sensitive import MEANING, SENSITIVE
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.text_files import file_bytes
@@ -61,9 +61,9 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         "#   missing_category  a category for values that are not known (otherwise they stay unknown)",
         "#   other             the category for all values that are not listed (otherwise they are errors)",
         "#   others_unknown    true: values that are not listed count as not known",
-        "#   use               false: the column is left out; true: it is used although it is sensitive",
+        "#   use               false: the column is left out; true: it is used although it is sensitive or suspect",
     ]
-    if any(rule.use is False for rule in schema.fields):
+    if any(rule.use is False and reasons.get(rule.name, "").startswith(SENSITIVE) for rule in schema.fields):
         lines += [f"# {line}" for line in textwrap.wrap(MEANING, 110)]
     for rule in schema.fields:
         lines += ["", "[[field]]", f"name = {_quoted(rule.name)}"]

@@ -76,8 +76,9 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     for name in map(str, study.people.columns):
         values = study.people[name]
         finding = found.get(name)
-        sensitive = finding is not None and finding.against is Against.SENSITIVE
-        reason = finding.reason if finding is not None and not sensitive else ""
+        # These get a block of their own, so that one word in the schema file uses them.
+        on_request = finding is not None and finding.against in (Against.SENSITIVE, Against.IMPLAUSIBLE)
+        reason = finding.reason if finding is not None and not on_request else ""
         digest = hashlib.blake2b("\0".join(values).encode("utf-8", "surrogatepass")).digest()
         if not reason and digest in seen:
             reason = f"the same as {seen[digest]}"
@@ -87,8 +88,8 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
             exclude.append(name)
             continue
         seen[digest] = name
-        if finding is not None and sensitive:
-            rule = replace(rule, use=False)  # a block of its own, so that one word in the schema file uses it
+        if finding is not None and on_request:
+            rule = replace(rule, use=False)
             reasons[name] = finding.reason
         fields.append(rule)
     schema = StudySchema(tuple(fields), tuple(exclude), _reading(study), f"the schema of {study.source}")
