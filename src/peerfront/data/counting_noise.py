@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 FEWEST_PEOPLE = 30
 """People below which only columns that equal the outcome are found."""
-MOST_NOISE_LEFT = 0.7
+MOST_NOISE_LEFT = 0.8
 """Share of the binomial variance below which the counting noise counts as removed."""
 MOST_ENDS_LEFT = 0.4
 """Share of the people with nothing (or everything) used that chance leaves, below which they count as missing."""
