@@ -81,7 +81,7 @@ _DIFFERENT = 8  # different values below which numbers are no times
 _DATES = 0.9  # share of dates from which on a column holds dates
 _RISING_PAIRS = 30
 _RISING = 0.95  # share of recruits with more than their recruiter, among those who differ
-_WITH_WAVES = 0.5  # rank correlation with the wave
+_WITH_TIME = 0.5  # rank correlation with the wave, the place in the file or the date
 _BIRTH = {"birth", "birthdate", "dob", "nacimiento", "naissance", "nascimento", "geburt", "geburtsdatum", "рождения"}
 _A_DATE = re.compile(r".*\d.*[-/.: ].*\d.*|(?:19|20)\d{6}", flags=re.DOTALL)
 
@@ -177,5 +177,13 @@ def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:
     if len(moved) < max(_RISING_PAIRS, 0.5 * len(steps)) or (moved > 0).mean() < _RISING:
         return False
     known = np.isfinite(numbers)
-    ranks, waves = rankdata(numbers[known]), rankdata(study.trees.wave[known])
-    return float(np.corrcoef(ranks, waves)[0, 1]) >= _WITH_WAVES
+    clocks = [study.trees.wave.astype(np.float64), np.arange(len(study), dtype=np.float64)]  # a file is often in the order of interviews
+    if study.days is not None:
+        known &= np.isfinite(study.days)
+        clocks.append(study.days)
+    if known.sum() < _RISING_PAIRS:
+        return False
+    ranks = rankdata(numbers[known])
+    with np.errstate(invalid="ignore"):  # the same day for everybody
+        alike = [float(np.nan_to_num(np.corrcoef(ranks, rankdata(clock[known]))[0, 1])) for clock in clocks]
+    return max(alike) >= _WITH_TIME

@@ -249,7 +249,7 @@ def _pairs(
         # Beside a column that is refused anyway, an innocent one may add a little.
         share = _BY_THE_PAIR if len(left) == 2 else _BY_ONE_MORE
         told, noise_left = zip(alone[first], alone[second], strict=True)
-        adds = evidence.noise_left < (1.0 - 2 * share) * min(noise_left)
+        adds = evidence.noise_left < min((1.0 - 2 * share) * min(noise_left), min(noise_left) - share)
         if evidence.implausible and (adds or (len(left) == 2 and evidence.told > max(told) + share)):
             for name in left:
                 other = second if name == first else first
