@@ -5,7 +5,7 @@ set the chances. Names tell nothing: whatever is found is found by content.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -112,9 +112,10 @@ def _if_recruited(made: Recruitment, values: NDArray[np.object_]) -> NDArray[np.
 
 
 def _used_flags(made: Recruitment) -> dict[str, object]:
-    """Which of three coupons was used, in whatever order."""
-    order = made.rng.permuted(np.tile(np.arange(3), (len(made.recruits), 1)), axis=1)
-    return {f"v{slot}": np.where(order[:, slot] < made.recruits, "yes", "no") for slot in range(3)}
+    """Which of somebody's coupons was used, in whatever order."""
+    most = int(made.recruits.max())
+    order = made.rng.permuted(np.tile(np.arange(most), (len(made.recruits), 1)), axis=1)
+    return {f"v{slot}": np.where(order[:, slot] < made.recruits, "yes", "no") for slot in range(most)}
 
 
 def _weeks(made: Recruitment) -> dict[str, object]:
@@ -124,10 +125,13 @@ def _weeks(made: Recruitment) -> dict[str, object]:
 
 
 def _below(made: Recruitment) -> Counts:
+    """How many people are below each in the tree: everybody counts for all above them."""
     counts = np.zeros(len(made.recruits), dtype=np.int64)
-    for person in range(len(counts) - 1, -1, -1):
-        if made.recruiter[person] >= 0:
-            counts[made.recruiter[person]] += counts[person] + 1
+    for person in range(len(counts)):
+        above = made.recruiter[person]
+        while above >= 0:
+            counts[above] += 1
+            above = made.recruiter[above]
     return counts
 
 
@@ -141,17 +145,18 @@ def _score(made: Recruitment, per_recruit: float, noise: float) -> Counts:
     return np.round(per_recruit * made.recruits + made.rng.normal(0, noise, len(made.recruits)) + 20).astype(np.int64)
 
 
+WORDS = np.array(["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
 Columns = dict[str, object]
 LEAKS: dict[str, Callable[[Recruitment], Columns]] = {
     "equal: recruits": lambda m: {"v": m.recruits},
     "equal: recruits, 2% typing errors": lambda m: {"v": _typos(m, _texts(m.recruits), 0.02, "7")},
     "equal: payment of 10 and 20 per recruit": lambda m: {"v": 10 + 20 * m.recruits},
-    "equal: recruits in words": lambda m: {"v": np.array(["none", "one", "two", "three"])[m.recruits]},
+    "equal: recruits in words": lambda m: {"v": WORDS[m.recruits]},
     "equal: coupons left": lambda m: {"v": m.coupons - m.recruits},
     "equal: recruited at all": lambda m: {"v": np.where(m.recruits > 0, "yes", "no")},
     "sum: men and women": lambda m: {"v": m.men, "w": m.recruits - m.men},
     "sum: spoken to, less those who did not come": _absent,
-    "sum: three flags of used coupons": _used_flags,
+    "sum: flags of used coupons": _used_flags,
     "sum: recruits by week": _weeks,
     "near: recruited at all, 5% wrong": lambda m: {"v": _flipped(m, m.recruits > 0, 0.05)},
     "near: recruits, 10% off by one": lambda m: {
@@ -312,6 +317,18 @@ def leaking(name: str, n_people: int, seed: int, story: str = PER_COUPON) -> tup
     made = ordinary(n_people, seed, story)
     columns = LEAKS[name](made)
     return study_of(made, columns), list(columns)
+
+
+def leaking_like(study: Study, name: str, seed: int) -> tuple[Study, list[str]]:
+    """A real study with a made leak of its own recruits added."""
+    rng = np.random.default_rng([seed, 2])
+    recruits = study.recruits
+    first = np.where(recruits > 0, rng.integers(1, 30, len(study)), np.nan)
+    days = np.arange(len(study))
+    made = Recruitment(study.recruiter, study.issued, recruits, days, rng.binomial(recruits, 0.5), first, rng)
+    columns = {f"added {name}": np.asarray(values).astype(str) for name, values in LEAKS[name](made).items()}
+    people = pd.concat([study.people, pd.DataFrame(columns, dtype=object)], axis=1)
+    return replace(study, people=people), list(columns)
 
 
 def innocent(name: str, n_people: int, seed: int) -> tuple[Study, list[str]]:

@@ -87,7 +87,9 @@ def test_sensitive_columns_need_a_word(study) -> None:
 
 @pytest.mark.parametrize("use", [None, True])
 def test_the_outcome_is_never_used(study, use) -> None:
-    with pytest.raises(DataFileError, match=r"my.toml uses the column 'pay' of the table, and must not: it tells the n"):
+    with pytest.raises(
+        DataFileError, match=r"my.toml uses the column 'pay' of the table, and must not: it tells the n"
+    ):
         vetted(study, StudySchema((GENDER, replace(PAY, use=use)), source="my.toml"))
     assert vetted(study, StudySchema((GENDER, PAY), exclude=("pay",))).schema.used == (GENDER,)
     assert vetted(study, StudySchema((GENDER, replace(PAY, use=False)))).schema.used == (GENDER,)

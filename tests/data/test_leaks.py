@@ -62,7 +62,7 @@ def test_noise_in_a_small_study(draw) -> None:
 
 def test_reasons() -> None:
     made = ordinary(PEOPLE, 0)
-    flags = LEAKS["sum: three flags of used coupons"](made)
+    flags = LEAKS["sum: flags of used coupons"](made)
     columns = {
         "pay": 20 * made.recruits,
         "men": made.men,

@@ -177,7 +177,8 @@ def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:
     if len(moved) < max(_RISING_PAIRS, 0.5 * len(steps)) or (moved > 0).mean() < _RISING:
         return False
     known = np.isfinite(numbers)
-    clocks = [study.trees.wave.astype(np.float64), np.arange(len(study), dtype=np.float64)]  # a file is often in the order of interviews
+    # The place in the file is one of them: files are often in the order of interviews.
+    clocks = [study.trees.wave.astype(np.float64), np.arange(len(study), dtype=np.float64)]
     if study.days is not None:
         known &= np.isfinite(study.days)
         clocks.append(study.days)

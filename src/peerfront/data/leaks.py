@@ -14,8 +14,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from peerfront.data.column_values import FEWEST_IN_GROUP, Codes, ColumnValues, Numbers
-from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise
+from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise, Evidence
 from peerfront.data.study import NOBODY, Study
+from peerfront.foundation.randomness import named_generator
 
 TOO_WELL = "predicts recruits too well to be known before"
 """How the reason begins where a column may still be innocent."""
@@ -242,20 +243,34 @@ def _pairs(
         left = [name for name in (first, second) if name not in known and name not in found]
         if not left:
             continue
-        groups = np.unique(parted[first] * _PAIR_GROUPS * 2 + parted[second], return_inverse=True)[1]
-        few = np.bincount(groups)[groups] < FEWEST_IN_GROUP
-        groups = np.unique(np.where(few, -1, groups), return_inverse=True)[1]
-        evidence = noise.test(groups, int(groups.max()) + 1)
+        evidence = _crossed(noise, parted[first], parted[second])
         # Beside a column that is refused anyway, an innocent one may add a little.
         share = _BY_THE_PAIR if len(left) == 2 else _BY_ONE_MORE
         told, noise_left = zip(alone[first], alone[second], strict=True)
-        adds = evidence.noise_left < min((1.0 - 2 * share) * min(noise_left), min(noise_left) - share)
-        if evidence.implausible and (adds or (len(left) == 2 and evidence.told > max(told) + share)):
-            for name in left:
-                other = second if name == first else first
+        if not evidence.implausible or not _adds(evidence, max(told), min(noise_left), share, len(left) == 2):
+            continue
+        for name in left:
+            other = second if name == first else first
+            # Crossing makes other groups, which may fit better by themselves: what the column adds must be its own.
+            shuffled = _crossed(noise, parted[other], named_generator("pairs", name).permutation(parted[name]))
+            if _adds(evidence, shuffled.told, shuffled.noise_left, share, len(left) == 2):
                 reason = f"{TOO_WELL}: with {other!r} it {evidence.why}"
                 found[name] = Leak(reason, certain=False, others=(other,))
     return found
+
+
+def _crossed(noise: CountingNoise, first: Codes, second: Codes) -> Evidence:
+    """Judge the groups of two columns together."""
+    groups = np.unique(first * (second.max() + 1) + second, return_inverse=True)[1]
+    few = np.bincount(groups)[groups] < FEWEST_IN_GROUP
+    groups = np.unique(np.where(few, -1, groups), return_inverse=True)[1]
+    return noise.test(np.asarray(groups, dtype=np.int64), int(groups.max()) + 1)
+
+
+def _adds(evidence: Evidence, told: float, noise_left: float, share: float, by_telling: bool) -> bool:
+    """Tell whether a pair leaves clearly less noise, or tells clearly more, than something else does."""
+    less = evidence.noise_left < min((1.0 - 2 * share) * noise_left, noise_left - share)
+    return less or (by_telling and evidence.told > told + share)
 
 
 def _ways(column: ColumnValues) -> Iterator[tuple[Codes, str]]:
