@@ -78,3 +78,21 @@ def test_dates_of_the_faux_study(shared_data) -> None:
     assert study.days is not None
     assert np.isfinite(study.days).all()
     assert study.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "sensitive", "used"),
+    [
+        ("nyjazz", {"Race.WBO."}, ("network.size", "Gender.MF.", "Age", "Airplay.yn.", "Union.yn.")),
+        ("nyjazz (rdsat)", {"Race(WBO)"}, ("network.size", "Gender(MF)", "Age", "Airplay(yn)", "Union(yn)")),
+        ("rdstools_toy", {"Race"}, ("Age", "Sex", "Outcome", "Degree", "Latitude", "Longitude")),
+        ("fauxtime", set(), ("network_size", "var1")),
+        ("fauxmadrona", {"disease"}, ("network_size", "todiseased", "tonondiseased")),
+    ],
+)
+def test_which_columns_are_used(shared_data, name, sensitive, used) -> None:
+    study, _ = study_called(shared_data, name)
+    guess = guess_schema(study)
+    assert guess.schema.schema.names == used
+    assert {column for column, reason in guess.reasons.items() if reason.startswith("sensitive")} == sensitive
+    assert name != "fauxmadrona" or guess.reasons["weights"] == "a sampling weight, computed after recruitment"

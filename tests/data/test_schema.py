@@ -196,6 +196,7 @@ def schemas(draw: st.DrawFn) -> StudySchema:
                 tuple(draw(st.lists(names, max_size=2))),
                 None,
                 draw(st.sampled_from([None, *categories])) if not banded or len(categories) == 1 else None,
+                use=draw(st.sampled_from([None, True, False])),
             )
         )
     others = tuple(draw(st.lists(names.filter(lambda n: n not in {r.name for r in rules}), max_size=3)))

@@ -44,7 +44,7 @@ def disclosures(
     most = "as many as the plan gave" if rules.max_per_person is None else f"at most {rules.max_per_person}"
     span = "from 0 on" if rules.max_per_person is None else f"0 to {rules.max_per_person}"
     used = ", ".join(schema.schema.names)
-    excluded = f" Left out on purpose: {', '.join(schema.exclude)}." if schema.exclude else ""
+    excluded = f" Left out on purpose: {', '.join(schema.left_out)}." if schema.left_out else ""
     links = {COUPONS: "by coupon codes", RDSAT: "by coupon codes", APP: "by the survey app's codes"}
     tracked = links.get(study.format, "by the recruiter's id")
     late = "as much as" if fit.discount == 1.0 else f"{fit.discount:g} times as much, round by round, as"

@@ -48,6 +48,8 @@ class Findings:
     discount: float
     merged: Mapping[str, str]
     """Columns of which answers were merged or left out because too few people gave them, and what was done."""
+    notes: tuple[str, ...] = ()
+    """Warnings about columns that are used because the user says so."""
 
     @property
     def n_holders(self) -> int:

@@ -278,7 +278,7 @@ def _rarely(p_value: float) -> str:
 
 def _warnings(findings: Findings) -> list[str]:
     """What the user of this fit must know."""
-    warnings = []
+    warnings = list(findings.notes)
     if findings.small:
         warnings.append(
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "

@@ -18,11 +18,13 @@ import numpy as np
 
 from peerfront.advice.findings import Findings
 from peerfront.advice.fit_summary import summary_of
+from peerfront.advice.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
 from peerfront.advice.stories import IN_WORDS
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
+from peerfront.data.column_findings import Vetted
 from peerfront.data.private_schema import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
@@ -39,6 +41,7 @@ from peerfront.foundation.settings import (
     discount_factor,
     one_or_more,
     optional,
+    truth,
     up_to,
 )
 from peerfront.foundation.threads import THREADS, one_thread
@@ -115,6 +118,8 @@ class FitSettings:
     per_coupon (each coupon is used on its own) or both; auto lets the study say as much as it can."""
     learning: PolicyIterationSettings | None = None
     """How the value is learned; None chooses by the size of the study and the effort."""
+    accept_gain: bool = False
+    """Whether to go on although the columns together predict recruits too well to have been known before."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -127,6 +132,7 @@ class FitSettings:
             people=optional(at_least(1, MOST_PEOPLE)),
             seed=at_least(0, MOST_SEED),
             response=among("response", (AUTO, *STORIES)),
+            accept_gain=truth,
             effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
         )
 
@@ -162,18 +168,29 @@ def _usual_or_more(name: str, value: Any) -> int | str | None:
     )
 
 
-def fit_study(study: Study, schema: StudySchema, settings: FitSettings, progress: Progress = silent) -> Fit:
+def fit_study(
+    study: Study,
+    schema: StudySchema,
+    settings: FitSettings,
+    progress: Progress = silent,
+    allowed: Vetted | None = None,
+) -> Fit:
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
+
+    Columns that together predict recruits implausibly well stop the fit, unless the settings accept that or the schema
+    says `use = true` of a column that does so by itself (`allowed`, which also brings its warnings).
 
     What comes out may leave the house: models know only categories that at least five people share, tables of whom
     people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
     fit, to the last bit, whatever the number of threads.
     """
     with one_thread(training=True):
-        return _fitted(study, schema, settings, progress)
+        return _fitted(study, schema, settings, progress, allowed)
 
 
-def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: Progress) -> Fit:
+def _fitted(
+    study: Study, schema: StudySchema, settings: FitSettings, progress: Progress, allowed: Vetted | None
+) -> Fit:
     schema, merged = private_schema(study, schema)
     history = history_of(study, schema)
     n_holders = int((history.coupons > 0).sum())
@@ -184,6 +201,13 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
     counting = part_of(progress, 0.0, 0.28, "how many people bring")
     how = response_settings(small)
     fitted = fit_stories(learned_from, how, counting)
+    notes = [] if allowed is None else list(allowed.notes)
+    reason = implausible_gain(fitted, learned_from)
+    if reason:
+        knowingly = settings.accept_gain or (allowed is not None and bool(allowed.accepted))
+        if not knowingly:
+            raise DataFileError(stopped_by_gain(study.source, reason, learned_from))
+        notes.append(f"Warning: {reason}. Plans rest on it: {ONLY_IF_KNOWN}")
     weighed = _pinned(fitted, settings.response) if settings.response != AUTO else weigh(fitted)
     weighed = replace(weighed, weights=_rounded(weighed.weights), stacked=_rounded(weighed.stacked))
     responses = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
@@ -232,6 +256,7 @@ def _fitted(study: Study, schema: StudySchema, settings: FitSettings, progress: 
         played=played,
         discount=settings.discount,
         merged=merged,
+        notes=tuple(notes),
     )
     progress(1.0, "done")
     return Fit(

@@ -186,7 +186,8 @@ def fit(
     """Learn from a study how people refer, and prepare a planner for the coupons that are left.
 
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
-    `settings`). Without a schema the columns are guessed, as `guess_schema` does.
+    `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
+    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -194,16 +195,18 @@ def fit(
     Fitted to the table: ... people, ...
     """
     from peerfront.advice.fitting import FitSettings, fit_study
+    from peerfront.data.column_findings import vetted
     from peerfront.data.schema_guess import Guess, guess_schema
 
     settings = FitSettings(**fields) if settings is None else replace(settings, **fields)
-    if schema is None:
-        schema = guess_schema(study)
     columns = schema.schema if isinstance(schema, Guess) else schema
-    if not isinstance(columns, StudySchema):
+    if columns is None:
+        columns = guess_schema(study).schema
+    elif not isinstance(columns, StudySchema):
         columns = read_schema(columns)
     columns.check_columns(study)
-    return Model(fit_study(study, columns, settings, _shown(progress)))
+    allowed = vetted(study, columns)
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed))
 
 
 def load(folder: Path | str) -> Model:

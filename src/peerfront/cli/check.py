@@ -79,6 +79,7 @@ def check_command(
     elif overwrite:
         raise SettingError("--overwrite needs --out, the folder it is about.")
 
+    from peerfront.data.column_findings import vetted
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
@@ -100,16 +101,17 @@ def check_command(
     if sheet is not None:
         _check_workbook(file, sheet)
     study = read_study(file, settings)
-    reasons: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
     if saved is None:
         guess = guess_schema(study)
         study_schema, reasons = guess.schema, guess.reasons
     else:
         saved.check_columns(study)
-        study_schema = saved
+        allowed = vetted(study, saved)
+        study_schema, reasons, notes = allowed.schema, allowed.reasons, allowed.notes
     history_of(study, study_schema)  # a value that fit would refuse is refused here
     summary = summarise(study)
-    _print_report(new_screen(), study, summary, study_schema, reasons, guessed=saved is None)
+    _print_report(new_screen(), study, summary, study_schema, reasons, notes, guessed=saved is None)
     if out is not None:
         _write(out, names, study, summary, study_schema, reasons)
         say(f"\nWritten to {out}: {', '.join(names)}.")
@@ -161,6 +163,7 @@ def _print_report(
     summary: "Summary",
     schema: "StudySchema",
     reasons: Mapping[str, str],
+    notes: tuple[str, ...],
     *,
     guessed: bool,
 ) -> None:
@@ -173,6 +176,7 @@ def _print_report(
     _print_counts(console, summary)
     _print_trees(console, summary)
     _print_fields(console, study, summary, schema, reasons, guessed)
+    _print_left_out(console, reasons, notes)
     _print_problems(console, study)
     _print_verdict(console, summary)
 
@@ -287,16 +291,32 @@ def _print_fields(
         shown = ", ".join(rule.categories[:8]) + (", ..." if len(rule.categories) > 8 else "")
         absent = summary.missing.get(rule.name, 0)
         table.add_row(cell(rule.name), _kind(rule), cell(shown), _share(absent, len(study)))
-    for name in schema.exclude[: max(_MOST_ROWS - len(schema.used), 0)]:
+    for name in schema.left_out[: max(_MOST_ROWS - len(schema.used), 0)]:
         absent = summary.missing.get(name, 0)
         reason = reasons.get(name, "excluded by the schema")
         table.add_row(cell(name), "not used", cell(reason), _share(absent, len(study)), style="dim")
     console.print(table)
-    left_out = len(schema.used) + len(schema.exclude) - _MOST_ROWS
+    left_out = len(schema.used) + len(schema.left_out) - _MOST_ROWS
     if left_out > 0:
         console.print(f"... and {left_out:,} more columns; all are in schema.toml with --out.", style="dim")
     if not schema.used:
         console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
+
+
+def _print_left_out(console: "Console", reasons: Mapping[str, str], notes: tuple[str, ...]) -> None:
+    """Say what can be done about columns that are left out, and warn of those that the schema insists on."""
+    from peerfront.data.leaks import TOO_WELL
+    from peerfront.data.sensitive import MEANING, SENSITIVE
+
+    sensitive = [name for name, reason in reasons.items() if reason.startswith(SENSITIVE)]
+    if sensitive:
+        console.print(cell(f"Left out because they are sensitive: {', '.join(sensitive)}. {MEANING}"))
+    suspect = [name for name, reason in reasons.items() if reason.startswith(TOO_WELL)]
+    if suspect:
+        remedy = "If one was known before people got their coupons, write use = true into its block of the schema file."
+        console.print(cell(f"Left out because they predict recruits too well: {', '.join(suspect)}. {remedy}"))
+    for note in notes:
+        console.print(cell(note, style="yellow"))
 
 
 def _print_problems(console: "Console", study: "Study") -> None:

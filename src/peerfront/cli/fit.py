@@ -48,13 +48,20 @@ def fit_command(
     ] = "auto",
     seed: SEED = 0,
     schema: SCHEMA = None,
+    accept_gain: Annotated[
+        bool,
+        typer.Option(
+            "--accept-gain", help="Go on although the columns predict recruits too well to have been known before."
+        ),
+    ] = False,
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
 ) -> None:
     """Learn from a study's file how many people bring and whom, and prepare plans for the coupons that are left.
 
     --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
-    guesses as check does.
+    guesses as check does. Columns that hold what came of the coupons stop it; a column that only looks so, and was
+    known before, is used if its block in the schema says use = true.
     """
     from peerfront.artifacts import claimed_target
     from peerfront.cli.options import shown_progress
@@ -66,7 +73,17 @@ def fit_command(
     from peerfront.data.schema_file import read_schema
 
     most = USUAL if max_per_person is None else max_per_person
-    settings = FitSettings(budget, discount, rounds, most, round_cap, people, seed, response=response)  # type: ignore[arg-type]
+    settings = FitSettings(
+        budget,  # type: ignore[arg-type] # checked there
+        discount,
+        rounds,  # type: ignore[arg-type]
+        most,  # type: ignore[arg-type]
+        round_cap,  # type: ignore[arg-type]
+        people,  # type: ignore[arg-type]
+        seed,
+        response=response,
+        accept_gain=accept_gain,
+    )
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict))
     with shown_progress() as progress:

@@ -19,7 +19,7 @@ def private_schema(study: Study, schema: StudySchema) -> tuple[StudySchema, dict
     column, in words that name no answer. Columns that are excluded are left out altogether.
     """
     fields: list[FieldRule] = []
-    excluded: list[str] = list(schema.exclude)
+    excluded: list[str] = list(schema.left_out)
     done: dict[str, str] = {}
     for rule in schema.used:
         codes, _ = rule.encode(study.people[rule.name].reset_index(drop=True))

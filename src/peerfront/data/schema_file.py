@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.data.read_settings import AUTO, PRESETS, ROLES, ReadSettings
+from peerfront.data.sensitive import MEANING, SENSITIVE
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = ("format", "sheet", "preset", "checkboxes", "missing", "coupons_each", "still_open")
-_FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown")
 _MOST_KEY_PARTS = 8  # of a key such as columns.recruiter
+_FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown", "use")
 _TEXTS = 'a list of texts, such as ["a", "b"]'
 
 
@@ -67,7 +69,10 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         "#   missing_category  a category for values that are not known (otherwise they stay unknown)",
         "#   other             the category for all values that are not listed (otherwise they are errors)",
         "#   others_unknown    true: values that are not listed count as not known",
+        "#   use               false: the column is left out; true: it is used although it is sensitive or suspect",
     ]
+    if any(rule.use is False and reasons.get(rule.name, "").startswith(SENSITIVE) for rule in schema.fields):
+        lines += [f"# {line}" for line in textwrap.wrap(MEANING, 110)]
     for rule in schema.fields:
         lines += ["", "[[field]]", f"name = {_quoted(rule.name)}"]
         if rule.cuts:
@@ -80,6 +85,9 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
                 lines.append(f"{key} = {_quoted(category)}")
         if rule.others_unknown:
             lines.append("others_unknown = true")
+        if rule.use is not None:
+            why = f"  # {_comment(reasons[rule.name])}" if rule.name in reasons else ""
+            lines.append(f"use = {'true' if rule.use else 'false'}{why}")
     return "\n".join(lines) + "\n"
 
 
@@ -205,8 +213,9 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
     for key in ("missing_category", "other"):
         if not isinstance(entry.get(key, ""), str):
             raise DataFileError(f"{place}: {key} must be a text in quotation marks; found {entry[key]!r}.")
-    if not isinstance(entry.get("others_unknown", False), bool):
-        raise DataFileError(f"{place}: others_unknown must be true or false; found {entry['others_unknown']!r}.")
+    for key in ("others_unknown", "use"):
+        if not isinstance(entry.get(key, False), bool):
+            raise DataFileError(f"{place}: {key} must be true or false; found {entry[key]!r}.")
     cuts = entry.get("cuts", [])
     if not isinstance(cuts, list) or not all(map(_is_number, cuts)):
         raise DataFileError(f"{place}: cuts must be a list of numbers, such as [25, 40]; found {cuts!r}.")
@@ -222,6 +231,7 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
             entry.get("missing_category"),
             entry.get("other"),
             entry.get("others_unknown", False),
+            entry.get("use"),
         )
     except PeerfrontError as problem:
         raise DataFileError(f"{place}: {problem}") from None

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from peerfront.data.listing import describes_the_tree
+from peerfront.data.column_findings import Against, column_findings
 from peerfront.data.read_settings import APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
@@ -48,7 +48,7 @@ class GuessSettings:
 
 @dataclass(frozen=True)
 class Guess:
-    """A guessed schema, and why columns are excluded from it."""
+    """A guessed schema, and why columns are left out of it."""
 
     schema: StudySchema
     reasons: dict[str, str]
@@ -58,6 +58,9 @@ class Guess:
 def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     """Guess which columns tell people apart, and how; a person can edit the result.
 
+    Columns that are known only afterwards or say how the data were collected are left out, and so are sensitive ones
+    (HIV, race, religion, ...) until the schema says `use = true` of them.
+
     >>> guess = pf.guess_schema(study)
     >>> guess.schema.schema.names
     ('gender', 'age_group', 'district', 'housing', 'acquaintances')
@@ -65,22 +68,32 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     ['date']
     """
     settings = settings or GuessSettings()
+    found = column_findings(study)
     fields: list[FieldRule] = []
     reasons: dict[str, str] = {}
+    exclude: list[str] = []
     seen: dict[bytes, str] = {}
     for name in map(str, study.people.columns):
         values = study.people[name]
-        reason = _of_the_tree(study, name, values)
+        finding = found.get(name)
+        # These get a block of their own, so that one word in the schema file uses them.
+        on_request = finding is not None and finding.against in (Against.SENSITIVE, Against.IMPLAUSIBLE)
+        reason = finding.reason if finding is not None and not on_request else ""
         digest = hashlib.blake2b("\0".join(values).encode("utf-8", "surrogatepass")).digest()
         if not reason and digest in seen:
             reason = f"the same as {seen[digest]}"
         rule = reason or _rule(name, values, settings)
         if isinstance(rule, str):
             reasons[name] = rule
-        else:
-            fields.append(rule)
-            seen[digest] = name
-    return Guess(StudySchema(tuple(fields), tuple(reasons), _reading(study), f"the schema of {study.source}"), reasons)
+            exclude.append(name)
+            continue
+        seen[digest] = name
+        if finding is not None and on_request:
+            rule = replace(rule, use=False)
+            reasons[name] = finding.reason
+        fields.append(rule)
+    schema = StudySchema(tuple(fields), tuple(exclude), _reading(study), f"the schema of {study.source}")
+    return Guess(schema, reasons)
 
 
 def _reading(study: Study) -> ReadSettings:
@@ -89,26 +102,6 @@ def _reading(study: Study) -> ReadSettings:
     of_answers = {role: names for role, names in study.columns.items() if role in ("network_size", "date")}
     columns = {RDSAT: {}, APP: of_answers}.get(study.format, study.columns)
     return replace(settings, format=study.format, columns=columns, strict=False)
-
-
-def _of_the_tree(study: Study, name: str, values: pd.Series) -> str:
-    """Return why a column must not predict recruitment: it describes how recruitment went. "" if it may."""
-    if name == study.date_column:
-        return "a date"
-    if describes_the_tree(name):
-        return "tells how recruitment went"
-    numbers = read_numbers(values) if looks_numeric(values) else np.zeros(0)
-    facts = {
-        "the number of recruits": study.recruits,
-        "the wave": study.trees.wave,
-        "the number of coupons issued": study.issued,
-    }
-    for fact, counts in facts.items():
-        if len(np.unique(counts)) > 1 and np.array_equal(numbers, counts):
-            return f"is {fact}"
-    if np.array_equal(values.to_numpy(dtype=object), study.ids[study.trees.root]):
-        return "names the seed"
-    return ""
 
 
 def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | str:

@@ -43,6 +43,8 @@ class FieldRule:
     """The category for values that are not listed; None makes them errors."""
     others_unknown: bool = False
     """Whether values that are not listed count as not known, instead."""
+    use: bool | None = None
+    """False leaves the column out; True uses it although it is sensitive or looks as if it must not be used."""
 
     def __post_init__(self) -> None:
         Field(self.name, self.categories)  # checks the name and the categories
@@ -101,10 +103,20 @@ class StudySchema:
 
     def __post_init__(self) -> None:
         _ = self.schema  # checks the fields together
+        both = next((rule.name for rule in self.fields if rule.use and rule.name in self.exclude), None)
+        if both is not None:
+            raise SettingError(
+                f"The column {both!r} is listed under exclude, and its field says use = true. Remove one of the two."
+            )
 
     @cached_property
     def used(self) -> tuple[FieldRule, ...]:
-        return tuple(rule for rule in self.fields if rule.name not in self.exclude)
+        return tuple(rule for rule in self.fields if rule.name not in self.exclude and rule.use is not False)
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns that are excluded, or whose block says `use = false`."""
+        return self.exclude + tuple(r.name for r in self.fields if r.use is False and r.name not in self.exclude)
 
     @cached_property
     def schema(self) -> Schema:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from peerfront.data.column_findings import vetted
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema
 from peerfront.data.schema_guess import guess_schema
@@ -38,6 +39,7 @@ def world_like(study: Study, schema: StudySchema | None, settings: StudyWorldSet
     """Make a world like a study that has been read; without a schema the columns are guessed."""
     columns = schema or guess_schema(study).schema
     columns.check_columns(study)
+    columns = vetted(study, columns).schema
     recruiter = study.recruiter[np.flatnonzero(study.recruiter != NOBODY)]
     history, people = history_of(study, columns), encode_study(study, columns)
     return study_like(history, people, settings, source=study.source, recruiters=recruiter)

@@ -1,0 +1,281 @@
+"""Columns that are known only after recruitment: they equal the outcome, add up to it, or all but decide it.
+
+Three looks, from certain to likely. A column may part people exactly as a fact of the outcome does (recruits, coupons
+left, whether somebody recruited, everybody below them in the tree), in whatever coding. Columns may add up to the
+outcome, two of them or a whole family. And a column, a pair, or the mere fact that a cell is filled may remove the
+counting noise (`counting_noise`). Small studies say little: a finding has to be beyond chance for all columns together.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.special import gammaln
+
+from peerfront.data.column_values import FEWEST_IN_GROUP, Codes, ColumnValues, Numbers
+from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise, Evidence
+from peerfront.data.study import NOBODY, Study
+from peerfront.foundation.randomness import named_generator
+
+TOO_WELL = "predicts recruits too well to be known before"
+"""How the reason begins where a column may still be innocent."""
+MATCH = 0.97
+"""Share of people for whom columns add up to a fact, from which on there are only typing errors between them."""
+_ERRORS = 0.05  # typing errors in a column that tells a fact, as a share of the people outside its commonest level
+_CERTAIN = 40  # people on the smaller side of a yes or no, from which on a column that agrees is certain to be it
+_FEWEST = 10  # people with usable counts below which nothing is said
+_MOST_ROWS = 20_000  # people looked at; of a larger study as many, evenly spread
+_MOST_GROUPS = 12  # groups a column is parted into
+_PAIR_GROUPS = 6
+_BY_THE_PAIR = 0.05  # share of uncertainty or noise that a pair must remove beyond each of its columns
+_BY_ONE_MORE = 0.15  # the same where one of the two is refused by itself
+_MOST_PAIRED = 60  # columns that are looked at in pairs
+_MOST_SUMMED = 150  # columns that are looked at for sums
+_CHANCE = 1e-3  # chance of a coincidence, over all columns
+_EXACT = 1e-6
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Why a column is known only afterwards."""
+
+    reason: str
+    certain: bool
+    """Whether it is the outcome itself, which nobody can want to use; otherwise it predicts too well to be true."""
+    others: tuple[str, ...] = ()
+    """Columns that it does so together with."""
+
+
+def find_leaks(study: Study, left_out: Collection[str] = ()) -> dict[str, Leak]:
+    """Find the columns of a study that are known only afterwards, by column.
+
+    Those that are `left_out` anyway are only compared with the outcome itself: a time may predict well because the
+    study ended, and would cast suspicion on whatever it is paired with.
+    """
+    people = study.people
+    rows = np.flatnonzero(study.informative)
+    rows = rows[:: -(-len(rows) // _MOST_ROWS) or 1]
+    if len(rows) < _FEWEST:
+        return {}
+    columns = {str(name): ColumnValues(people[name].iloc[rows].reset_index(drop=True)) for name in people.columns}
+    columns = {name: column for name, column in columns.items() if column.varies}
+    recruits, coupons = study.recruits[rows], study.issued[rows]
+    leaks = _facts(study, rows, columns)
+    leaks |= _sums(recruits, coupons, {name: column for name, column in columns.items() if name not in leaks})
+    if len(rows) >= FEWEST_PEOPLE:
+        left = {name: column for name, column in columns.items() if name not in leaks and name not in left_out}
+        leaks |= _implausible(recruits, coupons, left)
+    return leaks
+
+
+# The outcome itself ------------------------------------------------------------------------------------------------
+
+
+def _facts(study: Study, rows: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
+    recruits, coupons = study.recruits[rows], study.issued[rows]
+    below = _below(study)[rows]
+    facts = {
+        "the number of recruits": recruits,
+        "the number of coupons that were not used": coupons - recruits,
+        "whether somebody recruited": (recruits > 0).astype(np.int64),
+        "whether all coupons were used": (recruits == coupons).astype(np.int64),
+        "the share of coupons used": np.round(1000 * recruits / coupons).astype(np.int64),
+        "the number of people below in the tree": below,
+        "the number of recruits' recruits": np.bincount(
+            study.recruiter[study.recruiter != NOBODY],
+            weights=study.recruits[study.recruiter != NOBODY],
+            minlength=len(study),
+        ).astype(np.int64)[rows],
+    }
+    found: dict[str, Leak] = {}
+    n_tests = 2 * len(columns) * len(facts)
+    for name, column in columns.items():
+        for what, fact in facts.items():
+            sizes = np.unique(fact, return_counts=True)[1]
+            certain = len(sizes) > 2 or int(sizes.min()) >= _CERTAIN
+            for codes, how in ((column.codes, "tells"), (column.filled.astype(np.int64), "tells by its empty cells")):
+                if name not in found and _same_parts(codes, fact, n_tests):
+                    reason = (
+                        f"{how} {what}, which is known only afterwards" if certain else f"{TOO_WELL}: it {how} {what}"
+                    )
+                    found[name] = Leak(reason, certain)
+    return found
+
+
+def _below(study: Study) -> Codes:
+    """People below each in the tree, [people]."""
+    counts = np.zeros(len(study), dtype=np.int64)
+    order = np.argsort(-study.trees.wave, kind="stable")
+    came = order[study.recruiter[order] != NOBODY]
+    for wave in np.unique(study.trees.wave)[::-1]:
+        people = came[study.trees.wave[came] == wave]
+        np.add.at(counts, study.recruiter[people], counts[people] + 1)
+    return counts
+
+
+def _same_parts(codes: Codes, fact: Codes, n_tests: int) -> bool:
+    """Tell whether values and levels of a fact belong together one to one, typing errors and rare values apart."""
+    n_people = len(fact)
+    levels, places, sizes = np.unique(fact, return_inverse=True, return_counts=True)
+    if len(levels) < 2 or len(levels) > n_people // 3:
+        return False
+    pairs, counts = np.unique(places * (codes.max() + 1) + codes, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    level_of, value_of, counts = pairs[order] // (codes.max() + 1), pairs[order] % (codes.max() + 1), counts[order]
+    seen_levels: set[int] = set()
+    seen_values: set[int] = set()
+    agree, sizes_met = 0, []
+    for level, value, count in zip(level_of.tolist(), value_of.tolist(), counts.tolist(), strict=True):
+        if level not in seen_levels and value not in seen_values:
+            seen_levels.add(level)
+            seen_values.add(value)
+            agree += count
+            sizes_met.append(count)
+    errors, outside = n_people - agree, n_people - int(sizes.max())
+    allowed = _ERRORS if len(levels) > 2 else _ERRORS / 2  # a strong predictor comes close to a yes or no
+    if errors > allowed * outside or len(sizes_met) < 2 or sizes_met[1] < 3:
+        return False
+    # A coincidence would have to hit on the right people: so many ways there are to choose those of smaller levels.
+    largest = int(sizes.max())
+    ways = gammaln(n_people + 1) - gammaln(largest + 1) - gammaln(n_people - largest + 1)
+    return bool(ways > np.log(n_tests / _CHANCE))
+
+
+def _sums(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
+    """Find columns that add up to the recruits, or to the coupons left: two of them, or a family of any size."""
+    numeric = {name: column.numbers for name, column in columns.items()}
+    table = {name: numbers for name, numbers in numeric.items() if numbers is not None}
+    names = list(table)[:_MOST_SUMMED]
+    usual = np.bincount(recruits).argmax()
+    if len(names) < 2 or (recruits != usual).sum() < FEWEST_IN_GROUP:
+        return {}
+    found: dict[str, Leak] = {}
+    facts = {"recruits": recruits, "coupons not used": coupons - recruits}
+    for first, second in combinations(names, 2):
+        for what, fact in facts.items():
+            sign = _adds_up(table[first], table[second], fact)
+            if sign and not {first, second} & set(found):
+                for name, other in ((first, second), (second, first)):
+                    how = f"adds up with {other!r} to" if sign == "+" else f"differs from {other!r} by"
+                    reason = f"{how} the number of {what}, which is known only afterwards"
+                    found[name] = Leak(reason, certain=True, others=(other,))
+    left = [name for name in names if name not in found]
+    family = _family(recruits, {name: table[name] for name in left})
+    for name in family:
+        others = tuple(other for other in family if other != name)
+        listed = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+        reason = f"adds up with {listed} to the number of recruits, which is known only afterwards"
+        found[name] = Leak(reason, certain=True, others=others)
+    return found
+
+
+def _adds_up(first: Numbers, second: Numbers, fact: Codes) -> str:
+    """Return "+" or "-" if two columns make a fact, up to a constant; "" if not, or if one of them does it alone."""
+    alone = max(_constant(numbers) for numbers in (first, second, first - fact, second - fact))
+    if alone >= MATCH:
+        return ""
+    if _constant(first + second - fact) >= MATCH:
+        return "+"
+    return "-" if max(_constant(first - second - fact), _constant(second - first - fact)) >= MATCH else ""
+
+
+def _constant(numbers: Numbers) -> float:
+    """Share of people who have the middle value."""
+    return float((np.abs(numbers - np.median(numbers)) < _EXACT).mean())
+
+
+def _family(recruits: Codes, table: dict[str, Numbers]) -> list[str]:
+    """Return the fewest columns of which the recruits are an exact linear combination; [] if there are none."""
+    names = [name for name in table if np.ptp(table[name]) > 0]
+    if len(recruits) < 2 * len(names) + 10:
+        names = names[: max((len(recruits) - 10) // 2, 0)]
+    if len(names) < 2 or not _spans(recruits, [table[name] for name in names]):
+        return []
+    for name in list(names):
+        rest = [other for other in names if other != name]
+        if _spans(recruits, [table[other] for other in rest]):
+            names = rest
+    return names
+
+
+def _spans(recruits: Codes, columns: list[Numbers]) -> bool:
+    matrix = np.column_stack([np.ones(len(recruits)), *(column / np.abs(column).max() for column in columns)])
+    fitted = matrix @ np.linalg.lstsq(matrix, recruits.astype(np.float64), rcond=None)[0]
+    return bool((np.abs(fitted - recruits) < _EXACT * 100).all())
+
+
+# Too good to be true -----------------------------------------------------------------------------------------------
+
+
+def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
+    """Find columns, and pairs of columns, that remove the counting noise."""
+    paired = min(len(columns), _MOST_PAIRED)
+    noise = CountingNoise(coupons, recruits, max(3 * len(columns) + paired * (paired - 1) // 2, 1))
+    found: dict[str, Leak] = {}
+    alone: dict[str, tuple[float, float]] = {}
+    for name, column in columns.items():
+        for groups, what in _ways(column):
+            evidence = noise.test(groups, int(groups.max()) + 1)
+            told, noise_left = alone.get(name, (-np.inf, np.inf))
+            alone[name] = max(told, evidence.told), min(noise_left, evidence.noise_left)
+            if evidence.implausible and name not in found:
+                found[name] = Leak(f"{TOO_WELL}: {what} {evidence.why}", certain=False)
+        if name not in found and column.numbers is not None and noise.bounded(column.numbers, len(columns)):
+            found[name] = Leak(f"{TOO_WELL}: it never exceeds their number", certain=False)
+    strongest = sorted(columns, key=lambda name: -max(alone[name][0], 1.0 - alone[name][1]))[:paired]
+    return found | _pairs(noise, {name: columns[name] for name in strongest}, alone, found)
+
+
+def _pairs(
+    noise: CountingNoise,
+    columns: Mapping[str, ColumnValues],
+    alone: Mapping[str, tuple[float, float]],
+    known: Collection[str],
+) -> dict[str, Leak]:
+    """Find pairs that remove clearly more than each of their columns; `known` are refused by themselves.
+
+    `alone` is what each column tells of who recruits, and the noise it leaves.
+    """
+    found: dict[str, Leak] = {}
+    parted = {name: column.groups(_PAIR_GROUPS) for name, column in columns.items()}
+    for first, second in combinations(columns, 2):
+        left = [name for name in (first, second) if name not in known and name not in found]
+        if not left:
+            continue
+        evidence = _crossed(noise, parted[first], parted[second])
+        # Beside a column that is refused anyway, an innocent one may add a little.
+        share = _BY_THE_PAIR if len(left) == 2 else _BY_ONE_MORE
+        told, noise_left = zip(alone[first], alone[second], strict=True)
+        if not evidence.implausible or not _adds(evidence, max(told), min(noise_left), share, len(left) == 2):
+            continue
+        for name in left:
+            other = second if name == first else first
+            # Crossing makes other groups, which may fit better by themselves: what the column adds must be its own.
+            shuffled = _crossed(noise, parted[other], named_generator("pairs", name).permutation(parted[name]))
+            if _adds(evidence, shuffled.told, shuffled.noise_left, share, len(left) == 2):
+                reason = f"{TOO_WELL}: with {other!r} it {evidence.why}"
+                found[name] = Leak(reason, certain=False, others=(other,))
+    return found
+
+
+def _crossed(noise: CountingNoise, first: Codes, second: Codes) -> Evidence:
+    """Judge the groups of two columns together."""
+    groups = np.unique(first * (second.max() + 1) + second, return_inverse=True)[1]
+    few = np.bincount(groups)[groups] < FEWEST_IN_GROUP
+    groups = np.unique(np.where(few, -1, groups), return_inverse=True)[1]
+    return noise.test(np.asarray(groups, dtype=np.int64), int(groups.max()) + 1)
+
+
+def _adds(evidence: Evidence, told: float, noise_left: float, share: float, by_telling: bool) -> bool:
+    """Tell whether a pair leaves clearly less noise, or tells clearly more, than something else does."""
+    less = evidence.noise_left < min((1.0 - 2 * share) * noise_left, noise_left - share)
+    return less or (by_telling and evidence.told > told + share)
+
+
+def _ways(column: ColumnValues) -> Iterator[tuple[Codes, str]]:
+    """The groupings of a column: by its values, finely and coarsely, and by whether the cell is filled."""
+    yield column.groups(_MOST_GROUPS), "it"
+    yield column.groups(_PAIR_GROUPS), "it"
+    if 0 < column.filled.sum() < len(column.filled):
+        yield column.filled.astype(np.int64), "whether it is filled in"

@@ -1,0 +1,108 @@
+"""Sensitive fields are found by the words of their names in seven languages, and by answers that leave no doubt."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peerfront.data.column_words import is_called, phrases, says, words_of
+from peerfront.data.sensitive import LANGUAGES, MEANING, TOPICS, sensitive_topic
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "sensitive-fields.md"
+TESTS, RACE, ORIENTATION, RELIGION, LEGAL = (topic.title for topic in TOPICS)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Race.WBO.", ("race", "wbo")),
+        ("race___1", ("race", "1")),
+        ("group_a/HIV-Result2", ("group", "a", "hiv", "result", "2")),
+        ("isSeed", ("is", "seed")),
+        ("HIVStatus", ("hiv", "status")),
+        ("Orientación sexual", ("orientacion", "sexual")),
+        ("Staatsangehörigkeit", ("staatsangehorigkeit",)),
+        ("Größe", ("grosse",)),
+        ("ЦветКожи", ("цвет", "кожи")),
+        ("", ()),
+    ],
+)
+def test_words_of_names(name, words) -> None:
+    assert words_of(name) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "topic"),
+    [
+        ("Race.WBO.", RACE), ("race___1", RACE), ("RACE", RACE), ("ethnic_group", RACE), ("raza", RACE),
+        ("color_de_piel", RACE), ("Ethnie", RACE), ("raça_cor", RACE), ("Hautfarbe", RACE), ("Национальность", RACE),
+        ("kabila", RACE), ("HIV", TESTS), ("hivstatus", TESTS), ("HIVstatus", TESTS), ("demographics/hiv_test", TESTS),
+        ("resultado_prueba_vih", TESTS), ("Résultat du test", TESTS), ("Testergebnis", TESTS), ("ВИЧ_статус", TESTS),
+        ("hali_ya_vvu", TESTS), ("syphilis.rapid", TESTS), ("CD4", TESTS), ("sexual_orientation", ORIENTATION),
+        ("orientación_sexual", ORIENTATION), ("Sexuelle Orientierung", ORIENTATION), ("Религия", RELIGION),
+        ("Konfession", RELIGION), ("dini", RELIGION), ("religião", RELIGION), ("legalStatus", LEGAL),
+        ("estado_migratorio", LEGAL), ("Aufenthaltsstatus", LEGAL), ("гражданство", LEGAL), ("uraia", LEGAL),
+        ("titre_de_séjour", LEGAL),
+    ],
+)  # fmt: skip
+def test_names_of_sensitive_fields(name, topic) -> None:
+    assert sensitive_topic(name) == topic
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "embrace", "trace", "terrace_flat", "graced", "archive", "achieved", "marital_status", "status", "result",
+        "gender", "sex", "age", "age_group", "district", "housing", "acquaintances", "network_size", "Airplay.yn.",
+        "Union.yn.", "Outcome", "education", "colour_of_coupon", "its_district", "statistics", "test_centre", "cor",
+        "wohnort", "возраст", "umri", "transport", "faithfulness", "institution", "stinger", "hivernal", "",
+    ],
+)  # fmt: skip
+def test_names_that_only_look_like_them(name) -> None:
+    assert sensitive_topic(name) == ""
+
+
+@given(st.sampled_from([name for topic in TOPICS for names in topic.names.values() for name in names]), st.data())
+def test_every_listed_name_is_found_in_any_spelling(name, data) -> None:
+    shape = data.draw(st.sampled_from([str.lower, str.upper, str.title]))
+    sign = data.draw(st.sampled_from(["_", ".", " ", "-", "/"]))
+    assert sensitive_topic(shape(name).replace(" ", sign) + sign + "q")
+
+
+@given(st.text(max_size=40))
+def test_any_name_has_words(name) -> None:
+    assert all(word and word == word.lower() for word in words_of(name))
+    assert sensitive_topic(name) in ("", *(topic.title for topic in TOPICS))
+
+
+@pytest.mark.parametrize(
+    ("answers", "topic"),
+    [
+        (["Positive", "Negative", "Not tested"], TESTS), (["HIV-positive", "HIV-negative"], TESTS),
+        (["white", "black", "other"], RACE), (["Catholic", "Muslim", "none"], RELIGION),
+        (["Gay", "Straight", "Bisexual"], ORIENTATION), (["white", "black", "red"], ""),
+        (["positive", "neutral", "negative"], ""), (["negative"], ""), (["yes", "no"], ""), ([], ""),
+        ([f"positive {i}" for i in range(60)] + ["positive", "negative"], ""),
+    ],
+)  # fmt: skip
+def test_answers_that_leave_no_doubt(answers, topic) -> None:
+    assert sensitive_topic("q17", answers) == topic
+
+
+def test_phrases() -> None:
+    assert says("the_rapid.hiv test", phrases("rapid test"))
+    assert not says("rapidly tested", phrases("rapid test"))
+    assert is_called("Device", phrases("device"))
+    assert not is_called("owns_device", phrases("device"))
+
+
+def test_the_page_lists_them_all() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert MEANING in page.replace("\n", " ")
+    for topic in TOPICS:
+        assert set(topic.names) == set(LANGUAGES)
+        part = page.partition(f"## {topic.title[0].upper()}{topic.title[1:]}\n")[2].partition("\n## ")[0]
+        for language, names in topic.names.items():
+            assert f"| {language} | {', '.join(names)} |" in part
+        assert f"Answers: {', '.join(topic.answers)}." in part
