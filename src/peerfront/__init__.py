@@ -21,6 +21,7 @@ __version__ = "0.2.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
+    from peerfront.advice.estimation import Estimates, estimate
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.model import Model, fit, load
@@ -54,6 +55,7 @@ _ROOM_OF = {
     "Allocation": "problem",
     "BranchingWorld": "problem",
     "CouponSheet": "advice.sheet",
+    "Estimates": "advice.estimation",
     "FitSettings": "advice.fitting",
     "Forecast": "advice.forecast",
     "Frontier": "problem",
@@ -70,6 +72,7 @@ _ROOM_OF = {
     "World": "problem",
     "compare": "experiments.compare",
     "demo_study": "simulation.demo_study",
+    "estimate": "advice.estimation",
     "fit": "advice.model",
     "guess_schema": "data.schema_guess",
     "load": "advice.model",
@@ -86,6 +89,7 @@ __all__ = [
     "Allocation",
     "BranchingWorld",
     "CouponSheet",
+    "Estimates",
     "FitSettings",
     "Forecast",
     "Frontier",
@@ -103,6 +107,7 @@ __all__ = [
     "__version__",
     "compare",
     "demo_study",
+    "estimate",
     "fit",
     "guess_schema",
     "load",
