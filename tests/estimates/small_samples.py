@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.estimates.sample import Outcome, Sample
-from peerfront.simulation.outcome_network import A, GROUP, OUTCOME, YES, OutcomeNetworkSettings, outcome_network
+from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
 from peerfront.simulation.referral_sample import referral_sample
 
 

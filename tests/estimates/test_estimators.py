@@ -55,11 +55,12 @@ def test_stratified_successive_sampling_finds_the_truth_of_fauxmadrona(shared_da
     assert shares(halves, outcome, 1000)[STRATIFIED_SS][1] == pytest.approx(0.194, abs=0.003)
 
 
-counts_of_chains = st.integers(2, 5).flatmap(
-    lambda states: st.lists(
-        st.lists(st.integers(1, 60), min_size=states, max_size=states), min_size=states, max_size=states
-    )  # fmt: skip
-)
+def tables_of(states: int):
+    row = st.lists(st.integers(1, 60), min_size=states, max_size=states)
+    return st.lists(row, min_size=states, max_size=states)
+
+
+counts_of_chains = st.integers(2, 5).flatmap(tables_of)
 
 
 @given(counts_of_chains)
