@@ -34,7 +34,12 @@ _MOST_OUTCOMES = 20
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Estimates of one or more outcomes of a study, as `estimate` makes them."""
+    """Estimates of one or more outcomes of a study, as `estimate` makes them.
+
+    >>> made = pf.estimate(study, outcome=["gender", "housing"], by="district", bootstraps=20)
+    >>> sorted(made.plot("housing"))
+    ['bottlenecks', 'convergence', 'estimates', 'seeds']
+    """
 
     source: str
     made: tuple[OutcomeEstimates, ...]

@@ -17,7 +17,8 @@ from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Sample
 
 _TINY = 1e-300
 _STEPS = 400
-_ENOUGH = 1e-7
+_ENOUGH = 1e-8
+_ENOUGH_FOR_MANY = 1e-6  # replicates are there for their spread, which is ten thousand times as large
 SMOOTHING = 0.5
 """Recruits that every state is given beside its own, spread like all recruits: few recruits say little."""
 
@@ -94,7 +95,9 @@ class Depletion:
         return cls(np.zeros(n_pairs, dtype=np.int64), np.ones((1, n_states)))
 
 
-def balanced(pairs: Pairs, multiplicity: Floats, depletion: Depletion, start: Floats | None = None) -> Floats:
+def balanced(
+    pairs: Pairs, multiplicity: Floats, depletion: Depletion, start: Floats | None = None, steps: int = _STEPS
+) -> Floats:
     """Return the ties between states under balance, symmetric and adding up to 1, [replicates, states, states].
 
     This is the likeliest balanced chain for recruitments given their recruiters' states. Where people who took part
@@ -112,7 +115,8 @@ def balanced(pairs: Pairs, multiplicity: Floats, depletion: Depletion, start: Fl
     fills = bool((gone > 0).any())
     ties = counts + np.swapaxes(counts, 1, 2) if start is None else np.broadcast_to(start, counts.shape)
     ties = ties / ties.sum(axis=(1, 2), keepdims=True)
-    for _ in range(_STEPS):
+    enough = _ENOUGH if len(counts) == 1 else _ENOUGH_FOR_MANY
+    for _ in range(steps):
         ends = np.maximum(ties.sum(axis=2), _TINY)
         filled = counts
         if fills:
@@ -125,7 +129,7 @@ def balanced(pairs: Pairs, multiplicity: Floats, depletion: Depletion, start: Fl
         new /= new.sum(axis=(1, 2), keepdims=True)
         moved = float(np.abs(new - ties).max())
         ties = new
-        if moved < _ENOUGH:
+        if moved < enough:
             break
     return np.asarray(ties)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from peerfront.estimates.chain import Depletion, Pairs, balanced, stationary, summed, unconnected_words
 from peerfront.estimates.resampling import Replicates, the_sample
 from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Sample
-from peerfront.estimates.successive_sampling import fit_depletion, inclusion_chances
+from peerfront.estimates.successive_sampling import FinitePopulation, fit_depletion, inclusion_chances
 
 MEAN, RDS_I, RDS_II, SS = "mean", "RDS-I", "RDS-II", "SS"
 STRATIFIED, STRATIFIED_SS = "stratified", "stratified SS"
@@ -64,7 +64,8 @@ class ChainWeighted:
     depletion: Depletion | None
     """None for the plain chain of RDS-I; otherwise the chain is balanced."""
     start: Floats | None = None  # [states, states], ties of the whole sample: replicates are near them
-    response: Floats | None = None  # [states, states], how depletion answers a change of the states' ties
+    finite: FinitePopulation | None = None
+    """Where the population's size is known: how depletion answers a replicate's change of the states' ties."""
 
     def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
         n_states = self.pairs.n_states
@@ -78,6 +79,8 @@ class ChainWeighted:
     def _factors(self, replicates: Replicates) -> Floats:
         """What a unit of weight is worth in each state, [replicates, states]."""
         ties = self.tie_shares(replicates)
+        if self.finite is not None:
+            ties = ties * np.exp((ties - self.finite.ties.sum(axis=1)) @ self.finite.stretch.T)
         reported = summed(replicates.people, self.state, self.pairs.n_states, self.weights * self.network_size)
         return np.where(reported > 0, ties / np.maximum(reported, _TINY), 0.0)
 
@@ -85,10 +88,10 @@ class ChainWeighted:
         """Each state's share of all ties, [replicates, states]."""
         if self.depletion is not None:
             shares = balanced(self.pairs, replicates.pairs, self.depletion, self.start).sum(axis=2)
-            if self.response is None or self.start is None:
+            if self.finite is None:
                 return np.asarray(shares)
-            centre = self.start.sum(axis=1)
-            answered = np.maximum(centre + (shares - centre) @ self.response.T, 0.01 * centre)
+            centre = self.finite.ties.sum(axis=1)
+            answered = np.maximum(centre + (shares - centre) @ self.finite.response.T, 0.01 * centre)
             return np.asarray(answered / answered.sum(axis=1, keepdims=True))
         counts = self.pairs.counts(replicates.pairs)
         if len(counts) > 1 or not counts[0].sum(axis=1).all():
@@ -166,7 +169,7 @@ def _chain(
         ties = balanced(pairs, whole.pairs, nothing)[0]
         return ChainWeighted(name, state, size, np.where(sample.seed, 0.0, 1.0 / size), pairs, nothing, ties)
     finite = fit_depletion(sample, state, pairs, population, whole.pairs)
-    return ChainWeighted(name, state, size, finite.weights, pairs, finite.depletion, finite.ties, finite.response)
+    return ChainWeighted(name, state, size, finite.weights, pairs, finite.depletion, finite.ties, finite)
 
 
 def _silent_stratum(sample: Sample, pairs: Pairs) -> str:

@@ -21,6 +21,7 @@ from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Sample
 _PERIODS = 12
 _LEAST_LEFT = 0.02
 _ROUNDS = 60
+_STEPS_A_ROUND = 12  # what is left changes again anyway
 _ENOUGH = 1e-6
 _NUDGE = 1e-3
 _TINY = 1e-9
@@ -50,6 +51,7 @@ class FinitePopulation:
     weights: Floats  # [people], people of the population for whom each person stands; 0 where they are not used
     ties: Floats  # [states, states], of the sample
     response: Floats  # [states, states], what a change of the states' ties comes to when depletion follows it
+    stretch: Floats  # [states, states], by how much people per tie of a state change with the states' ties, in logs
 
 
 def fit_depletion(sample: Sample, state: Ints, pairs: Pairs, population: int, multiplicity: Floats) -> FinitePopulation:
@@ -66,18 +68,22 @@ def fit_depletion(sample: Sample, state: Ints, pairs: Pairs, population: int, mu
         new = people.left(ties.sum(axis=1))
         moved = float(np.abs(new - left).max())
         left = np.sqrt(left * new)  # half a step: whole ones swing to and fro
-        ties = balanced(pairs, multiplicity, Depletion(people.period, left), ties)[0]
+        ties = balanced(pairs, multiplicity, Depletion(people.period, left), ties, _STEPS_A_ROUND)[0]
         if moved < _ENOUGH:
             break
+    ties = balanced(pairs, multiplicity, Depletion(people.period, left), ties)[0]
     shares = ties.sum(axis=1)
-    columns = []
+    columns, stretches = [], []
     for one in np.eye(pairs.n_states):
-        nudged = people.left(shares + _NUDGE * (one - shares))
-        moved_ties = balanced(pairs, multiplicity, Depletion(people.period, nudged), ties)[0].sum(axis=1)
+        nudged = shares + _NUDGE * (one - shares)
+        depletion = Depletion(people.period, people.left(nudged))
+        moved_ties = balanced(pairs, multiplicity, depletion, ties)[0].sum(axis=1)
         columns.append((moved_ties - shares) / _NUDGE)
+        stretches.append(np.log(people.per_tie(nudged) / people.per_tie(shares)) / _NUDGE)
     # More ties in a state leave more of it, so fewer recruitments are filled in: a change is answered by a smaller one.
     response = np.linalg.pinv(np.eye(pairs.n_states) - np.column_stack(columns))
-    return FinitePopulation(Depletion(people.period, left), people.weights(shares), ties, response)
+    weights = people.weights(shares)
+    return FinitePopulation(Depletion(people.period, left), weights, ties, response, np.column_stack(stretches))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +127,15 @@ class _People:
         weights = np.zeros(len(self.used))
         weights[self.used] = self._cell_weights(shares)[self.cell]
         return weights
+
+    def per_tie(self, shares: Floats) -> Floats:
+        """People for each tie of a state, [states]: where much of a state has come, the rest know few."""
+        weights = self.count * self._cell_weights(shares)
+        number = np.bincount(self.state, weights=weights, minlength=len(shares))
+        return np.asarray(
+            number / np.maximum(np.bincount(self.state, weights=weights * self.size, minlength=len(shares)), _TINY)
+            + _TINY
+        )
 
     def left(self, shares: Floats) -> Floats:
         """What was left of each state's ties, [periods, states]."""
