@@ -102,7 +102,7 @@ def _best_words(made: OutcomeEstimates) -> list[str]:
             lines.append(f"{what}: {shown[0]} ({shown[1]} to {shown[2]}), {name}; {n_people(row['people'])}, {worth}.")
         else:
             lines.append(f"{what}: {_number(row['estimate'], made.outcome.numeric)}, {name}; no interval, because "
-                         "resampling the sample never changes it.")  # fmt: skip
+                         "resampling does not show how sure it is.")  # fmt: skip
     return lines
 
 

@@ -13,8 +13,6 @@ from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.foundation.words import counted, n_coupons, n_people, percent
 
-BY_COUPONS = "coupons"
-"""Name of the strata made from the number of coupons that people were issued."""
 MOST_CATEGORIES = 20
 MOST_STRATA = 12
 MANY_NUMBERS = 10

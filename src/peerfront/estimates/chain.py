@@ -17,7 +17,7 @@ from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Sample
 
 _TINY = 1e-300
 _STEPS = 400
-_ENOUGH = 1e-8
+_ENOUGH = 1e-7
 _ENOUGH_FOR_MANY = 1e-6  # replicates are there for their spread, which is ten thousand times as large
 SMOOTHING = 0.5
 """Recruits that every state is given beside its own, spread like all recruits: few recruits say little."""

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.estimates.chain import Pairs, expected_by_wave, irreducible, stationary
-from peerfront.estimates.estimators import ChainWeighted, PeopleWeighted, estimators_for
+from peerfront.estimates.estimators import RDS_II, Impossible, Weighted, estimators_for
 from peerfront.estimates.resampling import Replicates
 from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
 
@@ -57,14 +57,14 @@ class Diagnostics:
 
 def diagnosed(sample: Sample, outcome: Outcome, best: str | None, population: int | None = None) -> Diagnostics:
     """Make all diagnostics; curves of the whole sample are those of the estimator `best` (RDS-II, if there is none)."""
-    made = [e for e in estimators_for(sample, outcome, population) if isinstance(e, PeopleWeighted | ChainWeighted)]
+    made = [e for e in estimators_for(sample, outcome, population) if not isinstance(e, Impossible)]
     by_name = {estimator.name: estimator for estimator in made}
     seeds, waves = seed_dependence(sample, outcome)
     trees = np.bincount(sample.root[~sample.seed], minlength=len(sample))
     return Diagnostics(
         outcome.name,
-        convergence(sample, outcome, by_name.get(best or "", by_name["RDS-II"])),
-        bottlenecks(sample, outcome, by_name["RDS-II"]),
+        convergence(sample, outcome, by_name.get(best or "", by_name[RDS_II])),
+        bottlenecks(sample, outcome, by_name[RDS_II]),
         homophily(sample, outcome),
         effectiveness(sample, outcome),
         seeds,
@@ -88,9 +88,7 @@ def _growing(sample: Sample, among: Ints) -> tuple[Ints, Replicates]:
     return sizes, Replicates(there, np.where(sample.recruiter != NOBODY, there, 0.0))
 
 
-def _curve(
-    outcome: Outcome, estimator: PeopleWeighted | ChainWeighted, sizes: Ints, grown: Replicates
-) -> list[tuple[int, str, float]]:
+def _curve(outcome: Outcome, estimator: Weighted, sizes: Ints, grown: Replicates) -> list[tuple[int, str, float]]:
     codes = np.where(outcome.known, 0 if outcome.numeric else np.nan_to_num(outcome.values), UNKNOWN).astype(np.int64)
     labels = _labels(outcome)
     totals = estimator.totals(grown, codes, len(labels))
@@ -105,13 +103,13 @@ def _curve(
     ]
 
 
-def convergence(sample: Sample, outcome: Outcome, estimator: PeopleWeighted | ChainWeighted) -> pd.DataFrame:
+def convergence(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.DataFrame:
     """Return the estimate after the first 10, 20, ... people: it should have become flat."""
     sizes, grown = _growing(sample, np.arange(len(sample)))
     return pd.DataFrame(_curve(outcome, estimator, sizes, grown), columns=["people", "category", "estimate"])
 
 
-def bottlenecks(sample: Sample, outcome: Outcome, estimator: PeopleWeighted | ChainWeighted) -> pd.DataFrame:
+def bottlenecks(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.DataFrame:
     """Return the same for each large tree alone: trees that stay apart sampled different parts of the population."""
     roots, sizes = np.unique(sample.root[~sample.seed], return_counts=True)
     chosen = roots[np.argsort(-sizes, kind="stable")][:MOST_TREES]

@@ -7,9 +7,8 @@ import pandas as pd
 
 from peerfront.estimates.estimators import (
     IN_WORDS,
-    ChainWeighted,
     Impossible,
-    PeopleWeighted,
+    Weighted,
     estimators_for,
 )
 from peerfront.estimates.intervals import design_effect, spread_of
@@ -54,7 +53,7 @@ class _Targets:
     categories: int
     values: Floats | None
 
-    def estimates(self, estimator: PeopleWeighted | ChainWeighted, replicates: Replicates) -> Floats:
+    def estimates(self, estimator: Weighted, replicates: Replicates) -> Floats:
         """Shares or means, [replicates, labels]; nan where nobody counts."""
         weights = estimator.totals(replicates, self.codes, len(self.labels))
         if self.values is None:
@@ -65,7 +64,7 @@ class _Targets:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(below > 0, above / below, np.nan))
 
-    def variances(self, estimator: PeopleWeighted | ChainWeighted, whole: Replicates, estimate: Floats) -> Floats:
+    def variances(self, estimator: Weighted, whole: Replicates, estimate: Floats) -> Floats:
         """Variance of one person drawn at random, by the estimate, [labels]."""
         if self.values is None:
             return estimate * (1.0 - estimate)

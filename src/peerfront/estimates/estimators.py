@@ -7,7 +7,6 @@ share of all ties divided by the mean network size of its people; within a state
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +30,6 @@ _TINY = 1e-300
 _BARELY = 1e-3  # of a recruit, spread over the row of a state: a replicate may lack what the sample has
 
 
-class Estimator(Protocol):
-    """Weighs people; `weights` are relative, [replicates, codes], summed over the people of each code."""
-
-    name: str
-
-    def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
-        """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class PeopleWeighted:
     """Weighs every recruit by a number of their own; seeds count nothing."""
@@ -49,6 +38,7 @@ class PeopleWeighted:
     weights: Floats  # [people]
 
     def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
+        """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
         return summed(replicates.people, codes, n_codes, self.weights if values is None else self.weights * values)
 
 
@@ -68,6 +58,7 @@ class ChainWeighted:
     """Where the population's size is known: how depletion answers a replicate's change of the states' ties."""
 
     def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
+        """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
         n_states = self.pairs.n_states
         factor = self._factors(replicates)
         # Codes may cut across states: sum by both, then weigh the states.
@@ -100,6 +91,9 @@ class ChainWeighted:
         return stationary(counts)
 
 
+Weighted = PeopleWeighted | ChainWeighted
+
+
 @dataclass(frozen=True)
 class Impossible:
     """An estimator that cannot be used on a sample, and why."""
@@ -108,13 +102,11 @@ class Impossible:
     why: str
 
 
-def estimators_for(
-    sample: Sample, outcome: Outcome, population: int | None = None
-) -> list[PeopleWeighted | ChainWeighted | Impossible]:
+def estimators_for(sample: Sample, outcome: Outcome, population: int | None = None) -> list[Weighted | Impossible]:
     """Make every estimator that the sample allows; for the others, say why they cannot be made."""
     recruit = ~sample.seed & outcome.known
     size = sample.network_size
-    made: list[PeopleWeighted | ChainWeighted | Impossible] = [
+    made: list[Weighted | Impossible] = [
         PeopleWeighted(MEAN, recruit.astype(np.float64)),
         PeopleWeighted(RDS_II, np.where(recruit, 1.0 / size, 0.0)),
     ]

@@ -23,7 +23,7 @@ _LEAST_LEFT = 0.02
 _ROUNDS = 60
 _STEPS_A_ROUND = 12  # what is left changes again anyway
 _ENOUGH = 1e-6
-_NUDGE = 1e-3
+_NUDGE = 0.01
 _TINY = 1e-9
 
 
