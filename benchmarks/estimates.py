@@ -2,6 +2,7 @@
 
     python benchmarks/estimates.py --repetitions 400 --out results/estimates
     python benchmarks/estimates.py --time
+    python benchmarks/estimates.py --page results/estimates/estimates.csv
 
 Each setting is a network (people, prevalence, homophily, activity), a sample size and a rule for coupons: 3 for
 everybody, 3 or 1 by the outcome, 3 or 1 by a group that goes with the outcome. Networks are drawn anew every 20
@@ -34,6 +35,8 @@ SETTINGS = [
     (5000, 500, 0.3, 1.5),
     (2000, 200, 0.5, 1.0),
 ]
+SHOWN = ("RDS-II", "SS", "RDS-I", "stratified", "stratified SS")
+HEAD = "people, sample, prevalence, activity, homophily"
 HOMOPHILY = {"low": 1.1, "high": 2.0}
 
 
@@ -100,6 +103,25 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
+def page(files: list[Path]) -> str:
+    """Write the tables of docs/results/estimates.md: bias, root mean square error and coverage."""
+    table = pd.concat([pd.read_csv(file) for file in files])
+    shown = table[table["interval"] == NEIGHBOURHOOD]
+    setting = ["people", "sample", "prevalence", "activity", "homophily"]
+    lines = []
+    for rule, of_rule in shown.groupby("rule", sort=False):
+        lines += ["", f"**{rule}**", "", f"| {HEAD} | {' | '.join(SHOWN)} |",
+                  "| --- " * (len(SHOWN) + 1) + "|"]  # fmt: skip
+        for key, rows in of_rule.groupby(setting, sort=False):
+            by_name = rows.set_index("estimator")
+            cells = [
+                f"{row['bias']:+.3f}, {row['rmse']:.3f}, {row['coverage']:.0%}"
+                for row in (by_name.loc[name] for name in SHOWN)
+            ]
+            lines.append(f"| {key[0]:,}, {key[1]}, {key[2]:g}, {key[3]:g}, {key[4]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def time_it() -> None:
     society = outcome_network(OutcomeNetworkSettings(40_000, mean_degree=12.0))
     sample, outcome = drawn_sample(society, "by group", 10_000, named_generator("benchmark of estimates", "time"))
@@ -119,10 +141,14 @@ def main() -> None:
     parser.add_argument("--homophily", nargs="*", default=list(HOMOPHILY))
     parser.add_argument("--rules", nargs="*", default=list(RULES))
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--page", type=Path, nargs="+", help="write the tables of these results as Markdown")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.time:
         time_it()
+        return
+    if options.page:
+        print(page(options.page))
         return
     tables = []
     chosen = [SETTINGS[i] for i in options.settings] if options.settings else SETTINGS

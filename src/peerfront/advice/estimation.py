@@ -24,7 +24,7 @@ from peerfront.estimates.estimators import IN_WORDS
 from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import one_of, seed_number, whole_number
-from peerfront.foundation.words import Sentences, as_html, n_people
+from peerfront.foundation.words import Sentences, as_html, n_people, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +117,7 @@ def _diagnostic_words(diagnostics: Diagnostics) -> list[str]:
         lines.append(f"The seeds still matter: as people recruit, that takes {diagnostics.waves_to_settle} waves to "
                      f"fade, and the sample has {waves}.")  # fmt: skip
     if diagnostics.largest_tree > 0.5:
-        lines.append(f"{diagnostics.largest_tree:.0%} of the recruits descend from one seed.")
+        lines.append(f"{percent(diagnostics.largest_tree)} of the recruits descend from one seed.")
     return lines
 
 
