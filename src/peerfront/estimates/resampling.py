@@ -8,6 +8,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +55,10 @@ def _waves(
     sample: Sample,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Go down the tree: parents, their recruits one parent after another, and where each parent's begin."""
-    for wave in range(1, int(sample.wave.max(initial=0)) + 1):
-        children = np.flatnonzero(sample.wave == wave)
-        children = children[np.argsort(sample.recruiter[children], kind="stable")]
+    order = np.lexsort((sample.recruiter, sample.wave))
+    first = np.searchsorted(sample.wave[order], np.arange(1, int(sample.wave.max(initial=0)) + 2))
+    for start, end in pairwise(first):
+        children = order[start:end]
         parents, place = np.unique(sample.recruiter[children], return_index=True)
         yield parents, children, place
 
