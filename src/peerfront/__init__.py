@@ -21,6 +21,7 @@ __version__ = "0.2.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
+    from peerfront.advice.estimation import Estimates, estimate
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.heading import Heading
@@ -56,6 +57,7 @@ _ROOM_OF = {
     "Allocation": "problem",
     "BranchingWorld": "problem",
     "CouponSheet": "advice.sheet",
+    "Estimates": "advice.estimation",
     "FitSettings": "advice.fitting",
     "Forecast": "advice.forecast",
     "Frontier": "problem",
@@ -73,6 +75,7 @@ _ROOM_OF = {
     "World": "problem",
     "compare": "experiments.compare",
     "demo_study": "simulation.demo_study",
+    "estimate": "advice.estimation",
     "fit": "advice.model",
     "guess_schema": "data.schema_guess",
     "load": "advice.model",
@@ -89,6 +92,7 @@ __all__ = [
     "Allocation",
     "BranchingWorld",
     "CouponSheet",
+    "Estimates",
     "FitSettings",
     "Forecast",
     "Frontier",
@@ -107,6 +111,7 @@ __all__ = [
     "__version__",
     "compare",
     "demo_study",
+    "estimate",
     "fit",
     "guess_schema",
     "load",

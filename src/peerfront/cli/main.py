@@ -12,6 +12,7 @@ from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
 from peerfront.cli.endings import Shown, ended_by_signals
+from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast import forecast_command
@@ -40,6 +41,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "plan": plan_command,
         "forecast": forecast_command,
         "report": report_command,
+        "estimate": estimate_command,
         "convert": convert_command,
         "example": example_command,
     },

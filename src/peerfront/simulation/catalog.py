@@ -104,6 +104,18 @@ def _network(
     return network_world(society, draw=draw, **settings)
 
 
+def _outcome_network(draw: int, **settings: Any) -> World:
+    import dataclasses
+
+    from peerfront.simulation.network import network_world
+    from peerfront.simulation.outcome_network import OutcomeNetworkSettings, outcome_network
+
+    settings = _with_story(settings)
+    recruiting = {name: settings.pop(name) for name in ("sigma", "willingness", "story") if name in settings}
+    society = outcome_network(OutcomeNetworkSettings(draw=draw, **settings))
+    return dataclasses.replace(network_world(society, draw=draw, **recruiting), name="outcome_network")
+
+
 def _study(draw: int, **settings: Any) -> World:
     # Files of studies are read by `data`, which the rooms of this layer do not know. By name, so that none imports it.
     world: World = import_module("peerfront.experiments.study_world").study_world(draw, **_with_story(settings))
@@ -207,6 +219,32 @@ WORLDS: Mapping[str, WorldEntry] = {
             "edges": Option(str, "CSV with the columns source and target", is_file=True),
             "exclude": Option(tuple, "node columns to leave out, joined with +"),
             "people": Option(int, "size of the built-in population (default 1000)"),
+            "sigma": _SIGMA,
+            "willingness": Option(float, "mean number of people somebody is willing to bring (default 2.5)"),
+            **_STORY,
+        },
+        has_draws=True,
+        asks_recruits=True,
+    ),
+    "outcome_network": WorldEntry(
+        summary="a network in which an outcome is known for everybody: what estimates can be checked against",
+        description=(
+            "As network, with people who have an outcome (yes or no) and belong to one of two groups. Settings say how "
+            "common the outcome is, how much people with it keep to themselves, how many more people they know, and "
+            "how closely the group goes with it. Each draw is another network and another willingness."
+        ),
+        make=_outcome_network,
+        options={
+            "people": Option(int, "size of the population (default 1000)"),
+            "prevalence": Option(float, "share of people with the outcome (default .2)"),
+            "homophily": Option(
+                float, "ties between people with and without it that chance would give, for each there is (default 1.5)"
+            ),
+            "activity": Option(float, "acquaintances of people with the outcome, for each of the others' (default 1)"),
+            "mean_degree": Option(float, "mean number of acquaintances (default 10)"),
+            "degree_spread": Option(float, "coefficient of variation of expected degrees (default .5)"),
+            "agreement": Option(float, "chance to be in the group that goes with the outcome (default .75)"),
+            "group_homophily": Option(float, "log odds of a tie within a group (default 1)"),
             "sigma": _SIGMA,
             "willingness": Option(float, "mean number of people somebody is willing to bring (default 2.5)"),
             **_STORY,

@@ -1,0 +1,174 @@
+"""Bias, error and coverage of every estimator, on networks whose truth is known; and the time of an estimate.
+
+    python benchmarks/estimates.py --repetitions 400 --out results/estimates
+    python benchmarks/estimates.py --time
+    python benchmarks/estimates.py --page results/estimates/estimates.csv
+
+Each setting is a network (people, prevalence, homophily, activity), a sample size and a rule for coupons: 3 for
+everybody, 3 or 1 by the outcome, 3 or 1 by a group that goes with the outcome. Networks are drawn anew every 20
+repetitions.
+"""
+
+import argparse
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from peerfront.estimates.estimating import estimate_outcome
+from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD
+from peerfront.estimates.sample import Outcome, Sample
+from peerfront.foundation.randomness import named_generator
+from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
+from peerfront.simulation.referral_sample import referral_sample
+from peerfront.simulation.society import Society
+
+RULES = ("3 each", "by outcome", "by outcome, group kept too", "by group")
+PER_NETWORK = 20
+TREES = 40  # repetitions in which the tree bootstrap is tried too
+SETTINGS = [
+    # people, sample, prevalence, activity
+    (1000, 500, 0.2, 1.5),
+    (2000, 400, 0.1, 1.0),
+    (5000, 500, 0.3, 1.5),
+    (2000, 200, 0.5, 1.0),
+]
+SHOWN = ("RDS-II", "SS", "RDS-I", "stratified", "stratified SS")
+HEAD = "people, sample, prevalence, activity, homophily"
+HOMOPHILY = {"low": 1.1, "high": 2.0}
+
+
+def drawn_sample(society: Society, rule: str, people: int, rng: np.random.Generator) -> tuple[Sample, Outcome]:
+    """Draw a sample by a rule for coupons; the stratum of the rule is recorded for everybody (else the group)."""
+    yes, in_a = is_(society, OUTCOME, YES), is_(society, GROUP, A)
+    favoured = {"3 each": np.ones(len(society), dtype=bool), "by group": in_a}.get(rule, yes)
+    made = referral_sample(society, np.where(favoured, 3, 1), rng, people=people)
+    who = made.members
+    stratum = yes if rule == "by outcome" else in_a
+    sample = Sample(
+        made.recruiter,
+        made.recruiter < 0,
+        society.degrees[who].astype(np.float64),
+        np.arange(people),
+        np.where(favoured, 3, 1)[who],
+        stratum[who].astype(np.int64),
+        ("other", "favoured"),
+    )
+    return sample, Outcome("outcome", yes[who].astype(np.float64), ("no", "yes"))
+
+
+def is_(society: Society, field: str, category: str) -> np.ndarray:
+    place = society.schema.names.index(field)
+    return society.covariates[:, place] == society.schema.fields[place].code_of[category]
+
+
+def measured(setting: tuple[int, int, float, float], homophily: float, rule: str, repetitions: int, bootstraps: int):
+    """Estimate in repeated samples; one row per estimator, interval and repetition."""
+    people, size, prevalence, activity = setting
+    rows = []
+    for repetition in range(repetitions):
+        if repetition % PER_NETWORK == 0:
+            society = outcome_network(
+                OutcomeNetworkSettings(
+                    people, prevalence, homophily, activity, draw=repetition // PER_NETWORK,
+                )
+            )  # fmt: skip
+            truth = float(is_(society, OUTCOME, YES).mean())
+        rng = named_generator("benchmark of estimates", rule, repetition)
+        sample, outcome = drawn_sample(society, rule, size, rng)
+        for interval in BOOTSTRAPS if repetition < TREES else (NEIGHBOURHOOD,):
+            made = estimate_outcome(
+                sample, outcome, population=people, bootstraps=bootstraps, interval=interval, seed=repetition
+            )
+            table = made.table[made.table["category"] == "yes"]
+            rows += [
+                (row.estimator, interval, row.estimate - truth, row.low <= truth <= row.high, row.standard_error,
+                 row.valid, row.design_effect)
+                for row in table.itertuples()
+            ]  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["estimator", "interval", "error", "covers", "standard_error", "valid", "design_effect"]
+    )
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    grouped = rows.groupby(["estimator", "interval"], sort=False)
+    table = grouped["error"].agg(bias="mean", sd="std", repetitions="count")
+    table["rmse"] = np.sqrt(grouped["error"].agg(lambda errors: (errors**2).mean()))
+    table["coverage"] = grouped["covers"].mean()
+    table["mean_se"] = grouped["standard_error"].mean()
+    table["design_effect"] = grouped["design_effect"].median()
+    return table.reset_index()
+
+
+def page(files: list[Path]) -> str:
+    """Write the tables of docs/results/estimates.md: bias, root mean square error and coverage."""
+    table = pd.concat([pd.read_csv(file) for file in files])
+    shown = table[table["interval"] == NEIGHBOURHOOD]
+    setting = ["people", "sample", "prevalence", "activity", "homophily"]
+    lines = []
+    for rule, of_rule in shown.groupby("rule", sort=False):
+        lines += ["", f"**{rule}**", "", f"| {HEAD} | {' | '.join(SHOWN)} |",
+                  "| --- " * (len(SHOWN) + 1) + "|"]  # fmt: skip
+        for key, rows in of_rule.groupby(setting, sort=False):
+            by_name = rows.set_index("estimator")
+            cells = [
+                f"{row['bias']:+.3f}, {row['rmse']:.3f}, {row['coverage']:.0%}"
+                for row in (by_name.loc[name] for name in SHOWN)
+            ]
+            lines.append(f"| {key[0]:,}, {key[1]}, {key[2]:g}, {key[3]:g}, {key[4]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def time_it() -> None:
+    society = outcome_network(OutcomeNetworkSettings(40_000, mean_degree=12.0))
+    sample, outcome = drawn_sample(society, "by group", 10_000, named_generator("benchmark of estimates", "time"))
+    for interval in BOOTSTRAPS:
+        for population in (None, 40_000):
+            start = time.perf_counter()
+            estimate_outcome(sample, outcome, population=population, bootstraps=1000, interval=interval)
+            print(f"10,000 people, 1,000 bootstraps, {interval}, population {population}: "
+                  f"{time.perf_counter() - start:.1f} s")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--bootstraps", type=int, default=100)
+    parser.add_argument("--settings", type=int, nargs="*", help="which of the settings, from 0 on")
+    parser.add_argument("--homophily", nargs="*", default=list(HOMOPHILY))
+    parser.add_argument("--rules", nargs="*", default=list(RULES))
+    parser.add_argument("--time", action="store_true")
+    parser.add_argument("--page", type=Path, nargs="+", help="write the tables of these results as Markdown")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    if options.time:
+        time_it()
+        return
+    if options.page:
+        print(page(options.page))
+        return
+    tables = []
+    chosen = [SETTINGS[i] for i in options.settings] if options.settings else SETTINGS
+    for setting, homophily, rule in product(chosen, options.homophily, options.rules):
+        start = time.perf_counter()
+        rows = measured(setting, HOMOPHILY[homophily], rule, options.repetitions, options.bootstraps)
+        table = summary(rows)
+        people, size, prevalence, activity = setting
+        for place, (name, value) in enumerate(
+            {"people": people, "sample": size, "prevalence": prevalence, "activity": activity, "homophily": homophily,
+             "rule": rule}.items()
+        ):  # fmt: skip
+            table.insert(place, name, value)
+        tables.append(table)
+        print(f"{setting} homophily {homophily}, {rule} ({time.perf_counter() - start:.0f} s)")
+        print(table.iloc[:, 6:].round(4).to_string(index=False), flush=True)
+        if options.out is not None:
+            options.out.mkdir(parents=True, exist_ok=True)
+            pd.concat(tables).round(5).to_csv(options.out / "estimates.csv", index=False)
+
+
+if __name__ == "__main__":
+    main()

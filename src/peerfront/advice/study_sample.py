@@ -1,0 +1,223 @@
+"""From a study to what estimators take: a `Sample`, with its strata, and `Outcome`s; each choice is put into words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.data.study import NOBODY, Study
+from peerfront.estimates.sample import UNKNOWN, Groups, Ints, Outcome, Sample
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.typed_values import read_numbers
+from peerfront.foundation.words import counted, n_coupons, n_people, percent
+
+MOST_CATEGORIES = 20
+MOST_STRATA = 12
+MANY_NUMBERS = 10
+"""Different numbers above which a column of numbers is a number, not categories."""
+FEWEST_PAIRS = 20
+"""Recruits that people of a number of coupons must have brought; otherwise the number is joined with its neighbour."""
+_MANY_UNKNOWN = 0.2
+
+
+@dataclass(frozen=True)
+class StudySample:
+    """A study as a sample, and what was decided on the way."""
+
+    sample: Sample
+    strata: str
+    """What the strata are: the columns, the coupons issued, or nothing."""
+    notes: tuple[str, ...]
+
+
+def sample_of(study: Study, strata: Sequence[str] = ()) -> StudySample:
+    """Make the sample of a study; `strata` names the columns by which coupons were given out.
+
+    Without it, the strata are the numbers of coupons that people were issued, if these differ.
+    """
+    came = study.recruiter != NOBODY
+    if not came.any():
+        raise DataFileError(
+            f"{study.source}: nobody was recruited by somebody in the file, so there is no referral sample to estimate "
+            "from. Check with `peerfront check` how the file was read."
+        )
+    network_size, notes = _network_sizes(study)
+    order = _order(study)
+    arrival = np.empty(len(study), dtype=np.int64)
+    arrival[order] = np.arange(len(study))
+    coupons = _coupons(study, order)
+    if strata:
+        stratum, names = _column_strata(study, strata)
+        what = " x ".join(strata)
+        unknown = int((stratum == UNKNOWN).sum())
+        if unknown:
+            notes.append(f"The stratum ({what}) of {n_people(unknown)} is not known; the stratified estimate leaves "
+                         "them out.")  # fmt: skip
+    else:
+        stratum, names, joined = _coupon_strata(study, coupons)
+        what = "coupons issued" if len(names) > 1 else ""
+        notes += joined
+    roots = np.unique(study.trees.root[came])
+    if len(roots) == 1:
+        notes.append("All recruits descend from one person: nothing shows how much depends on the seed, and intervals "
+                     "are likely too narrow.")  # fmt: skip
+    sample = Sample(study.recruiter, study.seed, network_size, arrival, coupons, stratum, names)
+    return StudySample(sample, what, tuple(notes))
+
+
+def _network_sizes(study: Study) -> tuple[NDArray[np.float64], list[str]]:
+    """Network sizes of everybody; the middle one where somebody's is not known or 0."""
+    sizes = study.network_size
+    if sizes is None or not (np.nan_to_num(sizes) > 0).any():
+        return np.ones(len(study)), [
+            "The file has no network sizes (how many people each person knows), so everybody counts alike: RDS-II is "
+            "then the plain mean. Name their column: --map network_size=COLUMN."
+        ]
+    known = np.nan_to_num(sizes) > 0
+    middle = float(np.median(sizes[known]))
+    notes = []
+    if not known.all():
+        notes.append(f"{n_people(int((~known).sum()))} of {len(study):,} have no network size above 0; the middle one "
+                     f"of the others ({middle:g}) is used for them.")  # fmt: skip
+    return np.where(known, sizes, middle), notes
+
+
+def _order(study: Study) -> Ints:
+    """Places of people in the order in which they came: by date, or else by wave and the order of the file."""
+    if study.days is not None and np.isfinite(study.days).all():
+        return np.lexsort((np.arange(len(study)), study.trees.wave, study.days))
+    return np.lexsort((np.arange(len(study)), study.trees.wave))
+
+
+def _coupons(study: Study, order: Ints) -> Ints:
+    """Coupons issued; UNKNOWN for people at the end who have none yet: the study ended, or they wait."""
+    by_file = order if study.days is not None and np.isfinite(study.days).all() else np.arange(len(study))
+    issued = study.issued[by_file]
+    settled = np.flatnonzero(issued > 0)
+    coupons = study.issued.copy()
+    coupons[by_file[settled[-1] + 1 if len(settled) else 0 :]] = UNKNOWN
+    return coupons
+
+
+def _column_strata(study: Study, columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    table = study.people[[column_of(study, name) for name in columns]]
+    known = (table != "").all(axis=1).to_numpy()
+    texts = table.agg(", ".join, axis=1).to_numpy(dtype=object)
+    names = sorted(set(texts[known]))
+    if len(names) > MOST_STRATA:
+        raise SettingError(
+            f"The strata {' x '.join(columns)} would be {len(names):,}; at most {MOST_STRATA} can be used. Name the "
+            "column by which coupons were given out, or make one with fewer values."
+        )
+    if not names:
+        raise SettingError(f"{study.source}: {' x '.join(columns)} is empty for everybody, so it cannot be the strata.")
+    code = {name: number for number, name in enumerate(names)}
+    return np.array([code[text] if here else UNKNOWN for text, here in zip(texts, known, strict=True)]), tuple(names)
+
+
+def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], list[str]]:
+    """Make strata of the numbers of coupons; numbers with few recruits are joined with their neighbours."""
+    known = coupons != UNKNOWN
+    numbers = np.unique(coupons[known])
+    if len(numbers) <= 1:
+        return np.zeros(len(study), dtype=np.int64), ("everybody",), []
+    brought = [int(study.recruits[coupons == number].sum()) for number in numbers]
+    parts: list[list[int]] = [[]]
+    so_far = 0
+    for number, count in zip(numbers.tolist(), brought, strict=True):
+        parts[-1].append(number)
+        so_far += count
+        if so_far >= FEWEST_PAIRS:
+            parts.append([])
+            so_far = 0
+    if len(parts) > 1:
+        last = parts.pop()
+        parts[-1] += last
+    stratum = np.full(len(study), UNKNOWN, dtype=np.int64)
+    for place, part in enumerate(parts):
+        stratum[np.isin(coupons, part)] = place
+    notes = [
+        f"People with {_or(part)} coupons are one stratum, because few of them brought anybody; this counts on them "
+        "knowing the same kinds of people."
+        for part in parts
+        if len(part) > 1
+    ]
+    if (~known).any():
+        notes.append(f"{n_people(int((~known).sum()))} at the end have no coupons yet, so their stratum is not known; "
+                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
+                     "them.")  # fmt: skip
+    return stratum, tuple(_named(part) for part in parts), notes
+
+
+def _or(numbers: list[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}"
+
+
+def _named(part: list[int]) -> str:
+    return n_coupons(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]} coupons"
+
+
+def column_of(study: Study, name: str) -> str:
+    """Return a column's name, or raise an error that suggests one."""
+    if name not in study.people.columns:
+        raise UnknownName(f"column in {study.source}", name, map(str, study.people.columns))
+    return name
+
+
+def outcome_of(study: Study, name: str) -> tuple[Outcome, list[str]]:
+    """Read an outcome: categories, or a number where there are many different ones; with what has to be said."""
+    texts = study.people[column_of(study, name)]
+    known = (texts != "").to_numpy()
+    notes = _unknown_words(name, int((~known).sum()), len(study), study.source)
+    numbers = read_numbers(texts)
+    different = list(dict.fromkeys(texts[known]))
+    if np.isfinite(numbers[known]).all() and len(different) > MANY_NUMBERS:
+        return Outcome(name, numbers), notes
+    codes, categories = _categories(study, name, texts, known, "an outcome")
+    if len(categories) == 1:
+        raise DataFileError(
+            f"{study.source}: {name} is {categories[0]!r} for everybody whose answer is known, so there is nothing to "
+            "estimate. Choose another outcome, or name codes that mean 'not known' with --missing."
+        )
+    return Outcome(name, np.where(codes == UNKNOWN, np.nan, codes), categories), notes
+
+
+def groups_of(study: Study, name: str) -> Groups:
+    """Read the column whose categories are the subgroups."""
+    texts = study.people[column_of(study, name)]
+    codes, categories = _categories(study, name, texts, (texts != "").to_numpy(), "subgroups")
+    return Groups(name, codes, categories)
+
+
+def _categories(
+    study: Study, name: str, texts: pd.Series, known: NDArray[np.bool_], purpose: str
+) -> tuple[Ints, tuple[str, ...]]:
+    different = pd.Series(texts[known].unique(), dtype=object)
+    if not len(different):
+        raise DataFileError(f"{study.source}: {name} is not known for anybody. Choose another column.")
+    if len(different) > MOST_CATEGORIES:
+        raise SettingError(
+            f"{study.source}: {name} has {len(different):,} different values ({', '.join(different[:3])}, ...); "
+            f"{purpose} can have at most {MOST_CATEGORIES}. Choose another column, or join values in the file."
+        )
+    numbers = read_numbers(different)
+    ranked = np.argsort(numbers, kind="stable") if np.isfinite(numbers).all() else np.argsort(different.to_numpy(str))
+    categories = tuple(different.iloc[ranked])
+    code = {value: place for place, value in enumerate(categories)}
+    return np.array([code.get(text, UNKNOWN) for text in texts], dtype=np.int64), categories
+
+
+def _unknown_words(name: str, unknown: int, people: int, source: str) -> list[str]:
+    if unknown == people:
+        raise DataFileError(f"{source}: {name} is not known for anybody. Choose another column.")
+    if not unknown:
+        return []
+    line = (
+        f"{name} is not known for {counted(unknown, 'person', 'people')} of {people:,} ({percent(unknown / people)}); "
+        "they are left out, and so are pairs with them."
+    )
+    if unknown / people > _MANY_UNKNOWN:
+        line += " That is many: the estimate is about those who answered, who may differ from the others."
+    return [line]

@@ -1,0 +1,182 @@
+"""Estimate an outcome with every estimator at once: numbers, intervals, design effects, and which of them are valid."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from peerfront.estimates.estimators import (
+    IN_WORDS,
+    Impossible,
+    Weighted,
+    estimators_for,
+)
+from peerfront.estimates.intervals import design_effect, spread_of
+from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD, Replicates, batches, the_sample
+from peerfront.estimates.sample import UNKNOWN, Floats, Groups, Ints, Outcome, Sample, nobody_apart
+from peerfront.estimates.validity import Verdict, judged
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.settings import one_of, whole_number
+
+FEWEST_PEOPLE = 10
+"""People of a group with a known outcome below which nothing is estimated for it."""
+MOST_BOOTSTRAPS = 100_000
+COLUMNS = (
+    "outcome", "group", "category", "estimator", "estimate", "low", "high", "standard_error", "design_effect",
+    "effective_size", "people", "valid", "likely_bias", "bias_low", "bias_high", "why",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeEstimates:
+    """All estimates of one outcome."""
+
+    outcome: Outcome
+    table: pd.DataFrame
+    """One row for each group, category and estimator; columns as in COLUMNS."""
+    verdict: Verdict
+
+    @property
+    def best(self) -> pd.DataFrame:
+        """The rows of the estimator to be used; none if no estimator is valid here."""
+        return self.table[self.table["estimator"] == self.verdict.best]
+
+
+@dataclass(frozen=True, eq=False)
+class _Targets:
+    """What is summed: people by group and category, or by group alone for a number."""
+
+    codes: Ints  # [people], group * categories + category
+    labels: list[tuple[str, str]]  # group, category
+    people: Ints  # [labels], people of the group whose outcome is known
+    categories: int
+    values: Floats | None
+
+    def estimates(self, estimator: Weighted, replicates: Replicates) -> Floats:
+        """Shares or means, [replicates, labels]; nan where nobody counts."""
+        weights = estimator.totals(replicates, self.codes, len(self.labels))
+        if self.values is None:
+            grouped = weights.reshape(len(weights), -1, self.categories)
+            above, below = weights, np.repeat(grouped.sum(axis=2), self.categories, axis=1)
+        else:
+            above, below = estimator.totals(replicates, self.codes, len(self.labels), self.values), weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(below > 0, above / below, np.nan))
+
+    def variances(self, estimator: Weighted, whole: Replicates, estimate: Floats) -> Floats:
+        """Variance of one person drawn at random, by the estimate, [labels]."""
+        if self.values is None:
+            return estimate * (1.0 - estimate)
+        weights = estimator.totals(whole, self.codes, len(self.labels))[0]
+        squares = estimator.totals(whole, self.codes, len(self.labels), self.values**2)[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(weights > 0, squares / weights - estimate**2, np.nan))
+
+
+def estimate_outcome(
+    sample: Sample,
+    outcome: Outcome,
+    *,
+    groups: tuple[Groups, ...] = (),
+    population: int | None = None,
+    bootstraps: int = 1000,
+    interval: str = NEIGHBOURHOOD,
+    seed: int = 0,
+) -> OutcomeEstimates:
+    """Estimate with everything that the sample allows, for everybody and for each of the groups."""
+    bootstraps = whole_number("bootstraps", bootstraps, 2, MOST_BOOTSTRAPS)
+    interval = one_of("interval", interval, BOOTSTRAPS)
+    population = checked_population(sample, population)
+    whole = the_sample(sample)
+    possible = estimators_for(sample, outcome, population)
+    made = [each for each in possible if not isinstance(each, Impossible)]
+    targets = [_targets(sample, outcome, each) for each in (nobody_apart(len(sample)), *groups)]
+    drawn: dict[tuple[str, int], list[Floats]] = {}
+    rng = named_generator("estimates", interval, seed)
+    for replicates in batches(interval, sample, bootstraps, rng):
+        for estimator in made:
+            for number, target in enumerate(targets):
+                drawn.setdefault((estimator.name, number), []).append(target.estimates(estimator, replicates))
+    verdict = judged(sample, outcome, possible, population)
+    rows = []
+    for number, target in enumerate(targets):
+        points = {each.name: target.estimates(each, whole)[0] for each in made}
+        around = {each.name: np.concatenate(drawn[each.name, number]) for each in made}
+        for each in possible:
+            if isinstance(each, Impossible):
+                rows += _impossible_rows(outcome, target, each)
+                continue
+            variances = target.variances(each, whole, points[each.name])
+            rows += _rows(outcome, target, each.name, points, around, variances, verdict)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    order = {label: place for place, label in enumerate(label for target in targets for label in target.labels)}
+    places = [order[label] for label in zip(table["group"], table["category"], strict=True)]
+    table = table.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
+    return OutcomeEstimates(outcome, table, verdict)
+
+
+def checked_population(sample: Sample, population: int | None) -> int | None:
+    """Return a number of people that can be the population, or raise an error."""
+    if population is None:
+        return None
+    population = whole_number("population", population, 1)
+    if population < len(sample):
+        raise SettingError(
+            f"The population is said to be {population:,}, and {len(sample):,} people were sampled from it. Give a "
+            "population that is at least as large as the sample, or leave it out."
+        )
+    return population
+
+
+def _targets(sample: Sample, outcome: Outcome, groups: Groups) -> _Targets:
+    """Combine groups and categories; groups with few people are left out."""
+    recruit = outcome.known & ~sample.seed
+    counts = np.bincount(groups.codes[recruit & (groups.codes != UNKNOWN)], minlength=len(groups.categories))
+    kept = np.flatnonzero(counts >= (FEWEST_PEOPLE if groups.name else 1))
+    place = np.full(len(groups.categories) + 1, UNKNOWN)  # a code of -1 is the last one
+    place[kept] = np.arange(len(kept))
+    number = place[groups.codes]
+    categories = 1 if outcome.numeric else len(outcome.categories)
+    category = np.zeros(len(sample)) if outcome.numeric else np.nan_to_num(outcome.values)
+    codes = np.where(outcome.known & (number != UNKNOWN), number * categories + category, UNKNOWN).astype(np.int64)
+    named = [f"{groups.name} = {groups.categories[group]}" if groups.name else "everybody" for group in kept]
+    labels = [(name, label) for name in named for label in (("mean",) if outcome.numeric else outcome.categories)]
+    values = np.nan_to_num(outcome.values) if outcome.numeric else None
+    return _Targets(codes, labels, np.repeat(counts[kept], categories), categories, values)
+
+
+def _rows(
+    outcome: Outcome,
+    target: _Targets,
+    name: str,
+    points: dict[str, Floats],
+    around: dict[str, Floats],
+    variances: Floats,
+    verdict: Verdict,
+) -> list[tuple[object, ...]]:
+    point = points[name]
+    spread = spread_of(point, around[name], share=not outcome.numeric)
+    effect = design_effect(spread.standard_error, variances, target.people.astype(np.float64))
+    why = verdict.invalid.get(name, "")
+    bias = [np.full(len(point), np.nan)] * 3
+    if why and verdict.best is not None and verdict.best in points:
+        off = point - points[verdict.best]
+        reach = spread_of(off, around[name] - around[verdict.best], share=False)
+        bias = [off, reach.low, reach.high]
+    return [
+        (
+            outcome.name, group, category, name, point[i], spread.low[i], spread.high[i], spread.standard_error[i],
+            effect[i], target.people[i] / effect[i], target.people[i], not why, bias[0][i], bias[1][i], bias[2][i], why,
+        )
+        for i, (group, category) in enumerate(target.labels)
+    ]  # fmt: skip
+
+
+def _impossible_rows(outcome: Outcome, target: _Targets, one: Impossible) -> list[tuple[object, ...]]:
+    empty = (np.nan,) * 6
+    why = f"{IN_WORDS[one.name]} cannot be computed: {one.why}"
+    return [
+        (outcome.name, group, category, one.name, *empty, people, False, np.nan, np.nan, np.nan, why)
+        for (group, category), people in zip(target.labels, target.people, strict=True)
+    ]

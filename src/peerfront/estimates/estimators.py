@@ -1,0 +1,178 @@
+"""The estimators: what share of the population each cell of people is, from how often people and pairs count.
+
+A cell is a state of people with one value of the outcome, in one group. Estimators that weigh people one by one
+(`PeopleWeighted`) are the sample mean, RDS-II and Gile's successive sampling. Those of a chain (`ChainWeighted`) are
+RDS-I, on the outcome, and the stratified ones, on outcome x coupon stratum: each state's share of the population is its
+share of all ties divided by the mean network size of its people; within a state people are weighed as in RDS-II.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.estimates.chain import Depletion, Pairs, balanced, stationary, summed, unconnected_words
+from peerfront.estimates.resampling import Replicates, the_sample
+from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Sample
+from peerfront.estimates.successive_sampling import FinitePopulation, fit_depletion, inclusion_chances
+
+MEAN, RDS_I, RDS_II, SS = "mean", "RDS-I", "RDS-II", "SS"
+STRATIFIED, STRATIFIED_SS = "stratified", "stratified SS"
+IN_WORDS = {
+    MEAN: "plain mean of the recruits",
+    RDS_I: "RDS-I (Salganik-Heckathorn)",
+    RDS_II: "RDS-II (Volz-Heckathorn)",
+    SS: "successive sampling (Gile)",
+    STRATIFIED: "RDS-I on outcome x coupon stratum",
+    STRATIFIED_SS: "successive sampling on outcome x coupon stratum",
+}
+_TINY = 1e-300
+_BARELY = 1e-3  # of a recruit, spread over the row of a state: a replicate may lack what the sample has
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleWeighted:
+    """Weighs every recruit by a number of their own; seeds count nothing."""
+
+    name: str
+    weights: Floats  # [people]
+
+    def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
+        """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
+        return summed(replicates.people, codes, n_codes, self.weights if values is None else self.weights * values)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainWeighted:
+    """Weighs the people of each state so that the states have the shares that the chain gives them."""
+
+    name: str
+    state: Ints  # [people]
+    network_size: Floats  # [people]
+    weights: Floats  # [people], within a state
+    pairs: Pairs
+    depletion: Depletion | None
+    """None for the plain chain of RDS-I; otherwise the chain is balanced."""
+    start: Floats | None = None  # [states, states], ties of the whole sample: replicates are near them
+    finite: FinitePopulation | None = None
+    """Where the population's size is known: how depletion answers a replicate's change of the states' ties."""
+
+    def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
+        """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
+        n_states = self.pairs.n_states
+        factor = self._factors(replicates)
+        # Codes may cut across states: sum by both, then weigh the states.
+        both = np.where((codes == UNKNOWN) | (self.state == UNKNOWN), UNKNOWN, self.state * n_codes + codes)
+        weights = self.weights if values is None else self.weights * values
+        table = summed(replicates.people, both, n_states * n_codes, weights).reshape(-1, n_states, n_codes)
+        return np.asarray(np.einsum("bs,bsc->bc", factor, table))
+
+    def _factors(self, replicates: Replicates) -> Floats:
+        """What a unit of weight is worth in each state, [replicates, states]."""
+        ties = self.tie_shares(replicates)
+        if self.finite is not None:
+            ties = ties * np.exp((ties - self.finite.ties.sum(axis=1)) @ self.finite.stretch.T)
+        reported = summed(replicates.people, self.state, self.pairs.n_states, self.weights * self.network_size)
+        return np.where(reported > 0, ties / np.maximum(reported, _TINY), 0.0)
+
+    def tie_shares(self, replicates: Replicates) -> Floats:
+        """Each state's share of all ties, [replicates, states]."""
+        if self.depletion is not None:
+            shares = balanced(self.pairs, replicates.pairs, self.depletion, self.start).sum(axis=2)
+            if self.finite is None:
+                return np.asarray(shares)
+            centre = self.finite.ties.sum(axis=1)
+            answered = np.maximum(centre + (shares - centre) @ self.finite.response.T, 0.01 * centre)
+            return np.asarray(answered / answered.sum(axis=1, keepdims=True))
+        counts = self.pairs.counts(replicates.pairs)
+        if len(counts) > 1 or not counts[0].sum(axis=1).all():
+            everybody = np.bincount(self.pairs.target, minlength=self.pairs.n_states)
+            counts = counts + _BARELY * everybody / max(everybody.sum(), 1)
+        return stationary(counts)
+
+
+Weighted = PeopleWeighted | ChainWeighted
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """An estimator that cannot be used on a sample, and why."""
+
+    name: str
+    why: str
+
+
+def estimators_for(sample: Sample, outcome: Outcome, population: int | None = None) -> list[Weighted | Impossible]:
+    """Make every estimator that the sample allows; for the others, say why they cannot be made."""
+    recruit = ~sample.seed & outcome.known
+    size = sample.network_size
+    made: list[Weighted | Impossible] = [
+        PeopleWeighted(MEAN, recruit.astype(np.float64)),
+        PeopleWeighted(RDS_II, np.where(recruit, 1.0 / size, 0.0)),
+    ]
+    if population is not None:
+        chance = np.ones(len(sample))
+        chance[~sample.seed] = inclusion_chances(size[~sample.seed], population)
+        made.append(PeopleWeighted(SS, np.where(recruit, 1.0 / chance, 0.0)))
+    made.append(_chain(RDS_I, sample, *_states(outcome.bands, outcome.band_names), None))
+    if len(sample.strata) > 1:
+        state, names = _crossed(sample, outcome)
+        made.append(_chain(STRATIFIED, sample, state, names, None))
+        if population is not None:
+            made.append(_chain(STRATIFIED_SS, sample, state, names, population))
+    return made
+
+
+def _crossed(sample: Sample, outcome: Outcome) -> tuple[Ints, tuple[str, ...]]:
+    """States of outcome x stratum that occur."""
+    known = (outcome.bands != UNKNOWN) & (sample.stratum != UNKNOWN)
+    crossed = np.where(known, outcome.bands * len(sample.strata) + sample.stratum, UNKNOWN)
+    names = tuple(f"{band}, {stratum}" for band in outcome.band_names for stratum in sample.strata)
+    return _states(crossed, names)
+
+
+def _states(codes: Ints, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
+    """Number the codes that occur from 0 on."""
+    occurring = np.unique(codes[codes != UNKNOWN])
+    state = np.full(len(codes), UNKNOWN, dtype=np.int64)
+    known = codes != UNKNOWN
+    state[known] = np.searchsorted(occurring, codes[known])
+    return state, tuple(names[code] for code in occurring)
+
+
+def _chain(
+    name: str, sample: Sample, state: Ints, names: tuple[str, ...], population: int | None
+) -> ChainWeighted | Impossible:
+    pairs = Pairs.of(sample, state, len(names))
+    whole = the_sample(sample)
+    counts = pairs.counts(whole.pairs)[0]
+    why = unconnected_words(counts, names, balanced_chain=name != RDS_I)
+    if not why and name != RDS_I:
+        why = _silent_stratum(sample, pairs)
+    if not len(pairs.child):
+        why = "there is no recruit whose answer and whose recruiter's answer are both known"
+    if why:
+        return Impossible(name, why)
+    size = sample.network_size
+    if name == RDS_I:  # as in R: seeds count for the mean network sizes
+        return ChainWeighted(name, state, size, 1.0 / size, pairs, None)
+    if population is None:
+        nothing = Depletion.none(len(pairs.child), pairs.n_states)
+        ties = balanced(pairs, whole.pairs, nothing)[0]
+        return ChainWeighted(name, state, size, np.where(sample.seed, 0.0, 1.0 / size), pairs, nothing, ties)
+    finite = fit_depletion(sample, state, pairs, population, whole.pairs)
+    return ChainWeighted(name, state, size, finite.weights, pairs, finite.depletion, finite.ties, finite)
+
+
+def _silent_stratum(sample: Sample, pairs: Pairs) -> str:
+    """Say which stratum brought nobody: nothing is known about whom its people know."""
+    recruiters = sample.recruiter[pairs.child]
+    brought = np.bincount(sample.stratum[recruiters], minlength=len(sample.strata))
+    present: NDArray[np.bool_] = np.isin(np.arange(len(sample.strata)), sample.stratum)
+    silent = [name for name, here, count in zip(sample.strata, present, brought, strict=True) if here and not count]
+    if not silent:
+        return ""
+    return (
+        f"nobody of stratum {', '.join(silent)} brought anybody, so nothing says whom they know; join it with another "
+        "stratum"
+    )

@@ -1,0 +1,160 @@
+"""Pictures of estimates and of the sample's diagnostics. Colours tell categories apart, line styles do so in print."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from peerfront.estimates.diagnostics import Diagnostics
+from peerfront.estimates.estimating import OutcomeEstimates
+from peerfront.foundation.figures import COLOURS, STYLES, new_figure
+from peerfront.foundation.shown import visible
+
+_GREY = "#AAAAAA"
+_MOST_CATEGORIES = 6
+
+
+def figures_of(made: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> dict[str, Figure]:
+    """Draw everything about one outcome, by the name of its file."""
+    return {
+        "estimates": estimates_figure(made, narrow=narrow),
+        "convergence": convergence_figure(made, diagnostics, narrow=narrow),
+        "bottlenecks": bottleneck_figure(made, diagnostics, narrow=narrow),
+        "seeds": seeds_figure(diagnostics, narrow=narrow),
+    }
+
+
+def estimates_figure(made: OutcomeEstimates, *, narrow: bool = False) -> Figure:
+    """Draw every estimate for everybody with its interval; those that are not valid here are grey."""
+    table = made.table[(made.table["group"] == "everybody") & made.table["estimate"].notna()]
+    shown = _shown(made, table)
+    table = table[table["category"].isin(shown)].iloc[::-1]
+    figure = new_figure(5.4 if narrow else 8.5, 1.3 + 0.3 * max(len(table), 3))
+    axis = figure.subplots()
+    for place, row in enumerate(table.to_dict("records")):
+        colour = COLOURS[0] if row["valid"] else _GREY
+        if np.isfinite(row["low"]):
+            axis.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=2.0)
+        best = row["estimator"] == made.verdict.best
+        axis.plot(row["estimate"], place, "D" if best else "o", color=COLOURS[1] if best else colour)
+    names = [
+        _short(f"{_label(row['outcome'], row['category'])}, {row['estimator']}") for row in table.to_dict("records")
+    ]
+    axis.set_yticks(np.arange(len(table)), names)
+    for label, valid in zip(axis.get_yticklabels(), table["valid"], strict=True):
+        label.set_color("black" if valid else _GREY)
+    _share_axis(axis, made, "x")
+    axis.set_title(
+        f"{_short(made.outcome.name)}: estimates with 95% intervals\n(diamond: use this; grey: not valid here)"
+    )
+    axis.grid(axis="x", alpha=0.3)
+    return figure
+
+
+def convergence_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
+    """Draw the estimate as people came."""
+    figure = new_figure(5.4 if narrow else 7.2, 4.0)
+    axis = figure.subplots()
+    for number, category in enumerate(_shown(made, diagnostics.convergence)):
+        own = diagnostics.convergence[diagnostics.convergence["category"] == category]
+        colour = COLOURS[number % len(COLOURS)]
+        style = STYLES[number % len(STYLES)]
+        axis.plot(
+            own["people"], own["estimate"], color=colour, linestyle=style, label=_label(diagnostics.outcome, category)
+        )
+        axis.axhline(float(own["estimate"].iloc[-1]), color=colour, linewidth=0.6)
+    used = made.verdict.best or "RDS-II"
+    axis.set(xlabel="people so far", ylabel=f"estimate ({used})", title="Has the estimate settled?")
+    _finish(figure, axis, made)
+    return figure
+
+
+def bottleneck_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
+    """Draw the estimate within each large tree, for the category that is estimated most often."""
+    figure = new_figure(5.4 if narrow else 7.2, 4.0)
+    axis = figure.subplots()
+    table = diagnostics.bottlenecks
+    category = _shown(made, table)[0] if len(table) else ""
+    for number, (tree, own) in enumerate(table[table["category"] == category].groupby("tree")):
+        axis.plot(
+            own["people"],
+            own["estimate"],
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=STYLES[number % len(STYLES)],
+            label=f"tree {tree}: {int(own['people'].iloc[-1]):,} people",
+        )
+    if not len(table):
+        axis.text(0.5, 0.5, "No tree is large enough.", ha="center", va="center", transform=axis.transAxes)
+    title = "Do the trees agree?" + (
+        f" ({_label(diagnostics.outcome, category)})" if category not in ("", "mean") else ""
+    )
+    axis.set(xlabel="people of the tree so far", ylabel="estimate within the tree (RDS-II)", title=title)
+    _finish(figure, axis, made)
+    return figure
+
+
+def seeds_figure(diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
+    """Draw the composition wave by wave, and what recruitment that began at these seeds tends to."""
+    figure = new_figure(5.4 if narrow else 7.2, 4.0)
+    axis = figure.subplots()
+    table = diagnostics.seeds
+    categories = list(dict.fromkeys(table["category"]))
+    for number, category in enumerate(categories[1:] if len(categories) == 2 else categories[:_MOST_CATEGORIES]):
+        own = table[table["category"] == category]
+        colour = COLOURS[number % len(COLOURS)]
+        axis.plot(
+            own["wave"],
+            own["share"],
+            "o",
+            color=colour,
+            label=f"{_label(diagnostics.outcome, category)}, people of the wave",
+        )
+        axis.plot(
+            own["wave"],
+            own["expected"],
+            color=colour,
+            linestyle="--",
+            label=f"{_label(diagnostics.outcome, category)}, expected",
+        )
+        axis.axhline(float(own["equilibrium"].iloc[0]), color=colour, linewidth=0.6)
+    axis.set(xlabel="wave (seeds are wave 0)", ylabel="share of the wave", title="Do the seeds still matter?")
+    axis.set_ylim(-0.02, 1.02)
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.grid(alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
+    return figure
+
+
+def _shown(made: OutcomeEstimates, table: pd.DataFrame) -> list[str]:
+    """Categories to draw: of two the second, which the first follows from; of many, the first few."""
+    there = list(dict.fromkeys(table["category"]))
+    if len(made.outcome.categories) == 2 and len(there) == 2:
+        return there[1:]
+    return there[:_MOST_CATEGORIES]
+
+
+def _share_axis(axis: Axes, made: OutcomeEstimates, which: str) -> None:
+    if not made.outcome.numeric:
+        (axis.xaxis if which == "x" else axis.yaxis).set_major_formatter(PercentFormatter(1.0))
+
+
+def _finish(figure: Figure, axis: Axes, made: OutcomeEstimates) -> None:
+    _share_axis(axis, made, "y")
+    axis.grid(alpha=0.3)
+    handles, labels = axis.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+
+
+def _label(outcome: str, category: str) -> str:
+    """Write hiv = yes; a mean, or a band of a number, needs only the name."""
+    if category == "mean":
+        return _short(outcome)
+    return _short(category if category.startswith(outcome) else f"{outcome} = {category}")
+
+
+def _short(name: str, most: int = 32) -> str:
+    name = visible(name, 10 * most).replace("\n", " ")
+    return name if len(name) <= most else f"{name[: most - 1]}…"
