@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
@@ -58,6 +59,9 @@ def response_report(model: ResponseModel, history: History, parameters: int | No
     coupons, recruits = history.coupons[rows], history.recruits[rows]
     most = int(coupons.max())
     chances = _count_chances(model, history.referrers[rows], coupons)  # [rows, most + 1]
+    exposure = history.exposure_of(rows)
+    if exposure is not None:
+        chances = thinned_counts(chances, exposure)  # of recruits so far
     at_least = np.cumsum(chances[:, ::-1], axis=1)[:, -2::-1]  # P(N >= l), l = 1 .. most
     levels = np.arange(most + 1)
     rootogram = pd.DataFrame(
@@ -90,7 +94,8 @@ def log_likelihoods(model: LearnedResponse, history: History) -> Array:
     """Log-likelihood of each informative row."""
     check_schema(model, history.schema)
     rows = history.informative_rows()
-    return model.log_likelihoods(history.referrers[rows], history.coupons[rows], history.recruits[rows])
+    people, exposure = history.referrers[rows], history.exposure_of(rows)
+    return model.log_likelihoods(people, history.coupons[rows], history.recruits[rows], exposure)
 
 
 def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:

@@ -183,7 +183,7 @@ class Search:
             why += " Every coupon was used, so capacities are only known from below: how far above is a guess."
         # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by predictions.
         if doubt is not None:
-            chance = len(data) / (len(data) + doubt)
+            chance = data.people / (data.people + doubt)
             largest = largest_rate(fit.candidate.family, max(data.most_shown, REACH), chance, fit.size, fit.use)
         return LearnedResponse(
             schema=self.schema,
