@@ -14,6 +14,7 @@ from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import n_parameters
 from peerfront.foundation.settings import whole_number
 from peerfront.models.offspring.pairs import Pairs, check_schema, sampled_children, sampled_log_scores
+from peerfront.models.open_coupons import count_chances
 from peerfront.models.response import LearnedResponse
 from peerfront.problem import History, OffspringModel, ResponseModel
 
@@ -58,7 +59,7 @@ def response_report(model: ResponseModel, history: History, parameters: int | No
     rows = history.informative_rows()
     coupons, recruits = history.coupons[rows], history.recruits[rows]
     most = int(coupons.max())
-    chances = _count_chances(model, history.referrers[rows], coupons)  # [rows, most + 1]
+    chances = count_chances(model, history.referrers[rows], coupons)  # [rows, most + 1]
     exposure = history.exposure_of(rows)
     if exposure is not None:
         chances = thinned_counts(chances, exposure)  # of recruits so far
@@ -79,15 +80,6 @@ def response_report(model: ResponseModel, history: History, parameters: int | No
         float(chi2.sf(statistic, degrees)) if degrees > 0 else float("nan"),
         _calibration(at_least, coupons, recruits),
     )
-
-
-def _count_chances(model: ResponseModel, covariates: Codes, coupons: NDArray[np.int64]) -> Array:
-    """P(N(k) = y) of each person with their own number of coupons, y = 0 .. the most coupons, [people, most + 1]."""
-    chances = np.zeros((len(coupons), int(coupons.max()) + 1))
-    for number in np.unique(coupons).tolist():
-        rows = coupons == number
-        chances[rows, : number + 1] = model.counts(covariates[rows], number)
-    return chances
 
 
 def log_likelihoods(model: LearnedResponse, history: History) -> Array:
