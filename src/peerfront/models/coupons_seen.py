@@ -40,7 +40,8 @@ class CouponsSeen:
             )
         if len(self.holder) != len(self.return_ages):
             raise DataFileError(
-                f"{len(self.holder)} holders of returned coupons and {len(self.return_ages)} ages differ."
+                f"{len(self.holder)} holders of returned coupons and {len(self.return_ages)} ages do not match; give "
+                "one of each per return."
             )
         _refuse("holders have no coupon", self.coupons < 1)
         _refuse("holders have an issue date after the day of the data, or none", ~(self.ages >= 0.0))

@@ -83,10 +83,13 @@ class ReturnTimes:
     def survival(self, ages: ArrayLike, valid_days: ArrayLike = NEVER, site: Sites | int = -1) -> Array:
         """P(used after this age | used), elementwise; 0 from expiry on, and precise in the far tail."""
         age, valid = np.asarray(ages, dtype=np.float64), np.asarray(valid_days, dtype=np.float64)
-        at_expiry = self._log_ratio(valid, site)
-        late = time_families.survival(self.family, self._log_ratio(np.minimum(age, valid), site), self.spread)
-        too_late = time_families.survival(self.family, at_expiry, self.spread)
-        chances = (late - too_late) / time_families.cdf(self.family, at_expiry, self.spread)
+        now, at_expiry = self._log_ratio(np.minimum(age, valid), site), self._log_ratio(valid, site)
+        in_time = time_families.cdf(self.family, at_expiry, self.spread)
+        # The difference of the two small ones: nothing cancels in either tail.
+        from_below = in_time - time_families.cdf(self.family, now, self.spread)
+        from_above = time_families.survival(self.family, now, self.spread)
+        from_above = from_above - time_families.survival(self.family, at_expiry, self.spread)
+        chances = np.where(at_expiry > 0.0, from_above, from_below) / in_time
         return np.where(age >= valid, 0.0, np.clip(chances, 0.0, 1.0))
 
     def quantile(self, shares: ArrayLike, valid_days: ArrayLike = NEVER, site: Sites | int = -1) -> Array:
