@@ -9,6 +9,8 @@ A time is `median * exp(x)`; its spread is the standard deviation of log times, 
 SciPy's distributions are the reference in the tests.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammaincinv, gammaln, ndtr, ndtri, polygamma
@@ -41,6 +43,21 @@ def gamma_shape(spread: Array | float) -> Array:
     return np.asarray(shape)
 
 
+def _gamma_parts(spread: Array | float) -> tuple[Array, Array]:
+    """Shape and median of gamma distributions; of a single one they are remembered, because fits ask for them often."""
+    if np.size(spread) == 1:
+        shape, middle = _one_gamma(float(np.reshape(spread, ())))
+        return np.asarray(shape), np.asarray(middle)
+    shapes = gamma_shape(spread)
+    return shapes, np.asarray(gammaincinv(shapes, 0.5))
+
+
+@lru_cache(maxsize=1024)
+def _one_gamma(spread: float) -> tuple[float, float]:
+    shape = float(gamma_shape(spread))
+    return shape, float(gammaincinv(shape, 0.5))
+
+
 def cdf(family: str, x: Array, spread: Array | float) -> Array:
     """P(time <= median * exp(x)), elementwise; precise where it is small."""
     if family == "lognormal":
@@ -48,8 +65,8 @@ def cdf(family: str, x: Array, spread: Array | float) -> Array:
     with np.errstate(over="ignore"):
         if family == "weibull":
             return np.asarray(-np.expm1(-_LOG_2 * np.exp(x * weibull_exponent(spread))))
-        shape = gamma_shape(spread)
-        return np.asarray(gammainc(shape, np.exp(x) * gammaincinv(shape, 0.5)))
+        shape, middle = _gamma_parts(spread)
+        return np.asarray(gammainc(shape, np.exp(x) * middle))
 
 
 def survival(family: str, x: Array, spread: Array | float) -> Array:
@@ -59,8 +76,8 @@ def survival(family: str, x: Array, spread: Array | float) -> Array:
     with np.errstate(over="ignore"):
         if family == "weibull":
             return np.asarray(np.exp(-_LOG_2 * np.exp(x * weibull_exponent(spread))))
-        shape = gamma_shape(spread)
-        return np.asarray(gammaincc(shape, np.exp(x) * gammaincinv(shape, 0.5)))
+        shape, middle = _gamma_parts(spread)
+        return np.asarray(gammaincc(shape, np.exp(x) * middle))
 
 
 def density(family: str, x: Array, spread: Array | float) -> Array:
@@ -71,8 +88,8 @@ def density(family: str, x: Array, spread: Array | float) -> Array:
         exponent = weibull_exponent(spread)
         hazard = _LOG_2 * np.exp(x * exponent)
         return np.asarray(exponent * hazard * np.exp(-hazard))
-    shape = gamma_shape(spread)
-    time = np.exp(x) * gammaincinv(shape, 0.5)
+    shape, middle = _gamma_parts(spread)
+    time = np.exp(x) * middle
     return np.asarray(np.exp(shape * np.log(time) - time - gammaln(shape)))
 
 
@@ -83,5 +100,5 @@ def quantile(family: str, shares: Array, spread: Array | float) -> Array:
             return np.asarray(ndtri(shares) * spread)
         if family == "weibull":
             return np.asarray(np.log(-np.log1p(-shares) / _LOG_2) / weibull_exponent(spread))
-        shape = gamma_shape(spread)
-        return np.asarray(np.log(gammaincinv(shape, shares)) - np.log(gammaincinv(shape, 0.5)))
+        shape, middle = _gamma_parts(spread)
+        return np.asarray(np.log(gammaincinv(shape, shares)) - np.log(middle))

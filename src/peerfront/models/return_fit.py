@@ -21,13 +21,10 @@ The family of times is chosen by the likelihood of holders left out: lognormal, 
 is not known is drawn from the posterior by importance sampling, adapted in rounds from its mode.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator
@@ -36,18 +33,12 @@ from peerfront.foundation.threads import one_thread
 from peerfront.foundation.time_families import DESCRIPTIONS, TIME_FAMILIES
 from peerfront.models.coupons_seen import CouponsSeen
 from peerfront.models.response_choice import SURE, clearly, total_error
-from peerfront.models.return_likelihood import Cells, cell_log_likelihoods, unpacked
+from peerfront.models.return_posterior import Posterior
 from peerfront.models.return_times import NEVER, ReturnTimes
 
 Array = NDArray[np.float64]
 SITE_SPREADS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
 """How much log medians may differ between sites: the one that makes the data most likely is taken."""
-_SITE_SPREAD_PRIOR = 0.5  # half-normal scale of it
-_ALMOST_FLAT = 0.1  # recruits' worth of prior on the log share: proper, if nobody has come yet
-_DISPERSIONS = 0.5, 10.0
-_COUNTS = "binomial"
-_ROUNDS, _PROPOSALS, _DEGREES = 4, 400, 5.0
-_DIFFERENCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -128,206 +119,56 @@ def fit_return_times(seen: CouponsSeen, settings: ReturnSettings | None = None) 
     if not len(seen):
         raise SettingError("Nobody has a coupon with a date of issue, so that nothing says when people return.")
     with one_thread(training=True):
-        return _Search(seen, settings or ReturnSettings()).fitted()
+        return _fitted(Posterior(seen, settings or ReturnSettings()))
 
 
-@dataclass(frozen=True, eq=False)
-class _Mode:
-    """The point of highest posterior density of a family of times."""
+def _fitted(posterior: Posterior) -> ReturnFit:
+    """Choose the family, then how much sites differ, then draw what is not known."""
+    seen, settings, sites = posterior.seen, posterior.settings, posterior.cells.sites
+    families = TIME_FAMILIES if settings.family == "auto" else (settings.family,)
+    dispersion = posterior.pearson_dispersion(posterior.mode(families[0], 0.0, 1.0, posterior.everybody))
+    family, why = families[0], f"{DESCRIPTIONS[families[0]]}, as asked."
+    held_out: dict[str, float] = {}
+    folds = min(settings.folds, len(seen))
+    if len(families) > 1 and folds > 1 and not np.isnan(seen.return_ages).all():
+        family, held_out, why = _choice(posterior, families, dispersion, folds)
+    elif len(families) > 1:
+        why = f"{DESCRIPTIONS[family]}: too little was seen to compare it with others."
+    site_spreads = SITE_SPREADS if sites > 1 else (0.0,)
+    modes = [posterior.mode(family, spread, dispersion, posterior.everybody) for spread in site_spreads]
+    best = max(modes, key=posterior.evidence) if len(modes) > 1 else modes[0]
+    points, effective = posterior.draws(best)
+    why = f"{why[0].upper()}{why[1:]}"
+    if sites > 1:
+        why += f" Log medians of sites vary by about {best.site_spread:g}."
+    return ReturnFit(
+        posterior.times(points, best),
+        posterior.cells.numbers,
+        posterior.shares(points),
+        dispersion,
+        why,
+        held_out,
+        effective,
+    )
 
-    family: str
-    site_spread: float
-    dispersion: float
-    point: Array
-    height: float
 
-
-class _Search:
-    def __init__(self, seen: CouponsSeen, settings: ReturnSettings) -> None:
-        self.seen, self.settings, self.cells = seen, settings, Cells.of(seen)
-        self.everybody = np.ones(len(seen), dtype=bool)
-
-    def fitted(self) -> ReturnFit:
-        """Choose the family, then how much sites differ, then draw what is not known."""
-        families = TIME_FAMILIES if self.settings.family == "auto" else (self.settings.family,)
-        dispersion = self._dispersion(self.mode(families[0], 0.0, 1.0, self.everybody))
-        family, why = families[0], f"{DESCRIPTIONS[families[0]]}, as asked."
-        held_out: dict[str, float] = {}
-        folds = min(self.settings.folds, len(self.seen))
-        if len(families) > 1 and folds > 1 and not np.isnan(self.seen.return_ages).all():
-            family, held_out, why = self._choice(families, dispersion, folds)
-        elif len(families) > 1:
-            why = f"{DESCRIPTIONS[family]}: too little was seen to compare it with others."
-        site_spreads = SITE_SPREADS if self.cells.sites > 1 else (0.0,)
-        modes = [self.mode(family, spread, dispersion, self.everybody) for spread in site_spreads]
-        best = max(modes, key=self._evidence) if len(modes) > 1 else modes[0]
-        points, effective = self._posterior(best)
-        why = f"{why[0].upper()}{why[1:]}"
-        if self.cells.sites > 1:
-            why += f" Log medians of sites vary by about {best.site_spread:g}."
-        return self._fit(best, points, effective, held_out, why)
-
-    def _choice(self, families: tuple[str, ...], dispersion: float, folds: int) -> tuple[str, dict[str, float], str]:
-        """The first family that is not clearly below the best, by holders left out."""
-        fold = named_generator("return times", self.settings.seed).permutation(len(self.seen)) % folds
-        logs = {family: np.zeros(len(self.seen)) for family in families}
-        for family, own in logs.items():
-            start = self.mode(family, 0.0, dispersion, self.everybody).point
-            for number in range(folds):
-                mode = self.mode(family, 0.0, dispersion, fold != number, start)
-                own[fold == number] = self._by_holder(mode)[fold == number]
-        best = max(families, key=lambda family: float(logs[family].sum()))
-        chosen = next(family for family in families if not clearly(logs[best] - logs[family], SURE))
-        rival = max((family for family in families if family != chosen), key=lambda family: float(logs[family].sum()))
-        gain = logs[chosen] - logs[rival]
-        why = (
-            f"{DESCRIPTIONS[chosen]}: {gain.sum():+.1f} +- {total_error(gain):.1f} units of held-out log-likelihood "
-            f"against {DESCRIPTIONS[rival]}."
-        )
-        return chosen, {family: float(own.sum()) for family, own in logs.items()}, why
-
-    # The posterior -------------------------------------------------------------------------------------------------
-
-    def log_prior(self, points: torch.Tensor) -> torch.Tensor:
-        """Log density of the prior at each point, up to a constant, [points]."""
-        settings, sites = self.settings, self.cells.sites
-        log_median, log_spread, shifts, _, _ = unpacked(points, sites)
-        log_rate, log_size, by_number = points[:, 2 + sites], points[:, 3 + sites], points[:, 4 + sites :]
-        return (
-            -0.5 * ((log_median[:, 0] - np.log(settings.prior_median)) / settings.prior_variation) ** 2
-            - 0.5 * ((log_spread[:, 0] - np.log(settings.prior_spread)) / settings.prior_spread_variation) ** 2
-            - 0.5 * (shifts**2).sum(dim=1)
-            - 0.5 * (by_number**2).sum(dim=1)
-            + _ALMOST_FLAT * log_rate
-            - torch.exp(log_rate)
-            - 0.5 * log_size**2  # of no consequence: binomial counts have no size
-        )
-
-    def log_posterior(
-        self, points: torch.Tensor, mode: _Mode, weights: tuple[torch.Tensor, torch.Tensor]
-    ) -> torch.Tensor:
-        """Log density of the posterior of weighted cells, up to a constant, [points]."""
-        counts, days = cell_log_likelihoods(self.cells, mode.family, _COUNTS, points, mode.site_spread)
-        likelihood = (counts * weights[0]).sum(dim=1) / mode.dispersion + (days * weights[1]).sum(dim=1)
-        return likelihood + self.log_prior(points)
-
-    def mode(
-        self,
-        family: str,
-        site_spread: float,
-        dispersion: float,
-        holders: NDArray[np.bool_],
-        start: Array | None = None,
-    ) -> _Mode:
-        """Maximise the posterior of some holders."""
-        asked = _Mode(family, site_spread, dispersion, self._start(family) if start is None else start, -np.inf)
-        weights = self.cells.weights(holders)
-
-        def loss(point: Array) -> tuple[float, Array]:
-            at = torch.as_tensor(point[None]).requires_grad_()
-            value = -self.log_posterior(at, asked, weights).sum()
-            (slope,) = torch.autograd.grad(value, at)
-            return float(value.detach()), slope[0].numpy()
-
-        found = minimize(
-            loss, asked.point, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-10, "gtol": 1e-5}
-        )
-        return replace(asked, point=np.asarray(found.x), height=-float(found.fun))
-
-    def _start(self, family: str) -> Array:
-        """The prior's middle, and the share of coupons that goes with it."""
-        settings, seen = self.settings, self.seen
-        prior = ReturnTimes(family, settings.prior_median, settings.prior_spread)
-        came = float(seen.recruits.sum())
-        could = float((seen.coupons * prior.cdf(seen.ages, seen.validity)).sum())
-        start = np.zeros(self.cells.parameters)
-        start[:2] = np.log([settings.prior_median, settings.prior_spread])
-        start[2 + self.cells.sites] = np.log(-np.log1p(-min((came + 0.5) / (could + 1.0), 0.9)))
-        return start
-
-    def _dispersion(self, mode: _Mode) -> float:
-        """Pearson's estimate: squared residuals of counts, in binomial variances."""
-        times, shares = self._times(mode.point[None], mode), self._shares(mode.point[None])[0]
-        chance = shares[np.searchsorted(self.cells.numbers, self.seen.coupons)] * self.seen.exposure(times)
-        expected = self.seen.coupons * chance
-        residuals = (self.seen.recruits - expected) ** 2 / np.maximum(expected * (1.0 - chance), 1e-12)
-        left = max(len(self.seen) - len(self.cells.numbers), 1)
-        return float(np.clip(residuals.sum() / left, *_DISPERSIONS))
-
-    def _curvature(self, mode: _Mode) -> Array:
-        """Minus the second derivatives at the mode, by central differences of gradients."""
-        weights, size = self.cells.weights(self.everybody), len(mode.point)
-        points = np.repeat(mode.point[None], 2 * size, axis=0)
-        points[np.arange(size), np.arange(size)] += _DIFFERENCE
-        points[size + np.arange(size), np.arange(size)] -= _DIFFERENCE
-        at = torch.as_tensor(points).requires_grad_()
-        (slopes,) = torch.autograd.grad(self.log_posterior(at, mode, weights).sum(), at)
-        curve = -(slopes[:size] - slopes[size:]).numpy() / (2 * _DIFFERENCE)
-        values, vectors = np.linalg.eigh((curve + curve.T) / 2)
-        matrix: Array = (vectors * np.maximum(values, 1e-2)) @ vectors.T
-        return matrix
-
-    def _evidence(self, mode: _Mode) -> float:
-        """Log marginal likelihood by Laplace's approximation, with the prior of the variation between sites."""
-        determinant = float(np.linalg.slogdet(self._curvature(mode))[1])
-        return mode.height - 0.5 * determinant - 0.5 * (mode.site_spread / _SITE_SPREAD_PRIOR) ** 2
-
-    def _posterior(self, mode: _Mode) -> tuple[Array, float]:
-        """Draws from the posterior, [draws, parameters]: importance sampling, adapted in rounds from the mode."""
-        rng = named_generator("draws of return times", self.settings.seed)
-        weights, size = self.cells.weights(self.everybody), len(mode.point)
-        centre, spread = mode.point, np.linalg.inv(self._curvature(mode))
-        for number in range(_ROUNDS):
-            root = np.linalg.cholesky(spread + 1e-9 * np.eye(size))
-            proposals = _PROPOSALS if number < _ROUNDS - 1 else 4 * _PROPOSALS
-            normals = rng.standard_normal((proposals, size))
-            stretch = np.sqrt(_DEGREES / rng.chisquare(_DEGREES, (proposals, 1)))
-            points = centre + (normals * stretch) @ root.T
-            distance = (normals**2).sum(axis=1) * stretch[:, 0] ** 2
-            proposed = -0.5 * (_DEGREES + size) * np.log1p(distance / _DEGREES)
-            with torch.no_grad():
-                logs = self.log_posterior(torch.as_tensor(points), mode, weights).numpy() - proposed
-            logs = np.where(np.isfinite(logs), logs, -np.inf)
-            shares = np.exp(logs - logsumexp(logs))
-            if 1.0 / (shares**2).sum() > 3.0 * size:
-                centre = shares @ points
-                spread = ((points - centre) * shares[:, None]).T @ (points - centre)
-        places = (np.arange(self.settings.draws) + rng.random()) / self.settings.draws
-        drawn = np.searchsorted(np.cumsum(shares), places).clip(max=len(shares) - 1)
-        return points[drawn], float(1.0 / (shares**2).sum())
-
-    # The answer ----------------------------------------------------------------------------------------------------
-
-    def _by_holder(self, mode: _Mode) -> Array:
-        """Log-likelihood of each holder at the mode, [holders]."""
-        with torch.no_grad():
-            at = torch.as_tensor(mode.point[None])
-            counts, days = cell_log_likelihoods(self.cells, mode.family, _COUNTS, at, mode.site_spread)
-        return self.cells.by_holder(counts[0].numpy() / mode.dispersion, days[0].numpy())
-
-    def _shares(self, points: Array) -> Array:
-        """Shares of coupons that are used in the end, [points, numbers]."""
-        log_rates = unpacked(torch.as_tensor(points), self.cells.sites)[3].numpy()
-        shares: Array = -np.expm1(-np.exp(log_rates))
-        return shares
-
-    def _times(self, points: Array, mode: _Mode) -> ReturnTimes:
-        """Return times with these draws, at their mean."""
-        log_median, log_spread, shifts, _, _ = (
-            part.numpy() for part in unpacked(torch.as_tensor(points), self.cells.sites)
-        )
-        draws = np.concatenate([log_median, log_spread, mode.site_spread * shifts], axis=1)
-        middle = draws.mean(axis=0)
-        median, spread = (float(np.exp(value)) for value in middle[:2])
-        return ReturnTimes(mode.family, median, spread, self.seen.sites, middle[2:], draws)
-
-    def _fit(self, mode: _Mode, points: Array, effective: float, held_out: dict[str, float], why: str) -> ReturnFit:
-        return ReturnFit(
-            self._times(points, mode),
-            self.cells.numbers,
-            self._shares(points),
-            mode.dispersion,
-            why,
-            held_out,
-            effective,
-        )
+def _choice(
+    posterior: Posterior, families: tuple[str, ...], dispersion: float, folds: int
+) -> tuple[str, dict[str, float], str]:
+    """The first family that is not clearly below the best, by holders left out."""
+    fold = named_generator("return times", posterior.settings.seed).permutation(len(posterior.seen)) % folds
+    logs = {family: np.zeros(len(posterior.seen)) for family in families}
+    for family, own in logs.items():
+        start = posterior.mode(family, 0.0, dispersion, posterior.everybody).point
+        for number in range(folds):
+            mode = posterior.mode(family, 0.0, dispersion, fold != number, start)
+            own[fold == number] = posterior.by_holder(mode)[fold == number]
+    best = max(families, key=lambda family: float(logs[family].sum()))
+    chosen = next(family for family in families if not clearly(logs[best] - logs[family], SURE))
+    rival = max((family for family in families if family != chosen), key=lambda family: float(logs[family].sum()))
+    gain = logs[chosen] - logs[rival]
+    why = (
+        f"{DESCRIPTIONS[chosen]}: {gain.sum():+.1f} +- {total_error(gain):.1f} units of held-out log-likelihood "
+        f"against {DESCRIPTIONS[rival]}."
+    )
+    return chosen, {family: float(own.sum()) for family, own in logs.items()}, why
