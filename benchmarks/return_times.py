@@ -33,7 +33,7 @@ from peerfront.models.return_fit import ReturnSettings, fit_return_times
 from peerfront.models.return_times import ReturnTimes
 
 HOLDERS, COUPONS, SHARE = 300, 3, 0.35
-POISSON_MEAN = 1.2177  # E min(C, 3) = 3 * .35
+POISSON_MEAN = 1.0804036208  # E min(C, 3) = 3 * .35
 ITRIP_SPREAD = float(np.log(2.0) / 0.6744897501960817)
 
 

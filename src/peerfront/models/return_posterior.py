@@ -25,7 +25,7 @@ _SITE_SPREAD_PRIOR = 0.5  # half-normal scale of the variation between sites
 _ALMOST_FLAT = 0.1  # recruits' worth of prior on the log share: proper, if nobody has come yet
 _DISPERSIONS = 0.5, 10.0
 _COUNTS = "binomial"
-_ROUNDS, _PROPOSALS, _DEGREES = 4, 400, 5.0
+_ROUNDS, _PROPOSALS, _DEGREES = 6, 500, 5.0
 _DIFFERENCE = 1e-4
 
 
@@ -62,7 +62,7 @@ class Posterior:
             - 0.5 * log_size**2  # of no consequence: binomial counts have no size
         )
 
-    def logdraws(self, points: torch.Tensor, mode: Mode, weights: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    def log_density(self, points: torch.Tensor, mode: Mode, weights: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
         """Log density of the posterior of weighted cells, up to a constant, [points]."""
         counts, days = cell_log_likelihoods(self.cells, mode.family, _COUNTS, points, mode.site_spread)
         likelihood = (counts * weights[0]).sum(dim=1) / mode.dispersion + (days * weights[1]).sum(dim=1)
@@ -82,7 +82,7 @@ class Posterior:
 
         def loss(point: Array) -> tuple[float, Array]:
             at = torch.as_tensor(point[None]).requires_grad_()
-            value = -self.logdraws(at, asked, weights).sum()
+            value = -self.log_density(at, asked, weights).sum()
             (slope,) = torch.autograd.grad(value, at)
             return float(value.detach()), slope[0].numpy()
 
@@ -118,7 +118,7 @@ class Posterior:
         points[np.arange(size), np.arange(size)] += _DIFFERENCE
         points[size + np.arange(size), np.arange(size)] -= _DIFFERENCE
         at = torch.as_tensor(points).requires_grad_()
-        (slopes,) = torch.autograd.grad(self.logdraws(at, mode, weights).sum(), at)
+        (slopes,) = torch.autograd.grad(self.log_density(at, mode, weights).sum(), at)
         curve = -(slopes[:size] - slopes[size:]).numpy() / (2 * _DIFFERENCE)
         values, vectors = np.linalg.eigh((curve + curve.T) / 2)
         matrix: Array = (vectors * np.maximum(values, 1e-2)) @ vectors.T
@@ -130,21 +130,26 @@ class Posterior:
         return mode.height - 0.5 * determinant - 0.5 * (mode.site_spread / _SITE_SPREAD_PRIOR) ** 2
 
     def draws(self, mode: Mode) -> tuple[Array, float]:
-        """Draws from the posterior, [draws, parameters]: importance sampling, adapted in rounds from the mode."""
+        """Draws from the posterior, [draws, parameters], and the effective number of proposals behind them.
+
+        Adaptive importance sampling (Cornuet, Marin, Mira and Robert 2012): Student's t around the mode, then around
+        the mean so far, in rounds; each point is weighed by the posterior over the mixture of all rounds' proposals.
+        """
         rng = named_generator("draws of return times", self.settings.seed)
         weights, size = self.cells.weights(self.everybody), len(mode.point)
         centre, spread = mode.point, np.linalg.inv(self.curvature(mode))
-        for number in range(_ROUNDS):
-            root = np.linalg.cholesky(spread + 1e-9 * np.eye(size))
-            proposals = _PROPOSALS if number < _ROUNDS - 1 else 4 * _PROPOSALS
-            normals = rng.standard_normal((proposals, size))
-            stretch = np.sqrt(_DEGREES / rng.chisquare(_DEGREES, (proposals, 1)))
-            points = centre + (normals * stretch) @ root.T
-            distance = (normals**2).sum(axis=1) * stretch[:, 0] ** 2
-            proposed = -0.5 * (_DEGREES + size) * np.log1p(distance / _DEGREES)
+        proposals: list[tuple[Array, Array]] = []
+        points, heights = np.empty((0, size)), np.empty(0)
+        for _ in range(_ROUNDS):
+            root: Array = np.linalg.cholesky(spread + 1e-9 * np.eye(size)).astype(np.float64)
+            proposals.append((centre, root))
+            stretch = np.sqrt(_DEGREES / rng.chisquare(_DEGREES, (_PROPOSALS, 1)))
+            added = centre + (rng.standard_normal((_PROPOSALS, size)) * stretch) @ root.T
             with torch.no_grad():
-                logs = self.logdraws(torch.as_tensor(points), mode, weights).numpy() - proposed
-            logs = np.where(np.isfinite(logs), logs, -np.inf)
+                found = self.log_density(torch.as_tensor(added), mode, weights).numpy()
+            points = np.concatenate([points, added])
+            heights = np.concatenate([heights, np.where(np.isfinite(found), found, -np.inf)])
+            logs = heights - logsumexp([_log_t(points, *proposal) for proposal in proposals], axis=0)
             shares = np.exp(logs - logsumexp(logs))
             if 1.0 / (shares**2).sum() > 3.0 * size:
                 centre = shares @ points
@@ -177,3 +182,10 @@ class Posterior:
         middle = draws.mean(axis=0)
         median, spread = (float(np.exp(value)) for value in middle[:2])
         return ReturnTimes(mode.family, median, spread, self.seen.sites, middle[2:], draws)
+
+
+def _log_t(points: Array, centre: Array, root: Array) -> Array:
+    """Log density of Student's t at each point, up to a constant that all of one dimension share, [points]."""
+    distance = (np.linalg.solve(root, (points - centre).T) ** 2).sum(axis=0)
+    logs: Array = -0.5 * (_DEGREES + len(centre)) * np.log1p(distance / _DEGREES) - np.log(np.diag(root)).sum()
+    return logs
