@@ -254,7 +254,9 @@ def load_fit(folder: Path) -> Fit:
 def fingerprint(history: History) -> str:
     """SHA-256 of a history: shows whether data are the same, and nobody can be read from it."""
     hashed = hashlib.sha256(repr(history.schema).encode())
-    for codes in (history.referrers, history.coupons, history.recruits, history.parents, history.children):
+    exposure = history.exposure_of(np.arange(len(history.coupons)))
+    arrays = [history.referrers, history.coupons, history.recruits, history.parents, history.children]
+    for codes in arrays if exposure is None else [*arrays, exposure]:
         array = np.ascontiguousarray(codes)
         hashed.update(f"{array.dtype.str}{array.shape}".encode())
         hashed.update(array.tobytes())

@@ -7,7 +7,7 @@ equal); its `ppf` costs more than the whole rest of an episode, and fails for ch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betaincinv, gammaln, xlogy
 
 Array = NDArray[np.float64]
 _SEARCH_LIMIT = 200  # beyond so many trials (1 - p)^n may underflow, and counts are found by bisection
@@ -96,3 +96,21 @@ def beta_nodes(means: Array, size: float | Array, degree: int) -> tuple[Array, A
     nodes, vectors = np.linalg.eigh(matrix)
     shares = vectors[:, 0, :] ** 2
     return np.clip(nodes, 0.0, 1.0)[which], (shares / shares.sum(axis=1, keepdims=True))[which]
+
+
+def log_thinning(recruits: NDArray[np.int64], exposure: Array, most: int) -> Array:
+    """log P(Binomial(n, exposure) = recruits) for n = 0 .. most, [people, most + 1]; -inf where n is smaller."""
+    y, chance, n = recruits[:, None].astype(np.float64), exposure[:, None], np.arange(most + 1.0)
+    whole = np.maximum(n, y)
+    logs = gammaln(whole + 1.0) - gammaln(y + 1.0) - gammaln(whole - y + 1.0)
+    logs = logs + xlogy(y, chance) + xlogy(whole - y, 1.0 - chance)
+    return np.where(n >= y, logs, -np.inf)
+
+
+def thinned_counts(chances: Array, exposure: Array) -> Array:
+    """P(Binomial(N, exposure) = y) for each y, from P(N = n), both [people, counts]."""
+    most = chances.shape[1] - 1
+    thinned = np.empty_like(chances)
+    for y in range(most + 1):
+        thinned[:, y] = (chances * np.exp(log_thinning(np.full(len(chances), y), exposure, most))).sum(axis=1)
+    return thinned

@@ -174,7 +174,12 @@ def _log_series(ratio: Callable[[int], Array]) -> Array:
 
 
 def censored_log_likelihood(
-    family: str, coupons: NDArray[np.int64], recruits: NDArray[np.int64], means: Array, size: float, zero: float
+    family: str,
+    coupons: NDArray[np.int64] | Array,
+    recruits: NDArray[np.int64] | Array,
+    means: Array,
+    size: float,
+    zero: float,
 ) -> Array:
     """log P(min(C, k) = y), elementwise: pmf where y < k, survival where y = k; 0 for k = 0."""
     k, y, sizes = coupons.astype(np.float64), recruits.astype(np.float64), np.array(size)

@@ -9,6 +9,13 @@ Three stories of what a coupon does, each with its families:
 
 Every family has a rate for each person; `size`, `zero` and `use` are shared. Nothing here cancels: 1 - P is exp(-rate),
 and beta functions of small numbers are written as products.
+
+While coupons may still be used, what is seen is Y = Binomial(N, exposure): each recruit who will come has come with
+chance `exposure`. So Y = Binomial(min(k, C), P * exposure), which is closed where P is the same for everybody:
+
+    capacity     a sum over min(k, C), as for `both` with use = exposure;
+    per_coupon   binomial and zib with P * exposure for P; betabinomial a sum over N;
+    both         use * exposure for use.
 """
 
 import numpy as np
@@ -17,7 +24,13 @@ from scipy.special import betaincinv, gammaincinv, gammaln, xlogy
 
 from peerfront.foundation.counts import DESCRIPTIONS as CAPACITY_DESCRIPTIONS
 from peerfront.foundation.counts import FAMILIES as CAPACITY_FAMILIES
-from peerfront.foundation.counts import censored_log_likelihood, nb_log_pmf, nb_log_survival
+from peerfront.foundation.counts import (
+    censored_log_likelihood,
+    nb_log_pmf,
+    nb_log_survival,
+    poisson_log_pmf,
+    poisson_log_survival,
+)
 
 Array = NDArray[np.float64]
 STORIES: dict[str, tuple[str, ...]] = {
@@ -37,6 +50,7 @@ DESCRIPTIONS = {
 _LARGEST_MEAN = 1e6
 _LARGEST_RATE = 30.0  # exp(-30): what is left of 1 where a chance of use is certain
 _HALVINGS = 80
+_TINY = 1e-300
 
 
 def story_of(family: str) -> str:
@@ -73,6 +87,49 @@ def response_log_likelihood(
     size: float,
     zero: float,
     use: float = 1.0,
+    exposure: Array | None = None,
+) -> Array:
+    """log P(Y = y), elementwise; 0 for k = 0. Y is N(k), or Binomial(N(k), exposure) if there is an exposure."""
+    logs = _all_seen(family, coupons, recruits, rates, size, zero, use)
+    if exposure is None or bool((np.asarray(exposure) == 1.0).all()):
+        return logs
+    k, y, means, seen, logs = (
+        np.array(part, dtype=np.float64) for part in np.broadcast_arrays(coupons, recruits, rates, exposure, logs)
+    )
+    part = seen < 1.0
+    logs[part] = _partly_seen(family, k[part], y[part], means[part], size, zero, use, seen[part])
+    return np.where(k > 0, logs, 0.0)
+
+
+def _partly_seen(
+    family: str, k: Array, y: Array, rates: Array, size: float, zero: float, use: float, exposure: Array
+) -> Array:
+    """log P(Binomial(N(k), exposure) = y), elementwise, for exposures below 1."""
+    if family == "betabinomial":
+        total = np.full_like(k, -np.inf)
+        for n in range(int(k.max(initial=0.0)) + 1):
+            there = (n >= y) & (n <= k)
+            each = _all_seen(family, k, np.minimum(n, k), rates, size, zero, use) + _log_used(n, y, exposure)
+            total = np.where(there, np.logaddexp(total, each), total)
+        return total
+    if family in STORIES["per_coupon"]:
+        log_chance = np.log(-np.expm1(-rates))
+        unused = np.logaddexp(np.log1p(-exposure), np.log(np.maximum(exposure, _TINY)) - rates)
+        logs: Array = _log_choose(k, y) + y * log_chance + xlogy(y, exposure) + (k - y) * unused
+    else:
+        size = size if has_size(family) else np.inf
+        logs = _thinned(k, y, rates, size, use * exposure if family == "thinned" else exposure)
+    return _inflated(logs, y, zero) if has_zero(family) else logs
+
+
+def _all_seen(
+    family: str,
+    coupons: NDArray[np.int64] | Array,
+    recruits: NDArray[np.int64] | Array,
+    rates: Array,
+    size: float,
+    zero: float,
+    use: float,
 ) -> Array:
     """log P(N(k) = y), elementwise; 0 for k = 0."""
     if family in CAPACITY_FAMILIES:
@@ -91,10 +148,23 @@ def response_log_likelihood(
         else:
             logs = _log_choose(k, y) + y * log_chance - (k - y) * rates
         if has_zero(family):
-            with np.errstate(divide="ignore"):
-                log_zero, log_rest = np.log(zero), np.log1p(-zero)
-            logs = np.where(y == 0, np.logaddexp(log_zero, log_rest + logs), log_rest + logs)
+            logs = _inflated(logs, y, zero)
     return np.where(k > 0, logs, 0.0)
+
+
+def _inflated(logs: Array, y: Array, zero: float) -> Array:
+    """Log chances of y if nobody comes at all with probability `zero`."""
+    with np.errstate(divide="ignore"):
+        log_zero, log_rest = np.log(zero), np.log1p(-zero)
+    inflated: Array = np.where(y == 0, np.logaddexp(log_zero, log_rest + logs), log_rest + logs)
+    return inflated
+
+
+def _log_used(n: Array | int, y: Array, chance: float | Array) -> Array:
+    """log P(Binomial(n, chance) = y); of n = y where n is smaller."""
+    whole = np.maximum(n, y)
+    logs: Array = _log_choose(whole, y) + xlogy(y, chance) + xlogy(whole - y, 1.0 - chance)
+    return logs
 
 
 def _log_choose(n: Array, y: Array) -> Array:
@@ -108,19 +178,16 @@ def _log_rising(a: Array, count: Array, log_a: Array) -> Array:
     return np.where(count > 0, log_a + gammaln(a + more) - gammaln(a + 1.0), 0.0)
 
 
-def _thinned(k: Array, y: Array, rates: Array, size: float, use: float) -> Array:
-    """Sum over what C can be: each c < k on its own, and all from k on as one."""
-    sizes = np.array(size)
-
-    def used(n: Array) -> Array:
-        whole = np.maximum(n, y)
-        return _log_choose(whole, y) + xlogy(y, use) + xlogy(whole - y, 1.0 - use)
-
-    total = nb_log_survival(k, rates, sizes) + used(k)
+def _thinned(k: Array, y: Array, rates: Array, size: float, use: float | Array) -> Array:
+    """Sum over what C can be: each c < k on its own, and all from k on as one. An infinite size is the Poisson."""
+    sizes, is_poisson = np.array(size), np.isinf(size)
+    total = poisson_log_survival(k, rates) if is_poisson else nb_log_survival(k, rates, sizes)
+    total = total + _log_used(k, y, use)
     for c in range(int(k.max(initial=0.0))):
         there = (c >= y) & (c < k)
         count = np.full_like(k, c)
-        total = np.where(there, np.logaddexp(total, nb_log_pmf(count, rates, sizes) + used(count)), total)
+        log_pmf = poisson_log_pmf(count, rates) if is_poisson else nb_log_pmf(count, rates, sizes)
+        total = np.where(there, np.logaddexp(total, log_pmf + _log_used(count, y, use)), total)
     return total
 
 

@@ -7,12 +7,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import n_parameters
 from peerfront.foundation.settings import whole_number
 from peerfront.models.offspring.pairs import Pairs, check_schema, sampled_children, sampled_log_scores
+from peerfront.models.open_coupons import count_chances
 from peerfront.models.response import LearnedResponse
 from peerfront.problem import History, OffspringModel, ResponseModel
 
@@ -57,7 +59,10 @@ def response_report(model: ResponseModel, history: History, parameters: int | No
     rows = history.informative_rows()
     coupons, recruits = history.coupons[rows], history.recruits[rows]
     most = int(coupons.max())
-    chances = _count_chances(model, history.referrers[rows], coupons)  # [rows, most + 1]
+    chances = count_chances(model, history.referrers[rows], coupons)  # [rows, most + 1]
+    exposure = history.exposure_of(rows)
+    if exposure is not None:
+        chances = thinned_counts(chances, exposure)  # of recruits so far
     at_least = np.cumsum(chances[:, ::-1], axis=1)[:, -2::-1]  # P(N >= l), l = 1 .. most
     levels = np.arange(most + 1)
     rootogram = pd.DataFrame(
@@ -77,20 +82,12 @@ def response_report(model: ResponseModel, history: History, parameters: int | No
     )
 
 
-def _count_chances(model: ResponseModel, covariates: Codes, coupons: NDArray[np.int64]) -> Array:
-    """P(N(k) = y) of each person with their own number of coupons, y = 0 .. the most coupons, [people, most + 1]."""
-    chances = np.zeros((len(coupons), int(coupons.max()) + 1))
-    for number in np.unique(coupons).tolist():
-        rows = coupons == number
-        chances[rows, : number + 1] = model.counts(covariates[rows], number)
-    return chances
-
-
 def log_likelihoods(model: LearnedResponse, history: History) -> Array:
     """Log-likelihood of each informative row."""
     check_schema(model, history.schema)
     rows = history.informative_rows()
-    return model.log_likelihoods(history.referrers[rows], history.coupons[rows], history.recruits[rows])
+    people, exposure = history.referrers[rows], history.exposure_of(rows)
+    return model.log_likelihoods(people, history.coupons[rows], history.recruits[rows], exposure)
 
 
 def _chi_square(rootogram: pd.DataFrame, parameters: int) -> tuple[float, int]:

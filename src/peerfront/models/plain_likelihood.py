@@ -53,17 +53,25 @@ class MaximumLikelihood:
         return expected
 
 
-def maximum_likelihood(family: str, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> MaximumLikelihood:
-    """Fit one family to counts, everybody alike; people without a coupon say nothing."""
-    rows = coupons > 0
+def maximum_likelihood(
+    family: str, coupons: NDArray[np.int64], recruits: NDArray[np.int64], exposure: Array | None = None
+) -> MaximumLikelihood:
+    """Fit one family to counts, everybody alike; people without a coupon say nothing.
+
+    With an exposure the recruits are those seen so far, Binomial(N(k), exposure).
+    """
+    seen = np.ones(len(coupons)) if exposure is None else exposure
+    rows = (coupons > 0) & (seen > 0.0)
     if not rows.any():
         raise SettingError("Nobody was given a coupon, so that there is nothing to fit. Add people with at least one.")
-    cells, people = np.unique(np.stack([coupons[rows], recruits[rows]], axis=1), axis=0, return_counts=True)
+    columns = np.stack([coupons[rows], recruits[rows], seen[rows]], axis=1)
+    cells, people = np.unique(columns, axis=0, return_counts=True)
+    given, came = (column.astype(np.int64) for column in cells[:, :2].T)
     known = [True, has_size(family), has_zero(family), family == "thinned"]
 
     def named(values: Array) -> tuple[float, float, float, float]:
-        given = iter(values.tolist())
-        rate, size, zero, use = (next(given) if there else None for there in known)
+        left = iter(values.tolist())
+        rate, size, zero, use = (next(left) if there else None for there in known)
         assert rate is not None, "every family has a rate"
         return (
             float(np.exp(min(rate, _LARGEST_LOG))),
@@ -74,11 +82,13 @@ def maximum_likelihood(family: str, coupons: NDArray[np.int64], recruits: NDArra
 
     def loss(values: Array) -> float:
         rate, size, zero, use = named(values)
-        logs = response_log_likelihood(family, cells[:, 0], cells[:, 1], np.full(len(cells), rate), size, zero, use)
+        rates = np.full(len(cells), rate)
+        logs = response_log_likelihood(family, given, came, rates, size, zero, use, cells[:, 2])
         return float(-(people * logs).sum())
 
-    share = (recruits.sum() + 0.5) / (coupons.sum() + 1.0)
-    rough = -np.log1p(-share) if story_of(family) == "per_coupon" else recruits[rows].mean() + 0.1
+    mean_seen = seen[rows].mean()
+    share = (min(recruits.sum() / mean_seen, coupons.sum()) + 0.5) / (coupons.sum() + 1.0)
+    rough = -np.log1p(-share) if story_of(family) == "per_coupon" else recruits[rows].mean() / mean_seen + 0.1
     starts = [(np.log(rough) + more, size, -1.0, 0.8) for more in (0.0, 1.0) for size in (0.0, 2.0)]
     found = [
         minimize(

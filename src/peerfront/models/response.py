@@ -134,10 +134,16 @@ class LearnedResponse(BinomialResponse):
         luck.check(len(covariates))
         return self._chances_drawn(self._fitted(covariates), luck)
 
-    def log_likelihoods(self, covariates: Codes, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> Array:
-        """log P(N(k) = y) of each person, [people]; 0 without a coupon."""
+    def log_likelihoods(
+        self,
+        covariates: Codes,
+        coupons: NDArray[np.int64],
+        recruits: NDArray[np.int64],
+        exposure: Array | None = None,
+    ) -> Array:
+        """log P(Y = y) of each person, [people]; 0 without a coupon. Y is N(k), or Binomial(N(k), exposure)."""
         means = self.means(covariates)
-        return response_log_likelihood(self.family, coupons, recruits, means, self.size, self.zero, self.use)
+        return response_log_likelihood(self.family, coupons, recruits, means, self.size, self.zero, self.use, exposure)
 
     # Members, each fitted without a part of the data ---------------------------------------------------------------
 

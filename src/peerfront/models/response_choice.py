@@ -185,7 +185,7 @@ class Search:
         if doubt is not None:
             used, coupons = int(data.recruits.sum()), int(data.coupons.sum())
             family = fit.candidate.family
-            largest = largest_believed(family, len(data), used, coupons, data.most_shown, doubt, fit.size, fit.use)
+            largest = largest_believed(family, data.people, used, coupons, data.most_shown, doubt, fit.size, fit.use)
         return LearnedResponse(
             schema=self.schema,
             family=fit.candidate.family,
@@ -227,7 +227,7 @@ class Search:
 
 
 def largest_believed(
-    family: str, rows: int, used: int, coupons: int, most_shown: int, doubt: float, size: float, use: float
+    family: str, rows: float, used: int, coupons: int, most_shown: int, doubt: float, size: float, use: float
 ) -> float:
     """The largest rate that so many rows, and coupons used of those given out, let somebody have.
 

@@ -125,12 +125,35 @@ def log_likelihood(
     log_size: Tensor,
     zero_logit: Tensor,
     use_logit: Tensor,
+    exposure: Tensor | None = None,
 ) -> Tensor:
-    """log P(N(k) = y) for each row and any family; rows with k = 0 say nothing and give 0."""
+    """log P(Y = y) for each row and any family; rows with k = 0 say nothing and give 0.
+
+    Y is N(k), or Binomial(N(k), exposure) if there is an exposure above 0; gradients flow through it, too.
+    """
+    logs = _all_seen(family, coupons, recruits, rates, log_size, zero_logit, use_logit)
+    if exposure is None:
+        return logs
+    part = exposure < 1.0
+    inside = torch.where(part, exposure, 0.5)  # so that no gradient of the other rows is infinite
+    partly = _partly_seen(family, coupons, recruits, rates, log_size, zero_logit, use_logit, inside)
+    return torch.where(part & (coupons > 0), partly, logs)
+
+
+def _all_seen(
+    family: str,
+    coupons: Tensor,
+    recruits: Tensor,
+    rates: Tensor,
+    log_size: Tensor,
+    zero_logit: Tensor,
+    use_logit: Tensor,
+) -> Tensor:
     if family in FAMILIES:
         return censored_log_likelihood(family, coupons, recruits, rates, log_size, zero_logit)
     if family == "thinned":
-        logs = _thinned(coupons, recruits, rates, log_size, use_logit)
+        log_use, log_not = torch.nn.functional.logsigmoid(use_logit), torch.nn.functional.logsigmoid(-use_logit)
+        logs = _thinned("nb", coupons, recruits, rates, log_size, log_use, log_not)
     elif family == "betabinomial":
         log_chance, size = torch.log(-torch.expm1(-rates)), log_size.exp()
         used = _log_rising(log_chance.exp() * size, recruits, log_chance + log_size)
@@ -141,10 +164,52 @@ def log_likelihood(
         log_chance = torch.log(-torch.expm1(-rates))
         logs = _log_choose(coupons, recruits) + recruits * log_chance - (coupons - recruits) * rates
         if family == "zib":
-            log_zero, log_rest = torch.nn.functional.logsigmoid(zero_logit), torch.nn.functional.logsigmoid(-zero_logit)
-            nobody = torch.logaddexp(log_zero + torch.zeros_like(logs), log_rest + logs)
-            logs = torch.where(recruits == 0, nobody, log_rest + logs)
+            logs = _inflated(logs, recruits, zero_logit)
     return torch.where(coupons > 0, logs, 0.0)
+
+
+def _partly_seen(
+    family: str,
+    coupons: Tensor,
+    recruits: Tensor,
+    rates: Tensor,
+    log_size: Tensor,
+    zero_logit: Tensor,
+    use_logit: Tensor,
+    exposure: Tensor,
+) -> Tensor:
+    """log P(Binomial(N(k), exposure) = y) for exposures between 0 and 1, family by family."""
+    log_seen, log_unseen = torch.log(exposure), torch.log1p(-exposure)
+    if family == "betabinomial":
+        terms = []
+        for n in range(int(coupons.max()) + 1 if coupons.numel() else 1):
+            count = torch.full_like(coupons, float(n)).minimum(coupons)
+            each = _all_seen(family, coupons, count, rates, log_size, zero_logit, use_logit)
+            each = each + _log_used(count, recruits, log_seen, log_unseen)
+            terms.append(torch.where((recruits <= n) & (coupons >= n), each, -torch.inf))
+        return torch.logsumexp(torch.stack(torch.broadcast_tensors(*terms)), dim=0)
+    if family in ("binomial", "zib"):
+        log_chance = torch.log(-torch.expm1(-rates)) + log_seen
+        unused = torch.logaddexp(log_unseen + torch.zeros_like(rates), log_seen - rates)
+        logs = _log_choose(coupons, recruits) + recruits * log_chance + (coupons - recruits) * unused
+    elif family == "thinned":
+        use = torch.sigmoid(use_logit) * exposure
+        logs = _thinned("nb", coupons, recruits, rates, log_size, torch.log(use), torch.log1p(-use))
+    else:
+        logs = _thinned(family, coupons, recruits, rates, log_size, log_seen, log_unseen)
+    return _inflated(logs, recruits, zero_logit) if family in ("zip", "zinb", "zib") else logs
+
+
+def _inflated(logs: Tensor, recruits: Tensor, zero_logit: Tensor) -> Tensor:
+    log_zero, log_rest = torch.nn.functional.logsigmoid(zero_logit), torch.nn.functional.logsigmoid(-zero_logit)
+    nobody = torch.logaddexp(log_zero + torch.zeros_like(logs), log_rest + logs)
+    return torch.where(recruits == 0, nobody, log_rest + logs)
+
+
+def _log_used(n: Tensor, recruits: Tensor, log_use: Tensor, log_not: Tensor) -> Tensor:
+    """log P(Binomial(n, use) = recruits); of n = recruits where n is smaller."""
+    whole = torch.maximum(n, recruits)
+    return _log_choose(whole, recruits) + recruits * log_use + (whole - recruits) * log_not
 
 
 def _log_choose(n: Tensor, y: Tensor) -> Tensor:
@@ -157,17 +222,14 @@ def _log_rising(a: Tensor, count: Tensor, log_a: Tensor) -> Tensor:
     return torch.where(count > 0, log_a + rest, 0.0)
 
 
-def _thinned(coupons: Tensor, recruits: Tensor, rates: Tensor, log_size: Tensor, use_logit: Tensor) -> Tensor:
-    """Sum over what C can be: each c < k on its own, and all from k on as one."""
-    log_use, log_not = torch.nn.functional.logsigmoid(use_logit), torch.nn.functional.logsigmoid(-use_logit)
-
-    def used(n: Tensor) -> Tensor:
-        whole = torch.maximum(n, recruits)
-        return _log_choose(whole, recruits) + recruits * log_use + (whole - recruits) * log_not
-
-    terms = [log_survival("nb", coupons, rates, log_size) + used(coupons)]
+def _thinned(
+    family: str, coupons: Tensor, recruits: Tensor, rates: Tensor, log_size: Tensor, log_use: Tensor, log_not: Tensor
+) -> Tensor:
+    """Sum over what C can be: each c < k on its own, and all from k on as one. Zero inflation is left out."""
+    terms = [log_survival(family, coupons, rates, log_size) + _log_used(coupons, recruits, log_use, log_not)]
     for c in range(int(coupons.max()) if coupons.numel() else 0):
         count = torch.full_like(coupons, float(c))
         there = (recruits <= c) & (coupons > c)
-        terms.append(torch.where(there, log_pmf("nb", count, rates, log_size) + used(count), -torch.inf))
+        each = log_pmf(family, count, rates, log_size) + _log_used(count, recruits, log_use, log_not)
+        terms.append(torch.where(there, each, -torch.inf))
     return torch.logsumexp(torch.stack(torch.broadcast_tensors(*terms)), dim=0)

@@ -35,24 +35,36 @@ class Rows:
     inputs: Tensor  # [rows, columns]
     coupons: Tensor  # [rows]
     recruits: Tensor  # [rows]
+    exposure: Tensor | None = None  # [rows], above 0; None where everybody who will come has come
 
     @classmethod
     def of(cls, history: History) -> "Rows":
         rows = history.informative_rows()
+        exposure = history.exposure_of(rows)
         return cls(
             torch.as_tensor(history.schema.one_hot(history.referrers[rows]), dtype=torch.float64),
             torch.as_tensor(history.coupons[rows], dtype=torch.float64),
             torch.as_tensor(history.recruits[rows], dtype=torch.float64),
+            None if exposure is None else torch.as_tensor(exposure, dtype=torch.float64),
         )
 
     def __len__(self) -> int:
         return len(self.coupons)
 
     @property
+    def people(self) -> float:
+        """How many people's worth of evidence this is: somebody who has half of the time still to come is half."""
+        return float(len(self)) if self.exposure is None else float(self.exposure.sum())
+
+    @property
     def most_shown(self) -> int:
         """The most coupons that at least `FEWEST_SHOWN` people had (all of them, if they are fewer)."""
-        fewest = min(FEWEST_SHOWN, len(self))
-        return int(self.coupons.sort(descending=True).values[fewest - 1])
+        most, order = self.coupons.sort(descending=True)
+        if self.exposure is None:
+            return int(most[min(FEWEST_SHOWN, len(self)) - 1])
+        people = self.exposure[order].cumsum(dim=0)
+        enough = torch.nonzero(people >= min(float(FEWEST_SHOWN), float(people[-1])) - 1e-9)
+        return int(most[int(enough[0])])
 
     @property
     def all_saturated(self) -> bool:
@@ -62,12 +74,15 @@ class Rows:
     def rough_rate(self, rows: NDArray[np.int64], family: str) -> float:
         """Where rates start, not an estimate: recruits per person, saturated rows counted half a person more.
 
-        Where each coupon is used on its own, the rate of the share of coupons that were used.
+        Where each coupon is used on its own, the rate of the share of coupons that were used. Recruits who are still to
+        come are those seen, divided by the mean exposure.
         """
         recruits, coupons = self.recruits[rows], self.coupons[rows]
+        seen = 1.0 if self.exposure is None else float(self.exposure[rows].mean())
         if story_of(family) == "per_coupon":
-            return float(-torch.log1p(-(recruits.sum() + 0.5) / (coupons.sum() + 1.0)))
-        mean = float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05
+            used = torch.minimum(recruits.sum() / seen, coupons.sum())
+            return float(-torch.log1p(-(used + 0.5) / (coupons.sum() + 1.0)))
+        mean = float((recruits + 0.5 * (recruits >= coupons)).mean()) / seen + 0.05
         return mean if story_of(family) == "capacity" else mean / _FIRST_USE
 
     def known_by(self, columns: NDArray[np.bool_]) -> "Rows":
@@ -142,11 +157,12 @@ class Trainer:
         self._distinct: tuple[Rows, Tensor] | None = None
         if columns is not None:
             known = torch.as_tensor(columns)
-            whole = torch.cat([data.coupons[:, None], data.recruits[:, None], data.inputs[:, known]], dim=1)
+            counts = [data.coupons, data.recruits, *([] if data.exposure is None else [data.exposure])]
+            whole = torch.cat([torch.stack(counts, dim=1), data.inputs[:, known]], dim=1)
             cells, which = torch.unique(whole, dim=0, return_inverse=True)
             inputs = torch.zeros((len(cells), data.inputs.shape[1]), dtype=torch.float64)
-            inputs[:, known] = cells[:, 2:]
-            self._distinct = Rows(inputs, cells[:, 0], cells[:, 1]), which
+            inputs[:, known] = cells[:, len(counts) :]
+            self._distinct = Rows(inputs, *cells[:, : len(counts)].unbind(dim=1)), which
 
     @property
     def log_size(self) -> Tensor:
@@ -171,14 +187,19 @@ class Trainer:
         """Log-likelihood of some rows under each member, [members, rows]."""
         if self._distinct is None:
             data = self.data
-            return self._likelihood(data.coupons[rows], data.recruits[rows], self.networks.means(data.inputs[rows]))
+            rates = self.networks.means(data.inputs[rows])
+            exposure = None if data.exposure is None else data.exposure[rows]
+            return self._likelihood(data.coupons[rows], data.recruits[rows], rates, exposure)
         cells, which = self._distinct
         coupons, recruits = (part.expand(self.members, -1) for part in (cells.coupons, cells.recruits))
-        each = self._likelihood(coupons, recruits, self.networks.means(cells.inputs))
+        exposure = None if cells.exposure is None else cells.exposure.expand(self.members, -1)
+        each = self._likelihood(coupons, recruits, self.networks.means(cells.inputs), exposure)
         return torch.gather(each, 1, which[rows])
 
-    def _likelihood(self, coupons: Tensor, recruits: Tensor, rates: Tensor) -> Tensor:
-        return log_likelihood(self.family, coupons, recruits, rates, self.log_size, self.zero_logit, self.use_logit)
+    def _likelihood(self, coupons: Tensor, recruits: Tensor, rates: Tensor, exposure: Tensor | None) -> Tensor:
+        return log_likelihood(
+            self.family, coupons, recruits, rates, self.log_size, self.zero_logit, self.use_logit, exposure
+        )
 
     def held_out_rows(self) -> Array:
         """Log-likelihood of each row under the member that does not see it, [rows]; NaN if there is none."""

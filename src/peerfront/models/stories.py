@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, stdtrit
 
+from peerfront.foundation.binomials import log_thinning
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
@@ -58,20 +59,21 @@ class StoryFit:
 
     name: str
     response: LearnedResponse
-    logs: Array  # [rows, most coupons + 1], held-out log P(N = y); -inf beyond the person's coupons
+    logs: Array  # [rows, most coupons + 1], held-out log P(N = n); -inf beyond the person's coupons
     recruits: NDArray[np.int64]  # [rows]
     coupons: NDArray[np.int64]  # [rows]
+    exposure: Array | None = None  # [rows]; None where everybody who will come has come
 
     @property
     def held_out(self) -> Array:
         """Held-out log-likelihood of each row, [rows]."""
-        return np.take_along_axis(self.logs, self.recruits[:, None], axis=1)[:, 0]
+        return _seen(self.logs, self.recruits, self.exposure)
 
     @property
     def comparable(self) -> Array:
         """The same after the story has bent its shape, less what that costs, [rows]."""
-        bent, cost = _bent(self.logs, self.recruits)
-        own: Array = np.take_along_axis(bent, self.recruits[:, None], axis=1)[:, 0]
+        bent, cost = _bent(self.logs, self.recruits, self.exposure)
+        own = _seen(bent, self.recruits, self.exposure)
         return own - cost / max(len(own), 1)
 
 
@@ -157,7 +159,7 @@ def _story_fit(name: str, response: LearnedResponse, history: History, settings:
         for count in range(logs.shape[1]):
             able = own[coupons[own] >= count]
             logs[able, count] = _log_chances(model, means[coupons[own] >= count], coupons[able], count)
-    return StoryFit(name, response, logs, recruits, coupons)
+    return StoryFit(name, response, logs, recruits, coupons, history.exposure_of(rows))
 
 
 def _log_chances(model: LearnedResponse, means: Array, coupons: NDArray[np.int64], count: int) -> Array:
@@ -167,8 +169,26 @@ def _log_chances(model: LearnedResponse, means: Array, coupons: NDArray[np.int64
     return response_log_likelihood(model.family, coupons, recruits, means, model.size, model.zero, model.use)
 
 
-def _bent(logs: Array, recruits: NDArray[np.int64]) -> tuple[Array, float]:
-    """Log chances with the bends that fit best, and what these cost."""
+def _seen(logs: Array, recruits: NDArray[np.int64], exposure: Array | None) -> Array:
+    """Log-likelihood of the recruits so far, [rows], from log P(N = n), [rows, counts]."""
+    if exposure is None:
+        return np.take_along_axis(logs, recruits[:, None], axis=1)[:, 0]
+    seen: Array = logsumexp(logs + log_thinning(recruits, exposure, logs.shape[1] - 1), axis=1)
+    return seen
+
+
+def _eventual(logs: Array, recruits: NDArray[np.int64], exposure: Array) -> Array:
+    """P(N = n) of each row given the recruits so far, [rows, counts]."""
+    after = logs + log_thinning(recruits, exposure, logs.shape[1] - 1)
+    chances: Array = np.exp(after - logsumexp(after, axis=1, keepdims=True))
+    return chances
+
+
+def _bent(logs: Array, recruits: NDArray[np.int64], exposure: Array | None = None) -> tuple[Array, float]:
+    """Log chances of N with the bends that fit best, and what these cost.
+
+    Recruits who are still to come count with their chances, given the bends so far (a generalised EM algorithm).
+    """
     levels = logs.shape[1]
     seen = np.bincount(recruits, minlength=levels)[1:].astype(np.float64)
     bends = np.zeros(levels - 1)
@@ -178,12 +198,14 @@ def _bent(logs: Array, recruits: NDArray[np.int64]) -> tuple[Array, float]:
         return raised - logsumexp(raised, axis=1, keepdims=True)
 
     def score(by: Array) -> float:
-        own = np.take_along_axis(bent(by), recruits[:, None], axis=1)
+        own = _seen(bent(by), recruits, exposure)
         return float(own.sum() - (by**2).sum() / (2 * BEND**2))
 
     now = score(bends)
     for _ in range(_NEWTON_STEPS):
         chances = np.exp(bent(bends))[:, 1:]
+        if exposure is not None:
+            seen = _eventual(bent(bends), recruits, exposure).sum(axis=0)[1:]
         slope = seen - chances.sum(axis=0) - bends / BEND**2
         curve = np.diag(chances.sum(axis=0) + 1.0 / BEND**2) - chances.T @ chances
         step = np.linalg.solve(curve, slope)
@@ -269,15 +291,16 @@ def updated(
     covariates: Codes,
     coupons: NDArray[np.int64],
     recruits: NDArray[np.int64],
+    exposure: Array | None = None,
 ) -> dict[str, float]:
-    """Weights after new counts, by Bayes' rule."""
+    """Weights after new counts, by Bayes' rule; with an exposure the recruits are those so far."""
     from peerfront.allocation.updating import updated_weights
 
     names = list(weights)
     missing = [name for name in names if name not in responses]
     if missing:
         raise SettingError(f"There is no model of the story {missing[0]!r}; found {', '.join(responses)}.")
-    evidence = [responses[name].log_likelihoods(covariates, coupons, recruits).sum() for name in names]
+    evidence = [responses[name].log_likelihoods(covariates, coupons, recruits, exposure).sum() for name in names]
     later = updated_weights(np.array([weights[name] for name in names]), np.array([evidence]))[0]
     return dict(zip(names, (float(weight) for weight in later), strict=True))
 

@@ -13,6 +13,9 @@ from peerfront.foundation.errors import DataFileError, SettingError
 class History:
     """Censored triples (x, k, y) and parent-child pairs (Section 3.1), checked on the way in.
 
+    Where coupons may still be used, y counts the recruits so far: `exposure` is the chance that a recruit who will come
+    is among them already, so that y = Binomial(N(k), exposure).
+
     >>> from peerfront.simulation.history import simulate_history
     >>> history = simulate_history(pf.make_world("bridge"))
     >>> bool((history.recruits <= history.coupons).all())
@@ -25,6 +28,8 @@ class History:
     recruits: NDArray[np.int64]  # [triples], y = min(k, C)
     parents: Codes  # [pairs, fields]
     children: Codes  # [pairs, fields]
+    exposure: NDArray[np.float64] | None = None
+    """[triples], from 0 (just issued) to 1 (everybody who will come has come); None for 1 everywhere."""
 
     def __post_init__(self) -> None:
         for codes in (self.referrers, self.parents, self.children):
@@ -38,6 +43,14 @@ class History:
             raise DataFileError(f"{len(self.parents)} parents and {len(self.children)} children do not form pairs.")
         _refuse_rows("have negative counts", (self.coupons < 0) | (self.recruits < 0))
         _refuse_rows("have more recruits than coupons", self.recruits > self.coupons)
+        if self.exposure is not None:
+            if self.exposure.shape != self.coupons.shape:
+                raise DataFileError(
+                    f"{len(self.coupons)} coupon counts and exposures of shape {self.exposure.shape} do not match; "
+                    "give one of each per person."
+                )
+            _refuse_rows("have an exposure that is no share from 0 to 1", ~_is_share(self.exposure))
+            _refuse_rows("have recruits and an exposure of 0", (self.exposure == 0.0) & (self.recruits > 0))
 
     @property
     def saturated(self) -> NDArray[np.bool_]:
@@ -45,8 +58,26 @@ class History:
         saturated: NDArray[np.bool_] = self.recruits == self.coupons
         return saturated
 
+    def exposure_of(self, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Exposures of some triples; None where everybody who will come has come, in the whole history."""
+        if self.exposure is None or bool((self.exposure == 1.0).all()):
+            return None
+        return self.exposure[rows]
+
+    def part(self, triples: NDArray[np.int64], pairs: NDArray[np.int64]) -> "History":
+        """Some of the triples and some of the pairs, by their row numbers."""
+        return History(
+            self.schema,
+            self.referrers[triples],
+            self.coupons[triples],
+            self.recruits[triples],
+            self.parents[pairs],
+            self.children[pairs],
+            None if self.exposure is None else self.exposure[triples],
+        )
+
     def informative_rows(self) -> NDArray[np.int64]:
-        """Rows that say something about capacities: those with a coupon. None at all is an error."""
+        """Rows that say something about capacities: with a coupon, and time to use it. None at all is an error."""
         counts = np.stack([self.coupons, self.recruits])
         if not np.issubdtype(counts.dtype, np.integer):
             raise DataFileError(
@@ -58,7 +89,18 @@ class History:
             raise SettingError(
                 "No row says anything about capacities: nobody was given a coupon. Add people with at least one."
             )
+        if self.exposure is not None:
+            rows = rows[self.exposure[rows] > 0.0]
+            if not len(rows):
+                raise SettingError(
+                    "No row says anything about capacities: nobody has had time to use a coupon. Wait for some returns."
+                )
         return rows
+
+
+def _is_share(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    shares: NDArray[np.bool_] = (values >= 0.0) & (values <= 1.0)  # not true of NaN
+    return shares
 
 
 def _refuse_rows(fault: str, wrong: NDArray[np.bool_]) -> None:

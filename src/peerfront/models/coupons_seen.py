@@ -1,0 +1,115 @@
+"""What a study shows on the day of its data: who holds how many coupons, since when, and when some were used."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.models.return_times import NEVER, ReturnTimes
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class CouponsSeen:
+    """Coupons by holder, and returns by coupon, as seen on one day; checked on the way in.
+
+    All coupons of a holder were issued on one day, from which on ages count (the day from which on they can be used, if
+    that is later). A return after expiry is kept: that holder's coupons were valid at least as long.
+    """
+
+    coupons: Whole  # [holders], above 0
+    ages: Array  # [holders], days from issue to the day of the data
+    holder: Whole  # [returns], row of the holder whose coupon it was
+    return_ages: Array  # [returns], days from issue to use; NaN where it is not known
+    valid_days: Array | None = None  # [holders]; None where coupons never expire
+    site: Whole | None = None  # [holders], -1 unknown; None without sites
+    sites: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        holders = len(self.coupons)
+        valid = np.full(holders, NEVER) if self.valid_days is None else np.array(self.valid_days, dtype=np.float64)
+        site = np.full(holders, -1) if self.site is None else np.asarray(self.site)
+        if not holders == len(self.ages) == len(valid) == len(site):
+            raise DataFileError(
+                f"{holders} coupon counts, {len(self.ages)} ages, {len(valid)} validities and {len(site)} sites do not "
+                "match; give one of each per holder."
+            )
+        if len(self.holder) != len(self.return_ages):
+            raise DataFileError(
+                f"{len(self.holder)} holders of returned coupons and {len(self.return_ages)} ages do not match; give "
+                "one of each per return."
+            )
+        _refuse("holders have no coupon", self.coupons < 1)
+        _refuse("holders have an issue date after the day of the data, or none", ~(self.ages >= 0.0))
+        _refuse("holders have coupons that are not valid for a day", ~(valid >= 0.0))
+        _refuse("holders have a site that is not listed", (site < -1) | (site >= len(self.sites)))
+        _refuse("returns belong to nobody", (self.holder < 0) | (self.holder >= holders))
+        dated = ~np.isnan(self.return_ages)
+        _refuse("returns come before the coupon's issue", dated & (self.return_ages < 0.0))
+        _refuse("returns come after the day of the data", dated & (self.return_ages > self.ages[self.holder]))
+        np.maximum.at(valid, self.holder[dated], self.return_ages[dated])
+        object.__setattr__(self, "valid_days", valid)
+        object.__setattr__(self, "site", site)
+        _refuse("holders have more returns than coupons", self.recruits > self.coupons)
+
+    def __len__(self) -> int:
+        return len(self.coupons)
+
+    @cached_property
+    def recruits(self) -> Whole:
+        """Coupons used so far, [holders]."""
+        counts: Whole = np.bincount(self.holder, minlength=len(self.coupons))
+        return counts
+
+    @property
+    def validity(self) -> Array:
+        """Days that coupons are valid, [holders]; infinite where they never expire."""
+        assert self.valid_days is not None, "__post_init__ fills it in"
+        return self.valid_days
+
+    @property
+    def site_codes(self) -> Whole:
+        """The site of each holder, [holders]; -1 where it is unknown."""
+        assert self.site is not None, "__post_init__ fills it in"
+        return self.site
+
+    @property
+    def followed(self) -> Array:
+        """Days during which a return would have been seen, [holders]: to expiry, or to the day of the data."""
+        return np.minimum(self.ages, self.validity)
+
+    @property
+    def open(self) -> Whole:
+        """Coupons that may still be used, [holders]."""
+        return np.where(self.ages < self.validity, self.coupons - self.recruits, 0)
+
+    def exposure(self, times: ReturnTimes) -> Array:
+        """The chance that a recruit who will come has come, [holders]: 1 from expiry on (`History.exposure`)."""
+        return times.cdf(self.ages, self.validity, self.site_codes)
+
+    def earlier(self, days: float) -> "CouponsSeen":
+        """The same study as it was seen so many days before; returns without a date are left out."""
+        kept = self.ages >= days
+        place = np.cumsum(kept) - 1
+        age_then = self.ages - days
+        there = kept[self.holder] & (self.return_ages <= age_then[self.holder])  # not true of NaN
+        return CouponsSeen(
+            self.coupons[kept],
+            age_then[kept],
+            place[self.holder[there]],
+            self.return_ages[there],
+            self.validity[kept],
+            self.site_codes[kept],
+            self.sites,
+        )
+
+
+def _refuse(fault: str, wrong: NDArray[np.bool_]) -> None:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        shown = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        raise DataFileError(f"{len(rows)} {fault} (rows {shown}). Correct them, or leave them out.")

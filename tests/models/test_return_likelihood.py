@@ -1,0 +1,203 @@
+"""The likelihood of a cut study: vectorised against plain text, plain text against mpmath, gradients, and lifelines."""
+
+import math
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lifelines import LogNormalFitter, WeibullFitter
+from scipy import stats
+
+from peerfront.foundation import time_families
+from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.response_families import response_log_likelihood
+from peerfront.foundation.time_families import TIME_FAMILIES
+from peerfront.models.coupons_seen import CouponsSeen
+from peerfront.models.return_fit import ReturnSettings, fit_return_times
+from peerfront.models.return_likelihood import COUPONS_SPREAD, Cells, cell_log_likelihoods, time_cdf, time_survival
+from peerfront.models.return_reference import holder_likelihood
+from peerfront.models.return_times import NEVER, ReturnTimes
+
+COUNTS = ("binomial", "betabinomial", "poisson", "nb")
+FLAT = {"prior_variation": 1e3, "prior_spread_variation": 1e3}
+
+
+@st.composite
+def studies(draw) -> CouponsSeen:
+    """A few holders with any coupons, ages, expiry, sites and returns, some of them without a date."""
+    holders = draw(st.integers(1, 5))
+    coupons = [draw(st.integers(1, 4)) for _ in range(holders)]
+    ages = [float(draw(st.integers(0, 90))) for _ in range(holders)]
+    valid = [draw(st.sampled_from([NEVER, 14.0, 30.0])) for _ in range(holders)]
+    holder, days = [], []
+    for row in range(holders):
+        for _ in range(draw(st.integers(0, coupons[row]))):
+            holder.append(row)
+            dated = draw(st.booleans())
+            days.append(float(draw(st.integers(0, int(min(ages[row], valid[row]))))) if dated else math.nan)
+    site = np.array([draw(st.integers(-1, 1)) for _ in range(holders)])
+    return CouponsSeen(
+        np.array(coupons), np.array(ages), np.array(holder, int), np.array(days), np.array(valid), site, ("a", "b")
+    )
+
+
+@pytest.mark.parametrize("family", TIME_FAMILIES)
+@given(
+    seen=studies(),
+    counts=st.sampled_from(COUNTS),
+    median=st.floats(3.0, 60.0),
+    spread=st.floats(0.4, 1.8),
+    rate=st.floats(0.05, 2.0),
+    size=st.floats(0.3, 5.0),
+    shifts=st.tuples(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
+)
+@settings(max_examples=60, deadline=None)
+def test_vectorised_and_plain_are_equal(family, seen, counts, median, spread, rate, size, shifts) -> None:
+    cells, site_spread = Cells.of(seen), 0.4
+    by_number = np.linspace(-0.5, 0.5, len(cells.numbers))
+    point = [math.log(median), math.log(spread), *shifts, math.log(rate), math.log(size), *by_number]
+    assert len(point) == cells.parameters
+    at = torch.tensor([point, point], dtype=torch.float64)
+    in_cells = cell_log_likelihoods(cells, family, counts, at, site_spread)
+    both = [cells.by_holder(*(part[row].numpy() for part in in_cells)) for row in (0, 1)]
+    assert np.array_equal(*both)
+    for row in range(len(seen)):
+        own, k = seen.holder == row, int(seen.coupons[row])
+        shift = site_spread * (*shifts, 0.0)[seen.site_codes[row]]
+        own_rate = rate * math.exp(COUPONS_SPREAD * by_number[np.searchsorted(cells.numbers, k)])
+        levels = np.arange(k + 1)
+        logs = response_log_likelihood(counts, np.full(k + 1, k), levels, np.full(k + 1, own_rate), size, 0.0)
+
+        def cdf(time: float, shift: float = shift) -> float:
+            return float(time_families.cdf(family, np.array(math.log(time / median) - shift), spread))
+
+        days = [None if math.isnan(day) else day for day in seen.return_ages[own]]
+        plain = holder_likelihood(np.exp(logs).tolist(), days, float(seen.ages[row]), float(seen.validity[row]), cdf)
+        # A return without a date tells nothing of times, so that only the count is left of it.
+        assert math.exp(both[0][row]) == pytest.approx(plain, rel=1e-6, abs=1e-13)  # where plain text has its digits
+
+
+def test_plain_text_against_mpmath() -> None:
+    """Sum over n of P(N = n) choose(n, y) F^y (1 - F)^(n - y), times truncated densities, to 40 digits."""
+    chances = [0.4, 0.3, 0.2, 0.1]
+    with mpmath.workdps(40):
+
+        def cdf(time):
+            return mpmath.ncdf((mpmath.log(time) - mpmath.log(20)) / mpmath.mpf("1.03"))
+
+        whole = cdf(28.5)
+        seen = cdf(14.5) / whole
+        count = mpmath.fsum(
+            mpmath.mpf(chances[n]) * mpmath.binomial(n, 2) * seen**2 * (1 - seen) ** (n - 2) for n in (2, 3)
+        )
+        expected = float(count * (cdf(3.5) - cdf(2.5)) / cdf(14.5) * (cdf(0.5) - 0) / cdf(14.5))
+    plain = holder_likelihood(chances, [3, 0], 14, 28, lambda t: float(stats.lognorm(1.03, scale=20).cdf(t)))
+    assert plain == pytest.approx(expected, rel=1e-10)
+    # Expired: who has not come will not, whatever the times.
+    assert holder_likelihood(chances, [None], 40, 28, lambda t: 0.3) == pytest.approx(0.3)
+
+
+def test_the_counts_of_a_holder_have_chances_that_sum_to_one() -> None:
+    """Over all that can be seen by day 2: how many, and on which days (unordered, so weighted by their orders)."""
+    times = ReturnTimes("weibull", 3.0, 1.0)
+    chances, total = [0.5, 0.3, 0.2], 0.0
+
+    def cdf(time: float) -> float:
+        return float(times.cdf(time - 0.5))
+
+    for days in ([], *([d] for d in range(3)), *([c, d] for c in range(3) for d in range(3))):
+        total += holder_likelihood(chances, days, 2, NEVER, cdf)
+    assert total == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("family", TIME_FAMILIES)
+def test_gradients(family) -> None:
+    x = torch.tensor([[-2.0, -0.3, 0.0, 1.2]], dtype=torch.float64, requires_grad=True)
+    log_spread = torch.tensor([[0.1]], dtype=torch.float64, requires_grad=True)
+    for function in (time_cdf, time_survival):
+        assert torch.autograd.gradcheck(lambda a, b, f=function: f(family, a, b), (x, log_spread), eps=1e-5, atol=1e-5)
+    both = time_cdf(family, x, log_spread) + time_survival(family, x, log_spread)
+    assert both.detach().numpy() == pytest.approx(1.0)
+    seen = CouponsSeen(
+        np.array([3, 2, 3]), np.array([14.0, 40.0, 9.0]), np.array([0, 1, 1]), np.array([0.0, 30.0, 3.0]),
+        np.array([28.0, 35.0, NEVER]), np.array([0, -1, 1]), ("a", "b"),
+    )  # fmt: skip
+    cells = Cells.of(seen)
+    point = torch.tensor([[2.7, 0.1, 0.3, -0.2, -0.5, 0.4, 0.1, 0.2]], dtype=torch.float64, requires_grad=True)
+
+    def total(at):
+        counts, days = cell_log_likelihoods(cells, family, "betabinomial", at, 0.5)
+        return counts.sum() + days.sum()
+
+    assert torch.autograd.gradcheck(total, (point,), eps=1e-5, atol=1e-4)
+
+
+# Where everything is used in the end and every holder has one coupon, it is plain right-censored survival analysis.
+
+
+def censored(family: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = named_generator("censored", family)
+    ages = rng.integers(10, 60, 400).astype(float)
+    days = np.maximum(ReturnTimes(family, 18.0, 0.9).quantile(rng.random(400)), 1.0)
+    return ages, days, days <= ages
+
+
+def certain_use(ages, days, there) -> Callable[[str, float, float], float]:
+    """Our likelihood as a function of family, median and spread, with a rate so high that every coupon is used."""
+    seen = CouponsSeen(np.ones(len(ages), int), ages, np.flatnonzero(there), days[there])
+    cells = Cells.of(seen)
+
+    def total(family: str, median: float, spread: float) -> float:
+        point = torch.tensor([[math.log(median), math.log(spread), math.log(150.0), 0.0, 0.0]], dtype=torch.float64)
+        counts, own = cell_log_likelihoods(cells, family, "binomial", point, 0.0)
+        return float(cells.by_holder(counts[0].numpy(), own[0].numpy()).sum())
+
+    return total
+
+
+@pytest.mark.parametrize(("family", "fitter"), [("lognormal", LogNormalFitter), ("weibull", WeibullFitter)])
+def test_the_likelihood_is_that_of_lifelines_on_censored_data(family, fitter) -> None:
+    ages, days, there = censored(family)
+    low, high = np.where(there, days - 0.5, ages + 0.5), np.where(there, days + 0.5, np.inf)
+    reference = fitter().fit_interval_censoring(low, high)
+    if family == "lognormal":
+        median, spread = math.exp(reference.mu_), reference.sigma_
+    else:
+        median, spread = reference.median_survival_time_, math.pi / (math.sqrt(6.0) * reference.rho_)
+    total = certain_use(ages, days, there)
+    assert total(family, median, spread) == pytest.approx(reference.log_likelihood_, abs=1e-3)
+    best = total(family, median, spread)
+    for other in (total(family, 1.05 * median, spread), total(family, median, 0.93 * spread)):
+        assert other < best
+
+
+def test_the_likelihood_is_that_of_scipy_for_gamma_times() -> None:
+    ages, days, there = censored("gamma")
+    shape = float(time_families.gamma_shape(0.9))
+    known = stats.gamma(shape, scale=18.0 / stats.gamma(shape).median())
+    expected = np.log(known.cdf(days[there] + 0.5) - known.cdf(days[there] - 0.5)).sum()
+    expected += known.logsf(ages[~there] + 0.5).sum()
+    assert certain_use(ages, days, there)("gamma", 18.0, 0.9) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("family", "fitter"), [("lognormal", LogNormalFitter), ("weibull", WeibullFitter)])
+def test_the_fit_is_that_of_lifelines_where_all_has_been_seen(family, fitter) -> None:
+    """Every return was seen: the cure share is the count's, and times are those of lifelines on the returns."""
+    rng = named_generator("all seen", family)
+    recruits = rng.binomial(3, 0.4, 300)
+    holder = np.repeat(np.arange(300), recruits)
+    days = np.maximum(ReturnTimes(family, 12.0, 0.8).quantile(rng.random(len(holder))), 1.0)
+    seen = CouponsSeen(np.full(300, 3), np.full(300, 3000.0), holder, days)
+    fit = fit_return_times(seen, ReturnSettings(family=family, draws=2000, **FLAT))
+    reference = fitter().fit_interval_censoring(days - 0.5, days + 0.5)
+    assert fit.times.median == pytest.approx(reference.median_survival_time_, rel=0.01)
+    spread = reference.sigma_ if family == "lognormal" else math.pi / (math.sqrt(6.0) * reference.rho_)
+    assert fit.times.spread == pytest.approx(spread, rel=0.01)
+    assert fit.used(seen.coupons).mean() == pytest.approx(recruits.mean() / 3, rel=0.01)
+    error = float(fit.times.draws[:, 0].std())
+    if family == "lognormal":
+        assert error == pytest.approx(float(reference.summary["se(coef)"]["mu_"]), rel=0.15)
