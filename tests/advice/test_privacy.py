@@ -170,9 +170,9 @@ def test_rounding() -> None:
 def made_up(people: int = 60) -> pd.DataFrame:
     """A study in which single people have answers of their own."""
     table = demo_study(people, seed=4).study
-    table["faith"] = ["common"] * len(table)
-    table.loc[table.index[:20], "faith"] = "usual"
-    table.loc[table.index[25], "faith"] = "the only one"
+    table["club"] = ["common"] * len(table)
+    table.loc[table.index[:20], "club"] = "usual"
+    table.loc[table.index[25], "club"] = "the only one"
     table["trade"] = [f"trade {i % 12}" if i < 24 else "none" for i in range(len(table))]  # two people each
     table["age"] = [20 + i % 30 for i in range(len(table) - 2)] + [88, 99]
     return table
@@ -190,12 +190,12 @@ def test_answers_of_few_people_are_merged() -> None:
         counts = np.bincount(codes[codes >= 0], minlength=len(field))
         assert ((counts == 0) | (counts >= 5)).all(), field
     assert "the only one" not in str(private.schema)
-    assert done["trade"] == done["faith"] == "answers of fewer than five people were merged"
+    assert done["trade"] == done["club"] == "answers of fewer than five people were merged"
     trade = next(rule for rule in private.fields if rule.name == "trade")
     assert trade.other == "other"  # 24 people together
-    faith = next(rule for rule in private.fields if rule.name == "faith")
-    assert faith.others_unknown
-    assert faith.other is None
+    club = next(rule for rule in private.fields if rule.name == "club")
+    assert club.others_unknown
+    assert club.other is None
     again, nothing = private_schema(study, private)
     assert again == private
     assert not nothing
