@@ -27,7 +27,7 @@ from peerfront.simulation.society import Society
 
 RULES = ("3 each", "by outcome", "by outcome, group kept too", "by group")
 PER_NETWORK = 20
-TREES = 40  # repetitions in which the tree bootstrap is tried too
+TREES = 20  # repetitions in which the tree bootstrap is tried too
 SETTINGS = [
     # people, sample, prevalence, activity
     (1000, 500, 0.2, 1.5),

@@ -33,7 +33,7 @@ def test_neighbourhood_bootstrap_counts_neighbours_of_those_drawn(recruiter, see
     ties = np.zeros((people, people))
     ties[sample.recruited, sample.recruiter[sample.recruited]] = 1.0
     ties += ties.T
-    size = round(people / ties.sum(axis=1).mean())
+    size = round(people / 2)
     chances = np.full(people, 1 / people)
     drawn = np.random.default_rng(seed).multinomial(size, chances, size=4).astype(np.float64)
     found = neighbourhood_bootstrap(sample, 4, np.random.default_rng(seed))

@@ -3,7 +3,7 @@
 - **Tree bootstrap** (Baraff, McCormick and Raftery 2016): draw seeds with replacement, then for every copy of a person
   as many recruits as they had, with replacement, down the tree.
 - **Neighbourhood bootstrap** (Yauck and others 2022): draw people with replacement, and count everybody who is next to
-  them in the tree. As many are drawn as give about the size of the sample; a pair counts once for each end drawn.
+  them in the tree. As many are drawn as give the sample's number of pairs; a pair counts once for each end drawn.
 """
 
 from collections.abc import Callable, Iterator
@@ -67,8 +67,7 @@ def neighbourhood_bootstrap(sample: Sample, replicates: int, rng: np.random.Gene
     """Draw people, and count their neighbours in the tree."""
     n_people, recruited = len(sample), sample.recruited
     recruiter = sample.recruiter[recruited]
-    neighbours = 2.0 * len(recruited) / n_people
-    size = max(round(n_people / neighbours), 1) if len(recruited) else 1
+    size = max(round(n_people / 2), 1)  # every pair has two ends, so as many pairs are drawn as there are
     drawn = rng.multinomial(size, np.full(n_people, 1.0 / n_people), size=replicates).astype(np.float64)
     people = np.zeros_like(drawn)
     people[:, recruited] = drawn[:, recruiter]
