@@ -155,6 +155,11 @@ SCHEMAS = {
     "[[field]]\nname = '[/x]'\ncategories = ['a']": "!'[/x]'",
     "[[field]]\nname = ''\ncategories = ['a']": "!''",
     "#" + "x" * 1_000_000: "24",
+    "a" + ".a" * 50_000 + " = 1": "!more than 100 parts",
+    "[a" + ".a" * 50_000 + "]": "!more than 100 parts",
+    "x = { a" + ".a" * 50_000 + " = 1 }": "!more than 100 parts",
+    "a" * 1_000_000 + " = 1": "!",
+    "'a'" + ".'a'" * 50_000 + " = 1": "!more than 100 parts",
 }
 
 
