@@ -54,7 +54,7 @@ def test_check_leaves_them_out_and_says_why(run, study, tmp_path) -> None:
     assert "paid_out not used tells the number of recruits, which is known only afterwards" in out
     assert "enumerator not used who interviewed or entered the data" in out
     assert "HIV result not used sensitive: HIV and other test results" in out
-    assert f"Left out because they are sensitive: HIV result. {MEANING}" in out
+    assert f"Left out because they are sensitive: 'HIV result'. {MEANING}" in out
 
 
 def test_one_word_uses_a_sensitive_column(run, study, tmp_path) -> None:
@@ -66,7 +66,7 @@ def test_one_word_uses_a_sensitive_column(run, study, tmp_path) -> None:
     code, out, _ = run("check", study, "--schema", schema)
     assert code == 0
     assert "HIV result 2 categories" in out
-    assert f"Warning: sensitive columns are used (HIV result). {MEANING}" in out
+    assert f"Warning: sensitive columns are used ('HIV result'). {MEANING}" in out
     schema.write_text(text.replace("use = false  # sens", "# sens"), encoding="utf-8")
     code, out, _ = run("check", study, "--schema", schema)
     assert code == 0

@@ -80,7 +80,7 @@ def test_sensitive_columns_need_a_word(study) -> None:
     assert [rule.name for rule in allowed.schema.used] == ["gender", "race", "interviewer"]
     staff, race = allowed.notes
     assert "'interviewer': who interviewed" in staff
-    assert "(race)" in race
+    assert "('race')" in race
     assert MEANING in race
     assert allowed.accepted == ()
 

@@ -310,11 +310,13 @@ def _print_left_out(console: "Console", reasons: Mapping[str, str], notes: tuple
 
     sensitive = [name for name, reason in reasons.items() if reason.startswith(SENSITIVE)]
     if sensitive:
-        console.print(cell(f"Left out because they are sensitive: {', '.join(sensitive)}. {MEANING}"))
+        console.print(cell(f"Left out because they are sensitive: {', '.join(map(repr, sensitive))}. {MEANING}"))
     suspect = [name for name, reason in reasons.items() if reason.startswith(TOO_WELL)]
     if suspect:
         remedy = "If one was known before people got their coupons, write use = true into its block of the schema file."
-        console.print(cell(f"Left out because they predict recruits too well: {', '.join(suspect)}. {remedy}"))
+        console.print(
+            cell(f"Left out because they predict recruits too well: {', '.join(map(repr, suspect))}. {remedy}")
+        )
     for note in notes:
         console.print(cell(note, style="yellow"))
 

@@ -121,7 +121,7 @@ def vetted(study: Study, schema: StudySchema, found: Mapping[str, Finding] | Non
             notes.append(f"Warning: column {rule.name!r}: {finding.reason}. {kept}")
             accepted += [rule.name] if finding.against is Against.IMPLAUSIBLE else []
     if sensitive:
-        notes.append(f"Warning: sensitive columns are used ({', '.join(sensitive)}). {MEANING}")
+        notes.append(f"Warning: sensitive columns are used ({', '.join(map(repr, sensitive))}). {MEANING}")
     fields = tuple(replace(rule, use=False) if rule.name in reasons else rule for rule in schema.fields)
     return Vetted(replace(schema, fields=fields), reasons, tuple(notes), tuple(accepted))
 

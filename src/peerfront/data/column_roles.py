@@ -9,7 +9,6 @@ import re
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from peerfront.data.column_words import is_called, phrases, says, words_of
 from peerfront.data.study import NOBODY, Study
@@ -184,7 +183,7 @@ def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:
         clocks.append(study.days)
     if known.sum() < _RISING_PAIRS:
         return False
-    ranks = rankdata(numbers[known])
+    ranks = pd.Series(numbers[known]).rank().to_numpy()
     with np.errstate(invalid="ignore"):  # the same day for everybody
-        alike = [float(np.nan_to_num(np.corrcoef(ranks, rankdata(clock[known]))[0, 1])) for clock in clocks]
+        alike = [float(np.nan_to_num(np.corrcoef(ranks, pd.Series(clock[known]).rank())[0, 1])) for clock in clocks]
     return max(alike) >= _WITH_TIME

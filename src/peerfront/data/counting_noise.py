@@ -21,8 +21,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, xlogy
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrc, ndtri, xlogy  # scipy.stats would take a second to load
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -168,7 +167,8 @@ class CountingNoise:
         levels = np.unique(lower, return_inverse=True)[1]
         share = np.clip(self._means(np.asarray(levels, dtype=np.int64)) / self.coupons, 0.0, 1.0)
         as_many = (self.recruits[:, None] >= np.arange(self.recruits.max() + 1)).mean(axis=0)
-        chance = np.maximum(binom.sf(lower - 1, self.coupons, share), as_many[lower.astype(np.int64)])
+        at_least = np.where(lower > 0, bdtrc(np.maximum(lower - 1, 0), self.coupons, share), 1.0)
+        chance = np.maximum(at_least, as_many[lower.astype(np.int64)])
         return bool(np.log(np.maximum(chance, 1e-300)).sum() < np.log(SURE / n_tests))
 
     def _missing_end(self, groups: NDArray[np.int64], n_groups: int) -> str:
@@ -180,7 +180,7 @@ class CountingNoise:
                 continue
             for end, seen, due in self._ends(groups, group):
                 expected = due * self._ends_of_all[end]
-                if seen < MOST_ENDS_LEFT * expected and binom.cdf(seen, n, min(expected / n, 1.0)) < SURE / tests:
+                if seen < MOST_ENDS_LEFT * expected and float(bdtr(seen, n, min(expected / n, 1.0))) < SURE / tests:
                     return f"marks people who {end}, where chance alone would leave {expected:.0f} who did not"
         return ""
 
