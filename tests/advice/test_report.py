@@ -121,6 +121,7 @@ def test_it_begins_with_study_date_round_and_plan(page: str) -> None:
 def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
     lines = study_csv().splitlines()
     lines[5] = lines[5].replace(lines[5].split(",")[1], "SECRET-nobody")
+    lines[-1] = lines[-1].replace(lines[-1].split(",")[1], "SECRET-too-late-for-a-seed")
     (tmp_path / "study.csv").write_text("\n".join(lines))
     _, schema = a_study()
     study = read_study(tmp_path / "study.csv", dataclasses.replace(schema.reading, still_open="none"))

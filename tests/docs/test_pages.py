@@ -57,7 +57,7 @@ def test_quoted_source_files_exist(page) -> None:
 
 
 @pytest.mark.parametrize("page", ["use-the-library", "use-in-gymnasium"])
-def test_the_blocks_of_the_library_run(page) -> None:
+def test_the_blocks_of_the_library_run(page, tmp_path) -> None:
     found = blocks(ROOT / "docs" / "how-to" / f"{page}.md", "python")
     assert found
     for block in found:
@@ -67,5 +67,6 @@ def test_the_blocks_of_the_library_run(page) -> None:
             text=True,
             check=False,
             env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+            cwd=tmp_path,
         )
         assert done.returncode == 0, done.stderr
