@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
 
@@ -82,7 +83,7 @@ def study_of(made: Recruitment, columns: dict[str, object]) -> Study:
     table["age"] = rng.integers(18, 66, n_people)
     table["district"] = rng.choice(["North", "East", "South", "West"], n_people, p=[0.4, 0.3, 0.2, 0.1])
     table["children"] = rng.poisson(1.2, n_people)
-    return study_from_table(pd.DataFrame(table | columns))
+    return study_from_table(pd.DataFrame(table | columns), ReadSettings(preset="none"))
 
 
 def ordinary(n_people: int, seed: int, story: str = PER_COUPON) -> Recruitment:

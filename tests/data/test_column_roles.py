@@ -26,6 +26,7 @@ ROLES = {
     "record_id": (SOME, "record"),
     "meta/instanceID": (SOME, "record"),
     "_uuid": (SOME, "record"),
+    "redcap_event_name": (FEW, "record"),
     "is_seed_yn": (FEW, "seeds"),
     "v1": (np.where(MADE.recruiter < 0, "first", "later"), "seeds"),
     "v2": (np.where(MADE.recruiter < 0, "", "came with a coupon"), "seeds"),

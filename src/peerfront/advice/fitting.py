@@ -342,14 +342,7 @@ def _at_most(history: History, rows: int, seed: int) -> History:
         return history
     rng = named_generator("rows to learn from", seed)
     triples, pairs = (np.sort(rng.permutation(count)[:rows]) for count in (len(history.coupons), len(history.parents)))
-    return History(
-        history.schema,
-        history.referrers[triples],
-        history.coupons[triples],
-        history.recruits[triples],
-        history.parents[pairs],
-        history.children[pairs],
-    )
+    return history.part(triples, pairs)
 
 
 def _plain(settings: object) -> object:
