@@ -1,0 +1,165 @@
+"""What changed in a study's file since last week, and what was handed out against the plan."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from peerfront.data.study import Study
+from peerfront.foundation.words import counted, n_coupons, n_people
+
+_LISTED = 8  # ids in one sentence
+
+
+def snapshot(study: Study) -> pd.DataFrame:
+    """What next week is compared with: id, recruiter, seed, issued, recruits."""
+    return pd.DataFrame(
+        {
+            "id": study.ids,
+            "recruiter": study.recruiter_ids(),
+            "seed": study.seed.astype(np.int64),
+            "issued": study.issued,
+            "recruits": study.recruits,
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HandedOut:
+    """Last week's plan against what the file now says was handed out."""
+
+    table: pd.DataFrame
+    """person, planned, given; given is missing (NaN) for people who are no longer in the file."""
+    unplanned: pd.DataFrame
+    """person, given: people who got coupons without being on the sheet."""
+
+    def lines(self) -> list[str]:
+        """The comparison in words."""
+        if not len(self.table):
+            return ["Last week nobody was waiting, so there was no sheet to follow."]
+        known = self.table.dropna()
+        right = known["planned"] == known["given"]
+        planned, given = int(known["planned"].sum()), int(known["given"].sum())
+        lines = [
+            f"Last week's sheet: {n_coupons(planned)} planned for {n_people(len(known))}, {given:,} handed out; "
+            f"{int(right.sum()):,} of {len(known):,} as planned."
+        ]
+        wrong = known[~right]
+        not_yet = wrong[wrong["given"] == 0]
+        if len(not_yet):
+            lines.append(
+                f"  Nothing yet for {_named(not_yet['person'])}: they are waiting still, and are on this week's sheet."
+            )
+        other = wrong[wrong["given"] > 0]
+        if len(other):
+            shown = [f"{row.person} ({row.given:.0f}, planned {row.planned})" for row in other.itertuples(index=False)]
+            lines.append(f"  Another number: {_listed(shown)}.")
+        if len(self.unplanned):
+            shown = [f"{row.person} ({row.given})" for row in self.unplanned.itertuples(index=False)]
+            lines.append(f"  Not on the sheet, and got coupons: {_listed(shown)}.")
+        return lines
+
+    def entries(self, week: int) -> list[dict[str, Any]]:
+        """Lines for the log."""
+        planned = [
+            {"week": week, "person": row.person, "planned": int(row.planned), "given": _whole(row.given)}
+            for row in self.table.itertuples(index=False)
+        ]
+        return planned + [
+            {"week": week, "person": row.person, "planned": None, "given": int(row.given)}
+            for row in self.unplanned.itertuples(index=False)
+        ]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is new, gone or different in the file since last week."""
+
+    seeds: int
+    recruits: int
+    issued: int
+    """Coupons handed out since."""
+    lost: tuple[str, ...]
+    """Ids that were in last week's file and are not in this one."""
+    different: tuple[str, ...]
+    """Facts about people that were different last week, in sentences."""
+
+    @property
+    def people(self) -> int:
+        return self.seeds + self.recruits
+
+    def lines(self) -> list[str]:
+        """The changes in words."""
+        came = f"{counted(self.recruits, 'recruit', 'recruits')}, {counted(self.seeds, 'seed', 'seeds')}"
+        lines = [f"New since last week: {came}; {n_coupons(self.issued)} handed out."]
+        if self.lost:
+            lines.append(
+                f"Warning: {n_people(len(self.lost))} of last week's file {'is' if len(self.lost) == 1 else 'are'} "
+                f"missing: {_listed(self.lost)}. Rows that are lost take their recruits and coupons with them; restore "
+                "them, unless they withdrew."
+            )
+        if self.different:
+            lines.append("Changed since last week: " + "; ".join(self.different[:_LISTED]) + _more(self.different))
+        return lines
+
+
+def changes_since(before: pd.DataFrame, study: Study) -> Changes:
+    """Compare a file with last week's `snapshot`."""
+    now = snapshot(study).set_index("id")
+    then = before.set_index("id")
+    new = now.index.difference(then.index, sort=False)
+    both = then.index.intersection(now.index, sort=False)
+    old, same = then.loc[both], now.loc[both]
+    fewer = both[(same["issued"] < old["issued"]).to_numpy()]
+    moved = both[(same["recruiter"] != old["recruiter"]).to_numpy()]
+    different = [
+        f"{person} has {same.at[person, 'issued']} coupons, last week {old.at[person, 'issued']}" for person in fewer
+    ] + [
+        f"{person} is a recruit of {same.at[person, 'recruiter'] or 'nobody'}, last week of "
+        f"{old.at[person, 'recruiter'] or 'nobody'}"
+        for person in moved
+    ]
+    more = (same["issued"] - old["issued"]).clip(lower=0).sum() + now.loc[new, "issued"].sum()
+    seeds = int(now.loc[new, "seed"].sum())
+    return Changes(
+        seeds=seeds,
+        recruits=len(new) - seeds,
+        issued=int(more),
+        lost=tuple(str(person) for person in then.index.difference(now.index, sort=False)),
+        different=tuple(different),
+    )
+
+
+def handed_out(decisions: Sequence[Mapping[str, Any]], before: pd.DataFrame, study: Study) -> HandedOut:
+    """Compare last week's decisions with the coupons that the file now says people have."""
+    now = pd.Series(study.issued, index=study.ids)
+    people = [str(entry["person"]) for entry in decisions]
+    table = pd.DataFrame(
+        {
+            "person": pd.Series(people, dtype=object),
+            "planned": [int(entry["planned"]) for entry in decisions],
+            "given": now.reindex(people).to_numpy(dtype=np.float64),
+        }
+    )
+    had = before.set_index("id")["issued"].reindex(now.index).fillna(0)
+    off_sheet = now[(now > had) & ~now.index.isin(people)] - had[(now > had) & ~now.index.isin(people)]
+    unplanned = pd.DataFrame({"person": off_sheet.index.astype(object), "given": off_sheet.to_numpy(dtype=np.int64)})
+    return HandedOut(table, unplanned)
+
+
+def _whole(number: float) -> int | None:
+    return None if np.isnan(number) else int(number)
+
+
+def _named(people: "pd.Series[Any]") -> str:
+    return _listed([str(person) for person in people])
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join(texts[:_LISTED]) + _more(texts)
+
+
+def _more(texts: Sequence[str]) -> str:
+    return f" and {len(texts) - _LISTED:,} more" if len(texts) > _LISTED else ""
