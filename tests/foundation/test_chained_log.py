@@ -1,5 +1,6 @@
 """A log that is only added to: whatever is changed afterwards is noticed, and a killed write loses nothing else."""
 
+import contextlib
 import json
 import stat
 
@@ -46,15 +47,17 @@ def test_every_change_of_whole_lines_is_noticed(tmp_path_factory, data) -> None:
     changed = bytearray(content)
     changed[place] = other
     path.write_bytes(bytes(changed))
-    try:
-        read = ChainedLog(path)
-    except DataFileError as error:
-        assert "was changed after it was written" in str(error)
-    else:  # another spelling of the same content, such as a blank between two parts
-        assert [json.loads(line) for line in changed.splitlines()] == [
-            json.loads(line) for line in content.splitlines()
-        ]
-        assert read.entries == ENTRIES
+    if _contents(bytes(changed)) == _contents(content):  # another spelling of the same, such as a blank more
+        assert ChainedLog(path).entries == ENTRIES
+    else:
+        with pytest.raises(DataFileError, match="was changed after it was written"):
+            ChainedLog(path)
+
+
+def _contents(log: bytes) -> list[object]:
+    with contextlib.suppress(ValueError):
+        return [json.loads(line) for line in log.splitlines()]
+    return []
 
 
 @pytest.mark.parametrize("order", [[1, 2], [0, 2], [0, 1, 1, 2], [1, 0, 2], [0, 2, 1]])

@@ -54,22 +54,21 @@ class HandedOut:
             )
         other = wrong[wrong["given"] > 0]
         if len(other):
-            shown = [f"{row.person} ({row.given:.0f}, planned {row.planned})" for row in other.itertuples(index=False)]
+            shown = [f"{who} ({given:.0f}, planned {planned})" for who, planned, given in _rows(other)]
             lines.append(f"  Another number: {_listed(shown)}.")
         if len(self.unplanned):
-            shown = [f"{row.person} ({row.given})" for row in self.unplanned.itertuples(index=False)]
+            shown = [f"{who} ({given})" for who, given in _rows(self.unplanned)]
             lines.append(f"  Not on the sheet, and got coupons: {_listed(shown)}.")
         return lines
 
     def entries(self, week: int) -> list[dict[str, Any]]:
         """Lines for the log."""
         planned = [
-            {"week": week, "person": row.person, "planned": int(row.planned), "given": _whole(row.given)}
-            for row in self.table.itertuples(index=False)
+            {"week": week, "person": who, "planned": int(planned), "given": None if np.isnan(given) else int(given)}
+            for who, planned, given in _rows(self.table)
         ]
         return planned + [
-            {"week": week, "person": row.person, "planned": None, "given": int(row.given)}
-            for row in self.unplanned.itertuples(index=False)
+            {"week": week, "person": who, "planned": None, "given": int(given)} for who, given in _rows(self.unplanned)
         ]
 
 
@@ -112,14 +111,14 @@ def changes_since(before: pd.DataFrame, study: Study) -> Changes:
     new = now.index.difference(then.index, sort=False)
     both = then.index.intersection(now.index, sort=False)
     old, same = then.loc[both], now.loc[both]
-    fewer = both[(same["issued"] < old["issued"]).to_numpy()]
-    moved = both[(same["recruiter"] != old["recruiter"]).to_numpy()]
     different = [
-        f"{person} has {same.at[person, 'issued']} coupons, last week {old.at[person, 'issued']}" for person in fewer
+        f"{who} has {n_coupons(has)}, last week {had}"
+        for who, has, had in zip(both, same["issued"].tolist(), old["issued"].tolist(), strict=True)
+        if has < had
     ] + [
-        f"{person} is a recruit of {same.at[person, 'recruiter'] or 'nobody'}, last week of "
-        f"{old.at[person, 'recruiter'] or 'nobody'}"
-        for person in moved
+        f"{who} is a recruit of {now_of or 'nobody'}, last week of {then_of or 'nobody'}"
+        for who, now_of, then_of in zip(both, same["recruiter"].tolist(), old["recruiter"].tolist(), strict=True)
+        if now_of != then_of
     ]
     more = (same["issued"] - old["issued"]).clip(lower=0).sum() + now.loc[new, "issued"].sum()
     seeds = int(now.loc[new, "seed"].sum())
@@ -149,8 +148,8 @@ def handed_out(decisions: Sequence[Mapping[str, Any]], before: pd.DataFrame, stu
     return HandedOut(table, unplanned)
 
 
-def _whole(number: float) -> int | None:
-    return None if np.isnan(number) else int(number)
+def _rows(table: pd.DataFrame) -> list[list[Any]]:
+    return table.to_numpy(dtype=object).tolist()
 
 
 def _named(people: "pd.Series[Any]") -> str:

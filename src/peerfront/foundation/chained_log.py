@@ -39,7 +39,9 @@ class ChainedLog:
 
     def append(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Add entries at the end, all of them in one write that is on disk when this returns."""
-        lines, head, added = [], self.head, []
+        lines: list[str] = []
+        added: list[tuple[dict[str, Any], str]] = []
+        head = self.head
         for entry in entries:
             reserved = {_HASH, _BEFORE, _NUMBER} & entry.keys()
             assert not reserved, f"{reserved} are the log's own"
