@@ -57,7 +57,7 @@ def check_coming(coming: Array, latent: int) -> Array:
 
 @njit(cache=True, nogil=True)
 def split_weights(weights: Array, coming: Array) -> tuple[Array, Array]:
-    """Weights of what is still uncovered, U w, [budget + 1, latent], and the value of who comes anyway, [budget + 1]."""
+    """Weights of what is left uncovered, U w, [budget + 1, latent], and the value of who comes anyway, [budget + 1]."""
     rows, latent = weights.shape
     scaled, base = np.empty((rows, latent)), np.zeros(rows)
     for r in range(rows):

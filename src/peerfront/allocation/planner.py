@@ -189,7 +189,7 @@ class Planner:
     ) -> list[Allocation]:
         """One allocation for each state; the models are evaluated once for everybody.
 
-        `coming` [states, latent] is what recruits still to come leave uncovered in each state, the stories side by side.
+        `coming` [states, latent] is what recruits still to come leave uncovered in each, the stories side by side.
         """
         first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
         covariates = np.concatenate([state.frontier.covariates for state in states])
