@@ -70,10 +70,12 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     kinds = kinds_of(people)
     tables = planner.tables(kinds.rows, most)
     weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+    base = planner.base_with(state.rounds_left - 1)
+    anyway = None if base is None else base[: state.remaining_budget + 1]
     notes = list(floors.notes)
 
     def handed_out(coupons: NDArray[np.int64]) -> Plan:
-        return _with(plan, tables, kinds.kind, weights, planner.discount, coupons)
+        return _with(plan, tables, kinds.kind, weights, anyway, planner.discount, coupons)
 
     chosen = plan
     if floors.floors:
@@ -85,6 +87,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             spendable=state.spendable,
             most_per_person=most,
             least_per_person=least,
+            base=anyway,
         )
         chosen = handed_out(floored.plan.coupons)
         notes.append(_cost_of_floors(floored.cost))
@@ -132,7 +135,13 @@ def _cost_of_floors(cost: float) -> str:
 
 
 def _with(
-    plan: Plan, tables: Tables, kind: NDArray[np.int64], weights: Array, discount: float, coupons: NDArray[np.int64]
+    plan: Plan,
+    tables: Tables,
+    kind: NDArray[np.int64],
+    weights: Array,
+    anyway: Array | None,
+    discount: float,
+    coupons: NDArray[np.int64],
 ) -> Plan:
     """The plan with other coupons, and what each of them is worth; `tables` are by kind."""
     if (coupons == plan.allocation.coupons).all():
@@ -140,6 +149,8 @@ def _with(
     everybody, spend = tables.take(kind), int(coupons.sum())
     worth = discount * weights[len(weights) - 1 - spend]
     value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
+    if anyway is not None:
+        value += discount * float(anyway[len(weights) - 1 - spend])
     values = plan.values.copy()
     if np.isnan(values[spend]):  # other spends are compared as plans, before floors, lots and random numbers
         values[spend] = value
