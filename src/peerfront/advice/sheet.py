@@ -175,12 +175,19 @@ def wants_workbook(path: Path) -> bool:
 
 
 @one_thread()
-def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
-    """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
+def plan_coupons(
+    fit: Fit, frontier: Frontier, order: PlanOrder, coming: Mapping[str, Array] | None = None
+) -> CouponSheet:
+    """Plan one round. The same fit, people and order give the same sheet, byte for byte.
+
+    `coming` is what recruits still to come from open coupons leave uncovered, by story (`Planner.with_coming`). What the
+    sheet expects is then of its own coupons: recruits of open ones are the forecast's business.
+    """
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
     if task.nothing_because:
         return _nothing(fit, task, people)
-    planner = ordered_planner(fit, task)
+    afterwards = ordered_planner(fit, task)
+    planner = afterwards if coming is None else afterwards.with_coming(coming)
     decision = decide(fit, planner, task, every_spend=is_whole(task))
     plan = decision.plan
     kinds = alike(frontier.covariates, plan.allocation.coupons)
@@ -192,7 +199,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     if (decision.decided_by != BY_PLAN).any():
         table["reason"] += [_DECIDED[how] for how in decision.decided_by.tolist()]
     curve = spend_curve(planner, task, plan)
-    results = _simulated(fit, planner, task, plan.allocation, decision.planned)
+    results = _simulated(fit, afterwards, task, plan.allocation, decision.planned)
     expected, error = _average(results) if results else (plan.value, None)
     return CouponSheet(
         table=table,
