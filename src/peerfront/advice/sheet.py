@@ -16,6 +16,7 @@ from peerfront.advice.certificate import certify_sheet
 from peerfront.advice.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.advice.heading import Heading
 from peerfront.advice.orders import PlanOrder, Task, task_of
+from peerfront.advice.population import said_of, with_population
 from peerfront.advice.reasons import Facts, alike, reasons_of
 from peerfront.advice.spend_curve import is_whole, spend_curve
 from peerfront.advice.stories import (
@@ -177,6 +178,7 @@ def wants_workbook(path: Path) -> bool:
 @one_thread()
 def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
+    fit, frontier = with_population(fit, frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
     if task.nothing_because:
         return _nothing(fit, task, people)
@@ -206,7 +208,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
         promised=plan.value,
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
-        notes=(*decision.notes, *task.notes),
+        notes=(*decision.notes, *said_of(fit), *task.notes),
         gap=plan.gap,
         learning=decision.learning,
         **_known_of(fit),
