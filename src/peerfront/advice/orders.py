@@ -51,6 +51,13 @@ class PlanOrder:
     by simulation; None does not."""
     seed: int = 0
     """Names the luck by which ties are drawn and random numbers are handed out."""
+    population: tuple[str, ...] = ()
+    """People in the population, which then runs out: one number, or "sex=f:300" for every group of one field (with
+    ":80" after it, how many of them have taken part); empty if it is not known."""
+    already: int | None = None
+    """People who have taken part, those who wait included; None: as many as in the study the model was fitted to."""
+    acquaintances: int | None = None
+    """Members of the population whom somebody knows; None: what the study says, or about 10."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -64,7 +71,12 @@ class PlanOrder:
             response=among("response", RESPONSES),
             learn=_auto_or_share,
             seed=seed_number,
+            population=_texts,
+            already=optional(at_least(0)),
+            acquaintances=optional(one_or_more),
         )
+        if not self.population and self.acquaintances is not None:
+            raise SettingError("--acquaintances says whom people know of a population: give --population, too.")
         if self.reserve > self.budget:
             raise SettingError(
                 f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
@@ -89,6 +101,12 @@ class PlanOrder:
 def _auto_or_share(name: str, value: Any) -> float | str | None:
     """Rule: "auto", a share from 0 to 1, or None."""
     return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: one number, one text or several; kept as texts."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return tuple(str(each) for each in several)
 
 
 @dataclass(frozen=True, eq=False)

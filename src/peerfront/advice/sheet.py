@@ -16,6 +16,7 @@ from peerfront.advice.certificate import certify_sheet
 from peerfront.advice.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.advice.heading import Heading
 from peerfront.advice.orders import PlanOrder, Task, task_of
+from peerfront.advice.population import said_of, with_population
 from peerfront.advice.reasons import Facts, alike, reasons_of
 from peerfront.advice.spend_curve import is_whole, spend_curve
 from peerfront.advice.stories import (
@@ -183,6 +184,7 @@ def plan_coupons(
     `coming` is what recruits still to come from open coupons leave uncovered, by story (`Planner.with_coming`). What the
     sheet expects is then of its own coupons: recruits of open ones are the forecast's business.
     """
+    fit, frontier = with_population(fit, frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
     if task.nothing_because:
         return _nothing(fit, task, people)
@@ -213,7 +215,7 @@ def plan_coupons(
         promised=plan.value,
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
-        notes=(*decision.notes, *task.notes),
+        notes=(*decision.notes, *said_of(fit), *task.notes),
         gap=plan.gap,
         learning=decision.learning,
         **_known_of(fit),

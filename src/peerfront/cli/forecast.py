@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    ACQUAINTANCES,
     EPISODES,
+    LEFT_COLUMN,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    POPULATION,
     RESERVE,
     RESPONSE,
     ROUND_CAP,
@@ -38,8 +41,12 @@ def forecast_command(
     sheet: SHEET = None,
     target: TARGET = None,
     already: Annotated[
-        float, typer.Option(metavar="N", help="People who have taken part so far, towards the target.")
+        float,
+        typer.Option(metavar="N", help="People who have taken part so far, towards the target and of the population."),
     ] = 0,
+    population: POPULATION = None,
+    acquaintances: ACQUAINTANCES = None,
+    left_column: LEFT_COLUMN = None,
     rounds_left: ROUNDS_LEFT = None,
     max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
@@ -69,9 +76,19 @@ def forecast_command(
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
         claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
-    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
+    order = PlanOrder(
+        budget,  # type: ignore[arg-type] # checked there, as are the others
+        max_per_person,  # type: ignore[arg-type]
+        min_per_person,  # type: ignore[arg-type]
+        round_cap,  # type: ignore[arg-type]
+        rounds_left,  # type: ignore[arg-type]
+        reserve,  # type: ignore[arg-type]
+        response,
+        population=tuple(population or ()),
+        acquaintances=acquaintances,  # type: ignore[arg-type]
+    )
     fitted = load(model)
-    people = fitted.frontier(frontier, sheet or "")
+    people = fitted.frontier(frontier, sheet or "", left_column)
     with shown_progress() as progress:
         forecast = fitted.forecast(
             people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress

@@ -80,6 +80,33 @@ LEARN_SHARE = Annotated[
 ]
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
+POPULATION = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="N",
+        help="People in the population, so that it runs out; or FIELD=CATEGORY:N for every group of one field, such as "
+        "sex=f:300 (sex=f:300:80 if 80 of them have taken part); repeatable.",
+        show_default=False,
+    ),
+]
+ACQUAINTANCES = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="People of the population whom somebody knows, about; otherwise as the study says (its network sizes), or "
+        "10.",
+        show_default=False,
+    ),
+]
+LEFT_COLUMN = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the people waiting that says how many of their acquaintances have not taken part; otherwise "
+        "'acquaintances left', if there is one.",
+        show_default=False,
+    ),
+]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
 
 # What stands above sheets and reports.

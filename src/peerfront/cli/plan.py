@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    ACQUAINTANCES,
     AT_LEAST,
     DATE,
     LEARN,
     LEARN_SHARE,
+    LEFT_COLUMN,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    POPULATION,
     RESERVE,
     RESPONSE,
     ROUND,
@@ -51,6 +54,18 @@ def plan_command(
     at_least: AT_LEAST = None,
     learn: LEARN = False,
     learn_share: LEARN_SHARE = None,
+    population: POPULATION = None,
+    already: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="People who have taken part so far, those who wait included (with --population); otherwise as many as "
+            "in the study of the model.",
+            show_default=False,
+        ),
+    ] = None,
+    acquaintances: ACQUAINTANCES = None,
+    left_column: LEFT_COLUMN = None,
     seed: SEED = 0,
     out: Annotated[
         Path | None,
@@ -104,9 +119,14 @@ def plan_command(
         tuple(at_least or ()),
         AUTO if learn and learn_share is None else learn_share,
         seed,
+        tuple(population or ()),
+        already,  # type: ignore[arg-type]
+        acquaintances,  # type: ignore[arg-type]
     )
+    if already is not None and not population:
+        raise SettingError("--already counts the people of a population: give --population, too.")
     fitted = load(model)
-    plan = fitted.plan(fitted.frontier(frontier, sheet or ""), order)
+    plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
     _print(plan)
     if out is not None and is_workbook:
         write_bytes(out, plan.excel(heading), private=True)
