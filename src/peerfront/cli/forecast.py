@@ -10,14 +10,17 @@ from peerfront.cli.options import (
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     TARGET,
     claim,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -46,6 +49,8 @@ def forecast_command(
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
     response: RESPONSE = "average",
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     out: Annotated[
@@ -61,7 +66,6 @@ def forecast_command(
 ) -> None:
     """Simulate the study from the people who may refer next: recruits by round, chances, coupons that stay unused."""
     from peerfront.advice.model import load
-    from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
 
@@ -69,7 +73,10 @@ def forecast_command(
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
         claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
-    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
+    order = order_of(
+        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
+        rounds_left=rounds_left, reserve=reserve, response=response, strata=strata, randomise=randomise,
+    )  # fmt: skip
     fitted = load(model)
     people = fitted.frontier(frontier, sheet or "")
     with shown_progress() as progress:

@@ -13,6 +13,7 @@ from peerfront.cli.options import (
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND,
@@ -20,9 +21,11 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     STUDY,
     claim,
     heading_of,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -51,6 +54,8 @@ def plan_command(
     at_least: AT_LEAST = None,
     learn: LEARN = False,
     learn_share: LEARN_SHARE = None,
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     seed: SEED = 0,
     out: Annotated[
         Path | None,
@@ -91,20 +96,12 @@ def plan_command(
             "--study, --date and --round stand above the workbook of --out FILE.xlsx; a CSV has no title."
         )
     from peerfront.advice.model import load
-    from peerfront.advice.orders import AUTO, PlanOrder
 
-    order = PlanOrder(
-        budget,  # type: ignore[arg-type] # checked there, as are the others
-        max_per_person,  # type: ignore[arg-type]
-        min_per_person,  # type: ignore[arg-type]
-        round_cap,  # type: ignore[arg-type]
-        rounds_left,  # type: ignore[arg-type]
-        reserve,  # type: ignore[arg-type]
-        response,
-        tuple(at_least or ()),
-        AUTO if learn and learn_share is None else learn_share,
-        seed,
-    )
+    order = order_of(
+        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
+        rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
+        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
+    )  # fmt: skip
     fitted = load(model)
     plan = fitted.plan(fitted.frontier(frontier, sheet or ""), order)
     _print(plan)
@@ -125,7 +122,7 @@ def _print(sheet: "CouponSheet") -> None:
     table = Table(box=None, pad_edge=False)
     numbers = ("coupons", "expected_now", "expected_later")
     for name in sheet.table.columns:
-        if name != "probability" and (name != "reason" or explained):
+        if name not in ("probability", "stratum") and (name != "reason" or explained):
             table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
     for row in sheet.table.head(_SHOWN).itertuples(index=False):
         now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"
