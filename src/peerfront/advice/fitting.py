@@ -185,7 +185,7 @@ def fit_study(
     people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
     fit, to the last bit, whatever the number of threads.
 
-    `start` is the planner of an earlier fit of the same study: it is one of the rules that learning starts from, so that
+    `start` is the planner of an earlier fit of the same study: one of the rules that learning may start from, so that
     fewer simulations do.
     """
     with one_thread(training=True):

@@ -15,6 +15,7 @@ import pandas as pd
 from peerfront.advice.forecast_tables import rounds_table, story_means, story_row, summary_row
 from peerfront.advice.orders import PlanOrder, task_of
 from peerfront.advice.population import population_size, said_of, with_population
+from peerfront.advice.restrictions import restriction_of
 from peerfront.advice.stories import IN_WORDS, believed, ordered_planner, rollout_stories, story_of_episode
 from peerfront.advice.uncertainty import uncertain_world
 from peerfront.artifacts import Fit
@@ -244,7 +245,10 @@ def forecast(
     rules, nothing = task.rules, task.nothing_because
     stories = believed(fit)
     worlds = [fit.world(frontier, story.name) for story in stories]
-    planner: Policy = Constant(0) if nothing else ordered_planner(fit, task)
+    restriction = restriction_of(order, fit.schema)
+    if restriction.fields:
+        restriction.strata(frontier.covariates)  # too many are refused before anything is simulated
+    planner: Policy = Constant(0) if nothing else restriction.policy(ordered_planner(fit, task))
     progress(0.0, "choosing rivals")
     if nothing:
         rivals = ()

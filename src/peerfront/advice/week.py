@@ -4,34 +4,11 @@
 the same answer: it is read back, not made again.
 """
 
-import hashlib
-import io
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-
-from peerfront.advice.fitting import USUAL, FitSettings
-from peerfront.advice.heading import Heading, name_of
-from peerfront.advice.model import Model, fit, load
-from peerfront.advice.study_folder import SCHEMA, StudyFolder, Week
-from peerfront.advice.week_changes import Changes, HandedOut, changes_since, handed_out, snapshot
-from peerfront.advice.week_order import WeekOrder
-from peerfront.data.reading import read_study
-from peerfront.data.schema_file import read_schema, schema_text
-from peerfront.data.schema_guess import guess_schema
-from peerfront.data.study import Study
-from peerfront.data.study_schema import StudySchema
-from peerfront.foundation.claims import claimed_folder
-from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.files import write_text
-from peerfront.foundation.progress import Progress, part_of, silent
-from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.words import counted, n_coupons, n_people
+from peerfront.advice.study_folder import Week
 
 if TYPE_CHECKING:
     from peerfront.advice.sheet import CouponSheet
