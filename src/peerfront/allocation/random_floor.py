@@ -70,9 +70,8 @@ class RandomFloor:
 
     def expected_spend(self, planned: Numbers, people: int) -> Array:
         """Coupons that go out on average where so many are planned, [spends]."""
-        random = self.chance * people * float(np.arange(self.least, self.most + 1).sum())
-        spend: Array = self.kept * planned.astype(np.float64) + random
-        return spend
+        at_random = self.chance * people * float(np.arange(self.least, self.most + 1).sum())
+        return np.asarray(self.kept * planned + at_random, dtype=np.float64)
 
     def mixed(self, tables: Tables) -> tuple[Tables, Array, float]:
         """Tables of the planned coupons, what the random numbers leave uncovered [latent], and what they bring."""

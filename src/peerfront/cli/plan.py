@@ -81,6 +81,16 @@ def plan_command(
             show_default=False,
         ),
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            parser=out_path,
+            metavar="PATH",
+            help="Add what was decided to this log (CSV): person, coupons, probability, stratum, seed, model. "
+            "`estimate --decisions` reads it.",
+            show_default=False,
+        ),
+    ] = None,
     study: STUDY = None,
     date: DATE = None,
     round: ROUND = None,
@@ -106,9 +116,12 @@ def plan_command(
         curve = out.with_name(f"{out.stem}-curve.csv")
         if not is_workbook:
             claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
-    if not is_workbook and (study or date or round):
+    if decisions is not None:
+        claim(context, decisions, overwrite=True, inputs=(model, frontier))
+    elif not is_workbook and (study or date or round):
         raise SettingError(
-            "--study, --date and --round stand above the workbook of --out FILE.xlsx; a CSV has no title."
+            "--study, --date and --round stand above the workbook of --out FILE.xlsx, and in the log of --decisions; "
+            "a CSV has no title."
         )
     from peerfront.advice.model import load
 
@@ -122,6 +135,10 @@ def plan_command(
     )  # fmt: skip
     fitted = load(model)
     plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
+    if decisions is not None:
+        from peerfront.advice.decision_log import extended_log, write_log
+
+        log = extended_log(decisions, plan, heading)
     _print(plan)
     if out is not None and is_workbook:
         write_bytes(out, plan.excel(heading), private=True)
@@ -130,6 +147,9 @@ def plan_command(
         write_csv(out, plan.csv(), private=True)
         write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
         say(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+    if decisions is not None:
+        write_log(decisions, log)
+        say(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
 
 
 def _print(sheet: "CouponSheet") -> None:
