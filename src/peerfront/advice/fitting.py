@@ -1,5 +1,8 @@
 """Fit models and a planner to a checked study, and summarise them in words.
 
+Where dates suffice, return times are fitted first (`returning`): coupons that are still open then count for as long as
+they were out, instead of as failures. Otherwise all coupons count as finished, or as `still_open` says.
+
 Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
 deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
 study's own people; their rows are used while learning and are not part of what is saved. For more people and coupons
@@ -19,12 +22,14 @@ import numpy as np
 from peerfront.advice.findings import Findings
 from peerfront.advice.fit_summary import summary_of
 from peerfront.advice.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
+from peerfront.advice.returning import fitted_returns
 from peerfront.advice.stories import IN_WORDS
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
 from peerfront.data.column_findings import Vetted
+from peerfront.data.dates import date_text
 from peerfront.data.private_schema import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
@@ -201,13 +206,16 @@ def _fitted(
     start: Planner | None,
 ) -> Fit:
     schema, merged = private_schema(study, schema)
-    history = history_of(study, schema)
+    progress(0.0, "when people return")
+    returning, undated = fitted_returns(study)
+    history = history_of(study, schema, None if returning is None else returning.exposure)
     n_holders = int((history.coupons > 0).sum())
     if n_holders < FEWEST or not len(history.parents):
         raise DataFileError(_why_too_small(study, n_holders, FEWEST))
-    small = len(study) < FEW or n_holders < FEW
+    evidence = n_holders if history.exposure is None else float(history.exposure.sum())
+    small = len(study) < FEW or evidence < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
-    counting = part_of(progress, 0.0, 0.28, "how many people bring")
+    counting = part_of(progress, 0.02, 0.28, "how many people bring")
     how = response_settings(small)
     fitted = fit_stories(learned_from, how, counting)
     notes = [] if allowed is None else list(allowed.notes)
@@ -266,6 +274,8 @@ def _fitted(
         discount=settings.discount,
         merged=merged,
         notes=tuple(notes),
+        returning=returning,
+        undated=undated,
     )
     progress(1.0, "done")
     return Fit(
@@ -281,8 +291,10 @@ def _fitted(
             "seed": settings.seed,
             "threads": THREADS,
             "learning": _plain(asdict(learning)),
+            **({} if study.day is None else {"day": date_text(study.day, study.numbered_days)}),
         },
         scores=findings.scores() | {"summary": list(summary_of(findings))},
+        returns=None if returning is None else returning.times,
     )
 
 
@@ -295,7 +307,7 @@ def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     """Why a study is refused, and what it shows all the same."""
     issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
     fault = (
-        f"only {n_people(n_holders)} had coupons that are finished; at least {fewest} are needed"
+        f"only {n_people(n_holders)} had coupons whose counts can be used; at least {fewest} are needed"
         if n_holders < fewest
         else "nobody's recruiter is known, so it does not show whom people bring"
     )
