@@ -61,10 +61,14 @@ def coupons_seen(study: Study) -> tuple[CouponsSeen, NDArray[np.int64]]:
 
 
 def exposure_of(study: Study, times: ReturnTimes) -> NDArray[np.float64]:
-    """The chance that somebody who will come with a person's coupon has come, [people]; nan where dates do not say."""
+    """The chance that somebody who will come with a person's coupon has come, [people]; nan where dates do not say.
+
+    In steps of 1%, and at least one: people of about the same age are then alike, and models are fitted faster.
+    """
     seen, rows = coupons_seen(study)
     exposure = np.full(len(study), np.nan)
-    exposure[rows] = times.cdf(seen.ages, seen.validity, _site_codes(study, rows, times.sites))
+    chances = times.cdf(seen.ages, seen.validity, _site_codes(study, rows, times.sites))
+    exposure[rows] = np.maximum(np.round(chances, 2), 0.01)
     return exposure
 
 

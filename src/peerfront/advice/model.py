@@ -46,12 +46,12 @@ class Model:
     fit: Fit
     """The fitted models and the planner, as they are saved."""
 
-    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: float | None) -> "CouponSheet":
+    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: Any) -> "CouponSheet":
         """Decide who gets how many coupons this round.
 
         `budget` is the number of coupons left for the rest of the study; otherwise the one the model was fitted for.
-        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve. A whole
-        `PlanOrder` may stand in for both.
+        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve; population
+        (people who could be recruited at all, so that it runs out), already. A whole `PlanOrder` may stand in for both.
 
         >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
         >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
@@ -71,7 +71,7 @@ class Model:
         episodes: float = 1000,
         seed: int = 0,
         progress: ShowProgress = False,
-        **limits: float | None,
+        **limits: Any,
     ) -> "Forecast":
         """Simulate the rest of the study, under the plan and under other rules. `budget` and `limits` as in `plan`.
 
@@ -108,7 +108,7 @@ class Model:
         with_trees: bool = True,
         heading: Heading | None = None,
         progress: ShowProgress = False,
-        **limits: float | None,
+        **limits: Any,
     ) -> str:
         """Make one HTML page about study, model, plan and forecast; `out` names a file to write it to as well.
 
@@ -156,13 +156,18 @@ class Model:
         """Save the model in a folder of two files; they hold nobody's row and no ids."""
         self.fit.save(Path(folder), overwrite=overwrite)
 
-    def frontier(self, people: People, sheet: str = "") -> Frontier:
-        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is."""
-        return people if isinstance(people, Frontier) else read_frontier(people, self.schema, sheet=sheet)
+    def frontier(self, people: People, sheet: str = "", left_column: str | None = None) -> Frontier:
+        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is.
 
-    def _order(self, budget: float | PlanOrder | None, limits: dict[str, float | None]) -> PlanOrder:
+        `left_column` names the column of acquaintances who have not taken part, if it is not `acquaintances left`.
+        """
+        if isinstance(people, Frontier):
+            return people
+        return read_frontier(people, self.schema, sheet=sheet, left_column=left_column)
+
+    def _order(self, budget: float | PlanOrder | None, limits: dict[str, Any]) -> PlanOrder:
         if isinstance(budget, PlanOrder):
-            return replace(budget, **limits)  # type: ignore[arg-type] # checked there
+            return replace(budget, **limits)
         left = self.fit.rules.budget if budget is None else budget
         return PlanOrder(left, **limits)  # type: ignore[arg-type] # checked there
 
@@ -180,6 +185,7 @@ def fit(
     schema: "StudySchema | Guess | Path | str | None" = None,
     settings: "FitSettings | None" = None,
     *,
+    start: Model | None = None,
     progress: ShowProgress = False,
     **fields: Any,
 ) -> Model:
@@ -187,7 +193,8 @@ def fit(
 
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
-    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them.
+    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -206,7 +213,8 @@ def fit(
         columns = read_schema(columns)
     columns.check_columns(study)
     allowed = vetted(study, columns)
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed))
+    earlier = None if start is None else start.fit.planner
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier))
 
 
 def load(folder: Path | str) -> Model:

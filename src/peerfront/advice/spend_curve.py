@@ -23,10 +23,11 @@ def spend_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     """Columns spend and value: every spend of a small round, some of a larger one; the plan's is always there."""
     if plan.bound is not None:
         return _curve_by_price(planner, task, plan)
-    return _curve(plan.values) if is_whole(task) else _some_of_the_curve(planner, task, plan)
+    return curve_of(plan.values) if is_whole(task) else _some_of_the_curve(planner, task, plan)
 
 
-def _curve(values: Array) -> pd.DataFrame:
+def curve_of(values: Array) -> pd.DataFrame:
+    """The spends that were evaluated, with their values."""
     evaluated = np.flatnonzero(~np.isnan(values))
     return pd.DataFrame({"spend": evaluated, "value": values[evaluated]})
 
@@ -48,7 +49,7 @@ def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     values = plan.values.copy()
     least, weights, base = task.order.min_per_person, _weights(planner, task), _base(planner, task)
     values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least, base)
-    return _curve(values)
+    return curve_of(values)
 
 
 def _some_spends(task: Task, plan: Plan, points: int) -> list[int]:

@@ -13,6 +13,7 @@ family and the generator of recruits stay as fitted.
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,9 @@ from scipy.special import chdtri, ndtri
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck
+from peerfront.models.depletion import Depleted, DepletingWorld
 from peerfront.models.response import LearnedResponse
-from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel
+from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel, World
 
 Array = NDArray[np.float64]
 
@@ -96,6 +98,14 @@ def member_weights(fitted: LearnedResponse, episodes: Luck) -> Array | None:
     spread = np.sqrt((members - 1) / chdtri(members - 1, episodes.uniform("model spread")))
     weights: Array = normal * spread[:, None]
     return weights
+
+
+def uncertain_world(world: World, response: ResponseModel, episodes: Luck) -> World | None:
+    """`UncertainWorld` of a learned world, also of one whose population runs out."""
+    if isinstance(world, DepletingWorld) and isinstance(response, Depleted):
+        inner = uncertain_world(world.inner, response.response, episodes)
+        return None if inner is None else replace(world, inner=inner)
+    return UncertainWorld.of(cast(BranchingWorld, world), cast(LearnedResponse, response), episodes)
 
 
 def log_rate_errors(fitted: LearnedResponse, covariates: Codes) -> Array:

@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    ACQUAINTANCES,
     EPISODES,
+    LEFT_COLUMN,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    POPULATION,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     TARGET,
     claim,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -38,14 +44,20 @@ def forecast_command(
     sheet: SHEET = None,
     target: TARGET = None,
     already: Annotated[
-        float, typer.Option(metavar="N", help="People who have taken part so far, towards the target.")
+        float,
+        typer.Option(metavar="N", help="People who have taken part so far, towards the target and of the population."),
     ] = 0,
+    population: POPULATION = None,
+    acquaintances: ACQUAINTANCES = None,
+    left_column: LEFT_COLUMN = None,
     rounds_left: ROUNDS_LEFT = None,
     max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
     response: RESPONSE = "average",
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     out: Annotated[
@@ -61,7 +73,6 @@ def forecast_command(
 ) -> None:
     """Simulate the study from the people who may refer next: recruits by round, chances, coupons that stay unused."""
     from peerfront.advice.model import load
-    from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
 
@@ -69,9 +80,13 @@ def forecast_command(
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
         claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
-    order = PlanOrder(budget, max_per_person, min_per_person, round_cap, rounds_left, reserve, response)  # type: ignore[arg-type] # checked there
+    order = order_of(
+        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
+        rounds_left=rounds_left, reserve=reserve, response=response, strata=strata, randomise=randomise,
+        population=population, acquaintances=acquaintances,
+    )  # fmt: skip
     fitted = load(model)
-    people = fitted.frontier(frontier, sheet or "")
+    people = fitted.frontier(frontier, sheet or "", left_column)
     with shown_progress() as progress:
         forecast = fitted.forecast(
             people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
