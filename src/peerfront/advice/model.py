@@ -1,6 +1,7 @@
 """A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
 
 from dataclasses import dataclass, replace
+from datetime import date as calendar_date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from peerfront.foundation.words import Sentences
 from peerfront.problem import Frontier
 
 if TYPE_CHECKING:
+    from peerfront.advice.date_forecast import DateForecast
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.sheet import CouponSheet
@@ -91,6 +93,54 @@ class Model:
             episodes,
             seed,
             already=already,
+            progress=_shown(progress),
+        )
+
+    def forecast_by_date(
+        self,
+        study: Study | Path | str,
+        until: calendar_date | str,
+        budget: float | PlanOrder | None = None,
+        *,
+        as_of: str | None = None,
+        target: float | None = None,
+        interviews_per_week: float | None = None,
+        episodes: float = 400,
+        seed: int = 0,
+        sheet: str = "",
+        progress: ShowProgress = False,
+        **limits: float | None,
+    ) -> "DateForecast":
+        """Simulate the study day by day until a deadline, under the plan and under three coupons each.
+
+        The study says who waits, which coupons are open and since when; it is looked at on its last day, or `as_of` an
+        earlier one. At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits` as in
+        `plan`, `target` as in `forecast`.
+
+        >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
+        >>> print(forecast.lines()[0])
+        On ... wait for coupons, 20 coupons are left to give out, and ...
+        """
+        from peerfront.advice.date_forecast import forecast_by_date, read_day
+        from peerfront.advice.study_standing import share_left_of, standing_of, times_of
+
+        order = self._order(budget, limits)
+        last = read_day("--until", until)
+        checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
+        seen = checked if as_of is None else checked.as_of(as_of)
+        times = times_of(self.fit, seen)
+        standing = standing_of(seen, self.schema, times)
+        return forecast_by_date(
+            self.fit,
+            standing,
+            order,
+            times,
+            last,
+            target=target,
+            interviews_per_week=interviews_per_week,
+            studies=episodes,
+            seed=seed,
+            share_left=share_left_of(self.fit, standing, order),
             progress=_shown(progress),
         )
 
