@@ -128,6 +128,12 @@ class DateForecast:
                 f"{in_words(self.until)}, in {chance}."
             )
         early, late = (str(plan[name]) for name in ("target_p25", "target_p75"))
+        if early == late:
+            return (
+                f"The target of {self.target:,} ({wanted:,} to come) is reached on "
+                f"{in_words(date.fromisoformat(middle))} in at least half of the simulated studies; by the deadline in "
+                f"{chance}."
+            )
         ends = f"between {in_words(date.fromisoformat(early))} and " + (
             in_words(date.fromisoformat(late)) if late else "a day after the deadline"
         )

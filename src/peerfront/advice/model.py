@@ -157,6 +157,8 @@ class Model:
         with_ids: bool = False,
         with_trees: bool = True,
         heading: Heading | None = None,
+        forecast_before: Path | str | None = None,
+        backtest: Path | str | None = None,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> str:
@@ -164,20 +166,24 @@ class Model:
 
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
-        `heading` says study, date and round. `budget` and `limits` as in `plan`.
+        `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
+        that of a back-test: the page shows how they fared. `budget` and `limits` as in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
         True
         """
         from peerfront.advice.report import ReportSettings, study_report
+        from peerfront.advice.report_calendar import read_earlier_backtest, read_earlier_forecast
         from peerfront.foundation.files import write_text
 
         settings = ReportSettings(target, episodes, seed, with_ids, with_trees, heading or Heading())  # type: ignore[arg-type] # checked there
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
-        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress))
+        before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
+        tested = None if backtest is None else read_earlier_backtest(Path(backtest))
+        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)
         if out is not None:
             write_text(Path(out), page, private=with_ids)
         return page

@@ -29,9 +29,9 @@ def _weeks(forecast: "DateForecast") -> "Table":
 
     table = Table(title="The plan, week by week", title_justify="left", box=None, pad_edge=False)
     table.add_column("until")
-    names = ["coupons given", "interviews", "8 of 10", "in all", "8 of 10 in all", "coupons open"]
-    for name in [*names, *(["in the queue"] if forecast.interviews_per_week is not None else [])]:
-        table.add_column(name, justify="right")
+    names = ["given", "interviews", "8 of 10", "in all", "8 of 10", "open"]
+    for name in [*names, *(["queue"] if forecast.interviews_per_week is not None else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
     own = forecast.weeks[forecast.weeks["policy"] == forecast.summary["policy"].iloc[0]]
     for row in own.to_dict("records"):
         in_all, low, high = (forecast.already + row[name] for name in ("total", "total_p10", "total_p90"))
@@ -46,6 +46,8 @@ def _weeks(forecast: "DateForecast") -> "Table":
             f"{row['open']:.1f}",
             *queue,
         )
+    table.caption = "given: coupons at the week's start; open: coupons at its end"
+    table.caption_justify = "left"
     return table
 
 
