@@ -2,9 +2,9 @@
 
     python benchmarks/backtest.py --studies 20
 
-Eight seeds on day 0; everybody gets 3 coupons at the interview. In even studies each coupon is used with a chance of .4,
-in odd ones people bring up to a Poisson capacity with the same mean. Returns take a lognormal time with a median of 20
-days and quartiles of 10 and 40, within 60 days. The study ends on day 150 or with 400 people.
+Eight seeds on day 0; everybody gets 3 coupons at the interview. In even studies each coupon is used with a chance of
+.4, in odd ones people bring up to a Poisson capacity with a mean of 1.35. Returns take a lognormal time with a median
+of 20 days and quartiles of 10 and 40, within 60 days. The study ends on day 150 or with 400 people.
 """
 
 import argparse

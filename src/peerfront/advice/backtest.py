@@ -39,6 +39,7 @@ HORIZONS = (14, 28)
 """Days ahead that are judged, and the end of the study."""
 END = "to the end"
 MOST_CUTS, MOST_STUDIES = 40, 5_000
+_DAILY = 60  # days up to which totals are kept day by day
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Backtest:
     """One row per cut and horizon: cut, people (who had taken part), horizon, days, expected, p10, p25, median, p75,
     p90, realised, inside (the 8-of-10 band), rank (share of simulated studies with fewer)."""
     weeks: pd.DataFrame
-    """One row per cut and week (or wave): cut, day, date, expected, p10, p90, realised; totals since the cut."""
+    """One row per cut and week (or day, or wave): cut, day, date, and totals since the cut: expected, median, p10, p90,
+    realised."""
     recruits: pd.DataFrame
     """What came: date (or wave), recruits, by week."""
     by_waves: bool
@@ -86,7 +88,7 @@ class Backtest:
 
     @property
     def coverage(self) -> pd.DataFrame:
-        """One row per horizon: horizon, forecasts, inside, expected, realised (sums), bias (share)."""
+        """One row per horizon: horizon, forecasts, inside, middle (sum of medians), realised (sum), bias (share)."""
         return coverage_of(self.forecasts)
 
     @property
@@ -115,18 +117,18 @@ def coverage_of(forecasts: pd.DataFrame) -> pd.DataFrame:
     """How forecasts fared, by horizon."""
     rows = []
     for horizon, own in forecasts.groupby("horizon", sort=False):
-        expected, realised = float(own["expected"].sum()), float(own["realised"].sum())
+        middle, realised = float(own["median"].sum()), float(own["realised"].sum())
         rows.append(
             {
                 "horizon": horizon,
                 "forecasts": len(own),
                 "inside": int(own["inside"].sum()),
-                "expected": expected,
+                "middle": middle,
                 "realised": realised,
-                "bias": expected / realised - 1.0 if realised else float("nan"),
+                "bias": middle / realised - 1.0 if realised else float("nan"),
             }
         )
-    return pd.DataFrame(rows, columns=["horizon", "forecasts", "inside", "expected", "realised", "bias"])
+    return pd.DataFrame(rows, columns=["horizon", "forecasts", "inside", "middle", "realised", "bias"])
 
 
 def backtest(
@@ -184,7 +186,7 @@ def _judged(
         past = forecast_from_day(study, schema, cut, settings.studies, settings.seed, limit)
         horizons = [(days, f"next {days // 7} weeks") for days in HORIZONS]
     ahead = [(days, name) for days, name in horizons if days < past.days] + [(past.days, END)]
-    step = 1 if by_waves else 7
+    step = 1 if by_waves or past.days <= _DAILY else 7
     ends = [*range(step, past.days, step), past.days]
     dates = {day: str(int(cut) + day) if by_waves else _on(study, cut, day) for day in [0, *ends]}
     return {
@@ -217,6 +219,7 @@ def _week_row(past: PastForecast, day: int, label: str) -> dict[str, Any]:
         "day": day,
         "date": label,
         "expected": float(totals.mean()),
+        "median": float(quantile_of(totals, 0.5)),
         "p10": float(quantile_of(totals, 0.1)),
         "p90": float(quantile_of(totals, 0.9)),
         "realised": int(past.realised[: day + 1].sum()),

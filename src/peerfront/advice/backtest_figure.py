@@ -55,9 +55,7 @@ def _draw_fans(axis: Axes, test: "Backtest") -> None:
         colour = COLOURS[1 + number % (len(COLOURS) - 1)]
         axis.fill_between(places, people + own["p10"], people + own["p90"], color=colour, alpha=0.2, linewidth=0)
         style = STYLES[1 + number % (len(STYLES) - 1)]
-        axis.plot(
-            places, people + own["expected"], color=colour, linestyle=style, label=f"forecast from {cut}, 8 of 10"
-        )
+        axis.plot(places, people + own["median"], color=colour, linestyle=style, label=f"forecast from {cut}, 8 of 10")
         # New seeds are not forecast, so that each line of what came starts where its forecast does.
         label = "what came" if number == 0 else None
         axis.plot(places, people + own["realised"], color=COLOURS[0], linewidth=2.0, label=label)
@@ -67,7 +65,7 @@ def _draw_fans(axis: Axes, test: "Backtest") -> None:
 
 def _draw_dots(axis: Axes, test: "Backtest") -> None:
     rows = test.forecasts
-    realised, middle = rows["realised"].to_numpy(dtype=float), rows["expected"].to_numpy(dtype=float)
+    realised, middle = rows["realised"].to_numpy(dtype=float), rows["median"].to_numpy(dtype=float)
     top = max(_MOST_ABOVE * float(realised.max(initial=1.0)), 1.0)
     reach = np.array([np.maximum(middle - rows["p10"], 0.0), np.maximum(rows["p90"] - middle, 0.0)])
     for number, (horizon, own) in enumerate(rows.groupby("horizon", sort=False)):
@@ -88,7 +86,7 @@ def _draw_dots(axis: Axes, test: "Backtest") -> None:
         color="black",
         linewidth=1.0,
         linestyle=(0, (1, 1)),
-        label="as forecast",
+        label="forecast = what came",
     )
     axis.set(title="Forecast against what came", xlabel="recruits that came", ylabel="recruits forecast, 8 of 10")
     axis.set_ylim(0, min(axis.get_ylim()[1], top))

@@ -74,39 +74,41 @@ def verdict_of(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> str:
     """Whether forecasts can be trusted, near and far, with the counts that say so."""
     number, inside = len(forecasts), int(forecasts["inside"].sum())
     counts = f"In {inside} of {number} forecasts what came lay inside the 8-of-10 band"
-    good = [str(row["horizon"]) for row in coverage.to_dict("records") if _is_trusted(row)]
+    good = [_ahead(row) for row in coverage.to_dict("records") if _is_trusted(row)]
     bad = [row for row in coverage.to_dict("records") if not _is_trusted(row)]
     if not bad:
         return f"{counts}: forecasts can be trusted on this study."
-    faults = "; ".join(f"{row['horizon']}: {_fault(row)}" for row in bad)
+    faults = "; ".join(f"{_ahead(row)} {_fault(row)}" for row in bad)
     if good:
-        return f"{counts}. On this study forecasts can be trusted for {_listed(good)}, and not further ({faults})."
-    return f"{counts}. Do not rely on forecasts on this study ({faults})."
+        return f"{counts}. On this study forecasts can be trusted for {' and '.join(good)}, not for others: {faults}."
+    return f"{counts}. Do not rely on forecasts on this study: {faults}."
 
 
 def _is_trusted(row: Mapping[Hashable, Any]) -> bool:
     """Whether enough bands held, and forecasts are not far off in all (a few people are never far)."""
-    miss = abs(row["expected"] - row["realised"])
+    miss = abs(row["middle"] - row["realised"])
     return bool(row["inside"] >= HELD * row["forecasts"] and miss <= max(CLOSE * row["realised"], FEW_OFF))
 
 
 def _fault(row: Mapping[Hashable, Any]) -> str:
-    expected, realised = row["expected"], row["realised"]
-    if abs(expected - realised) <= max(CLOSE * realised, FEW_OFF):
-        return "right on average, with bands that are too narrow"
-    what = "promised too much" if expected > realised else "expected too little"
-    return f"{what}, {expected:,.0f} where {realised:,.0f} came"
+    middle, realised = row["middle"], row["realised"]
+    if abs(middle - realised) <= max(CLOSE * realised, FEW_OFF):
+        return "they were right on average, with bands that are too narrow"
+    what = "they promised too much" if middle > realised else "they expected too little"
+    return f"{what} ({middle:,.0f} in all, and {realised:,.0f} came)"
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _ahead(row: Mapping[Hashable, Any]) -> str:
+    """A horizon inside a sentence."""
+    name = str(row["horizon"])
+    return f"the {name}" if name.startswith("next") else "the rest of the study"
 
 
 def _horizon_line(row: Mapping[Hashable, Any]) -> str:
-    off = "nobody came" if np.isnan(row["bias"]) else f"{_off(row['bias'])} in all"
+    off = "no share" if np.isnan(row["bias"]) else _off(row["bias"])
     return (
         f"  {str(row['horizon'])[0].upper()}{str(row['horizon'])[1:]}: {row['inside']} of {row['forecasts']} inside; "
-        f"expected {row['expected']:,.0f}, came {row['realised']:,.0f} ({off})."
+        f"the middle forecasts add up to {row['middle']:,.0f}, {row['realised']:,.0f} came ({off})."
     )
 
 

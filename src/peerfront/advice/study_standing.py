@@ -4,8 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerfront.advice.coupon_calendar import coupons_seen, why_undated
+from peerfront.advice.day_simulator import SharesLeft
+from peerfront.advice.orders import PlanOrder
+from peerfront.advice.population import read_population
 from peerfront.advice.standing import Standing
 from peerfront.artifacts import Fit
 from peerfront.data.dates import EPOCH
@@ -14,7 +18,6 @@ from peerfront.data.study_calendar import waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import SettingError
 from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.return_fit import fit_return_times
 from peerfront.models.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier
 
@@ -57,16 +60,39 @@ def need_dates(study: Study) -> None:
 
 def times_of(fit: Fit, study: Study) -> ReturnTimes:
     """When people return: as the model knows it, or, where it does not, as the study shows it."""
-    known: ReturnTimes | None = getattr(fit, "returns", None)
-    if known is not None:
-        return known
+    if fit.returns is not None:
+        return fit.returns
     why = why_undated(study)
     if why:
         raise SettingError(
             f"Nothing says when people return: the model does not know it, and in {study.source} {why}. Correct the "
             "dates and fit again, or forecast by rounds."
         )
+    from peerfront.models.return_fit import fit_return_times  # only here: it needs torch
+
     return fit_return_times(coupons_seen(study)[0]).times
+
+
+def share_left_of(fit: Fit, standing: Standing, order: PlanOrder) -> SharesLeft | None:
+    """How the order's population runs out while people come; None where nothing is said about it.
+
+    Recruits are taken to come from its groups in proportion to their sizes.
+    """
+    if not order.population:
+        return None
+    people = standing.waiting if len(standing.waiting) else Frontier.of(standing.holders)
+    if not len(people):
+        return None
+    counted = order if order.already is not None else replace(order, already=standing.enrolled)
+    population = read_population(counted, fit, people)
+    assert population is not None, "the order has one"
+    parts = population.sizes / population.sizes.sum()
+
+    def left(recruited: NDArray[np.int64]) -> NDArray[np.float64]:
+        shares: NDArray[np.float64] = population.shares(recruited[:, None] * parts) @ parts
+        return shares
+
+    return left
 
 
 def with_sites(seen: CouponsSeen, sites: tuple[str, ...]) -> CouponsSeen:

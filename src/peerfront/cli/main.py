@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from peerfront import __version__
+from peerfront.cli.backtest import backtest_command
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
@@ -40,6 +41,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "fit": fit_command,
         "plan": plan_command,
         "forecast": forecast_command,
+        "backtest": backtest_command,
         "report": report_command,
         "estimate": estimate_command,
         "convert": convert_command,

@@ -78,6 +78,20 @@ def report_command(
         bool,
         typer.Option("--without-trees", help="Do not draw who recruited whom; single people can be counted there."),
     ] = False,
+    forecast_before: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Folder of an earlier forecast by date, to show beside what came since.",
+            show_default=False,
+        ),
+    ] = None,
+    backtest: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Folder that `backtest` wrote, to show how forecasts fared.", show_default=False
+        ),
+    ] = None,
     study_name: STUDY = None,
     date: DATE = None,
     round: ROUND = None,
@@ -93,7 +107,9 @@ def report_command(
     from peerfront.data.reading import read_study
 
     heading = heading_of(study_name, date, round)
-    claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
+    claim(
+        context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest), make_folder=False
+    )
     fitted = load(model)
     order = order_of(
         fitted.fit.rules.budget if budget is None else budget,
@@ -107,6 +123,7 @@ def report_command(
         fitted.report(
             study, people, order,
             out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids,
-            with_trees=not without_trees, heading=heading, progress=progress,
+            with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
+            progress=progress,
         )  # fmt: skip
     say(f"Written: {out}.")
