@@ -16,13 +16,13 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.models.diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.choice import OffspringChoice
-from peerfront.models.population import popularity_of
+from peerfront.models.population import QUANTILES
 from peerfront.models.response import LearnedResponse
 from peerfront.models.stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
-_FEWEST_SIZES = 20  # answers to "how many do you know" from which something is told of them
+_FEWEST_SIZES = 50  # answers to "how many do you know" from which something is told of them
 _MOST_TOLD = 10  # coupons up to which it is told what they bring
 
 
@@ -163,13 +163,12 @@ class Findings:
 
     @property
     def _network_size(self) -> dict[str, Any]:
-        """How many people know how many, in two rounded numbers for plans in which the population runs out."""
+        """How many people somebody knows, five rounded numbers for plans in which the population runs out."""
         sizes = self.study.network_size
         known = None if sizes is None else sizes[np.isfinite(sizes) & (sizes > 0)]
         if known is None or len(known) < _FEWEST_SIZES:
             return {}
-        usual = max(round(float(f"{np.median(known):.1g}" if len(known) < 100 else f"{np.median(known):.2g}")), 1)
-        return {"network_size": {"usual": usual, "popularity": round(popularity_of(known), 1)}}
+        return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(known, QUANTILES)]}
 
     def scores(self) -> dict[str, Any]:
         """The findings as a saved fit keeps them."""
