@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
+from peerfront.advice.returning import Returning
 from peerfront.allocation.planner import Planner
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
@@ -52,10 +53,14 @@ class Findings:
     """Columns of which answers were merged or left out because too few people gave them, and what was done."""
     notes: tuple[str, ...] = ()
     """Warnings about columns that are used because the user says so."""
+    returning: Returning | None = None
+    """When people return, if dates say so."""
+    undated: str = ""
+    """Why they do not."""
 
     @property
     def n_holders(self) -> int:
-        """People whose coupons are finished, so that they show how many one brings."""
+        """People whose coupons show how many one brings: finished, or open and dated."""
         return int((self.history.coupons > 0).sum())
 
     @property
@@ -65,7 +70,14 @@ class Findings:
     @property
     def n_open(self) -> int:
         """People whose coupons may still be used."""
-        return int(self.study.still_open.sum())
+        return int(self.study.still_open.sum()) if self.returning is None else self.returning.open_holders
+
+    @cached_property
+    def expected_of_open(self) -> float:
+        """Recruits still to come with coupons that are open."""
+        if self.returning is None:
+            return 0.0
+        return self.returning.expected(self.responses, self.stories.weights, encode_study(self.study, self.schema))
 
     @property
     def best(self) -> str:
@@ -191,6 +203,7 @@ class Findings:
             "coupon_use": self.told_use,
             "gain_of_knowing_people": {"log_likelihood": round(gain, 2), "standard_error": round(gain_error, 2)},
             "effects": self.effects,
+            **({} if self.returning is None else {"returns": self.returning.scores(self.expected_of_open)}),
             "value": {
                 "promised": self.value.promised,
                 "simulated": self.value.simulated,

@@ -6,6 +6,7 @@ import numpy as np
 
 from peerfront.advice.findings import Findings
 from peerfront.advice.orders import beyond_shown
+from peerfront.advice.returning import FEW_RETURNS
 from peerfront.advice.stories import IN_WORDS
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, percent
@@ -40,7 +41,7 @@ _GENERATORS = {
 
 def summary_of(findings: Findings) -> Sentences:
     """The fit in sentences, most important first; warnings begin with "Warning"."""
-    parts = (_basis, _use, _coupons, _choice, _certainty, _value, _warnings)
+    parts = (_basis, _returns, _use, _coupons, _choice, _certainty, _value, _warnings)
     return Sentences(sentence for part in parts for sentence in part(findings))
 
 
@@ -58,6 +59,40 @@ def _basis(findings: Findings) -> list[str]:
     for column, done in findings.merged.items():
         lines.append(f"Column {column!r}: {done}.")
     return lines
+
+
+def _returns(findings: Findings) -> list[str]:
+    """When people come, and what is still to come of open coupons."""
+    found = findings.returning
+    if found is None:
+        return []
+    half, early, late = (found.days(share) for share in (0.5, 0.1, 0.9))
+    words = f"Half of those who come, come within {_days(half)} (8 of 10: between {early:,.0f} and {late:,.0f})"
+    if found.open_coupons >= FEWEST:
+        expected = round(findings.expected_of_open)
+        words += (
+            f"; coupons still open on {found.day}: {_about(found.open_coupons)}, of which about {expected:,} will be "
+            "used"
+        )
+    low, high = found.days_interval(0.5)
+    lines = [f"{words}."]
+    if high - low >= 1.0:
+        lines[0] += f" How soon half of them come is known to between {low:,.0f} and {_days(high)}."
+    if found.dated_returns < FEW_RETURNS:
+        lines.append(
+            "So few have come with a dated coupon that how soon people come rests mostly on two studies that were "
+            "published (half within 12 and within 20 days)."
+        )
+    if np.isinf(found.usual_validity) and found.open_coupons >= FEWEST:
+        lines.append(
+            "No date of expiry is known, so unused coupons count as open however old they are. If yours expire, say so "
+            "in the schema file: valid_days = 60."
+        )
+    return lines
+
+
+def _days(days: float) -> str:
+    return counted(round(days), "day", "days")
 
 
 def _about(count: int) -> str:
@@ -320,9 +355,10 @@ def _warnings(findings: Findings) -> list[str]:
         warnings.append(
             "Warning: every coupon was used, so nobody's limit was ever seen: how many more people bring is a guess."
         )
-    if not findings.n_open:
+    if not findings.n_open and findings.returning is None:
+        because = f" ({findings.undated})" if findings.undated else ""
         warnings.append(
-            "Note: all coupons count as finished. If people can still use theirs, set still_open in the schema file, "
-            "or recruiting looks harder than it is."
+            f"Note: all coupons count as finished{because}. If people can still use theirs, add the dates, or set "
+            "still_open in the schema file, or recruiting looks harder than it is."
         )
     return warnings

@@ -1,5 +1,8 @@
 """Fit models and a planner to a checked study, and summarise them in words.
 
+Where dates suffice, return times are fitted first (`returning`): coupons that are still open then count for as long as
+they were out, instead of as failures. Otherwise all coupons count as finished, or as `still_open` says.
+
 Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
 deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
 study's own people; their rows are used while learning and are not part of what is saved. For more people and coupons
@@ -19,12 +22,14 @@ import numpy as np
 from peerfront.advice.findings import Findings
 from peerfront.advice.fit_summary import summary_of
 from peerfront.advice.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
+from peerfront.advice.returning import fitted_returns
 from peerfront.advice.stories import IN_WORDS
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
 from peerfront.data.column_findings import Vetted
+from peerfront.data.dates import date_text
 from peerfront.data.private_schema import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
@@ -174,6 +179,7 @@ def fit_study(
     settings: FitSettings,
     progress: Progress = silent,
     allowed: Vetted | None = None,
+    start: Planner | None = None,
 ) -> Fit:
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
 
@@ -183,22 +189,33 @@ def fit_study(
     What comes out may leave the house: models know only categories that at least five people share, tables of whom
     people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
     fit, to the last bit, whatever the number of threads.
+
+    `start` is the planner of an earlier fit of the same study: one of the rules that learning may start from, so that
+    fewer simulations do.
     """
     with one_thread(training=True):
-        return _fitted(study, schema, settings, progress, allowed)
+        return _fitted(study, schema, settings, progress, allowed, start)
 
 
 def _fitted(
-    study: Study, schema: StudySchema, settings: FitSettings, progress: Progress, allowed: Vetted | None
+    study: Study,
+    schema: StudySchema,
+    settings: FitSettings,
+    progress: Progress,
+    allowed: Vetted | None,
+    start: Planner | None,
 ) -> Fit:
     schema, merged = private_schema(study, schema)
-    history = history_of(study, schema)
+    progress(0.0, "when people return")
+    returning, undated = fitted_returns(study)
+    history = history_of(study, schema, None if returning is None else returning.exposure)
     n_holders = int((history.coupons > 0).sum())
     if n_holders < FEWEST or not len(history.parents):
         raise DataFileError(_why_too_small(study, n_holders, FEWEST))
-    small = len(study) < FEW or n_holders < FEW
+    evidence = n_holders if history.exposure is None else float(history.exposure.sum())
+    small = len(study) < FEW or evidence < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
-    counting = part_of(progress, 0.0, 0.28, "how many people bring")
+    counting = part_of(progress, 0.02, 0.28, "how many people bring")
     how = response_settings(small)
     fitted = fit_stories(learned_from, how, counting)
     notes = [] if allowed is None else list(allowed.notes)
@@ -234,7 +251,7 @@ def _fitted(
             world,
             played,
             settings.discount,
-            simple_rules(model, played),
+            [*simple_rules(model, played), *_earlier(start, schema, played)],
             learning,
             part_of(progress, begin, end, "" if len(stories) == 1 else f"value if {IN_WORDS[name]}"),
         )
@@ -257,6 +274,8 @@ def _fitted(
         discount=settings.discount,
         merged=merged,
         notes=tuple(notes),
+        returning=returning,
+        undated=undated,
     )
     progress(1.0, "done")
     return Fit(
@@ -272,16 +291,23 @@ def _fitted(
             "seed": settings.seed,
             "threads": THREADS,
             "learning": _plain(asdict(learning)),
+            **({} if study.day is None else {"day": date_text(study.day, study.numbered_days)}),
         },
         scores=findings.scores() | {"summary": list(summary_of(findings))},
+        returns=None if returning is None else returning.times,
     )
+
+
+def _earlier(start: Planner | None, schema: StudySchema, rules: Rules) -> list[Policy]:
+    """An earlier planner, if it knows people by the same fields and can plan as many coupons."""
+    return [start] if start is not None and start.schema == schema.schema and start.budget >= rules.budget else []
 
 
 def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     """Why a study is refused, and what it shows all the same."""
     issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
     fault = (
-        f"only {n_people(n_holders)} had coupons that are finished; at least {fewest} are needed"
+        f"only {n_people(n_holders)} had coupons whose counts can be used; at least {fewest} are needed"
         if n_holders < fewest
         else "nobody's recruiter is known, so it does not show whom people bring"
     )

@@ -15,6 +15,7 @@ import pandas as pd
 from peerfront.advice.forecast_tables import rounds_table, story_means, story_row, summary_row
 from peerfront.advice.orders import PlanOrder, task_of
 from peerfront.advice.population import population_size, said_of, with_population
+from peerfront.advice.restrictions import restriction_of
 from peerfront.advice.stories import IN_WORDS, believed, ordered_planner, rollout_stories, story_of_episode
 from peerfront.advice.uncertainty import uncertain_world
 from peerfront.artifacts import Fit
@@ -108,7 +109,8 @@ class Forecast:
         if wanted is not None:
             lines.append(self._target_line(wanted))
         lines.append(
-            f"Chance that nobody is left who could refer while coupons and rounds remain: {_chance(plan['dies_out'])}."
+            "Chance that nobody is left who could refer while coupons and rounds remain: "
+            f"{chance_in_words(plan['dies_out'])}."
         )
         lines.append(
             f"Of {n_coupons(rules.budget)}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued "
@@ -136,7 +138,7 @@ class Forecast:
         known = self.stories[(self.stories["policy"] == KNOWING) & (self.stories["story"] == row["story"])].iloc[0]
         more, error = -float(known["plan_lead"]), float(known["plan_lead_error"])
         adds = f"knowing it would add {more:.1f}" if more > max(2 * error, 0.05) else "knowing it would not help"
-        chance = "" if not self.still_wanted else f"; target {_chance(row['reaches_target'])}"
+        chance = "" if not self.still_wanted else f"; target {chance_in_words(row['reaches_target'])}"
         return (
             f"  If {IN_WORDS[row['story']]} (weight {percent(row['weight'])}): {row['recruits']:.0f} "
             f"({row['p10']:.0f} to {row['p90']:.0f}){chance}; {adds}."
@@ -149,23 +151,23 @@ class Forecast:
         come = f"{whole}, {wanted:,} to come" if self.already else counted(wanted, "recruit", "recruits")
         if wanted > self.rules.budget:
             return f"The target ({come}) is out of reach: {n_coupons(self.rules.budget)} bring no more than that."
-        text = f"Chance to reach the target ({come}): {_chance(plan['reaches_target'])}"
+        text = f"Chance to reach the target ({come}): {chance_in_words(plan['reaches_target'])}"
         if self.with_model:
-            text += f"; {_chance(plan['with_model_reaches_target'])} when the model's uncertainty is counted in"
+            text += f"; {chance_in_words(plan['with_model_reaches_target'])} when the model's uncertainty is counted in"
         return text + "."
 
     def _rival_line(self, row: "pd.Series[float]") -> str:
-        verdict = _verdict(row["plan_lead"], row["plan_lead_error"])
+        compared = verdict(row["plan_lead"], row["plan_lead_error"])
         own = self.stories[self.stories["policy"] == row["policy"]].to_dict("records")
         leads = [each["plan_lead"] for each in own]
         if max(leads) - min(leads) > max(2.0 * max(each["plan_lead_error"] for each in own), _LEADS_APART):
-            verdict = "; ".join(
-                f"if {IN_WORDS[each['story']]}, {_verdict(each['plan_lead'], each['plan_lead_error'])}" for each in own
+            compared = "; ".join(
+                f"if {IN_WORDS[each['story']]}, {verdict(each['plan_lead'], each['plan_lead_error'])}" for each in own
             )
-        chance = "" if self.still_wanted is None else f", target {_chance(row['reaches_target'])}"
+        chance = "" if self.still_wanted is None else f", target {chance_in_words(row['reaches_target'])}"
         return (
             f"{row['described']}: {row['recruits']:.0f} recruits ({row['p10']:.0f} to {row['p90']:.0f}){chance}, "
-            f"dies out {_chance(row['dies_out'])}; {verdict}."
+            f"dies out {chance_in_words(row['dies_out'])}; {compared}."
         )
 
     @property
@@ -243,7 +245,10 @@ def forecast(
     rules, nothing = task.rules, task.nothing_because
     stories = believed(fit)
     worlds = [fit.world(frontier, story.name) for story in stories]
-    planner: Policy = Constant(0) if nothing else ordered_planner(fit, task)
+    restriction = restriction_of(order, fit.schema)
+    if restriction.fields:
+        restriction.strata(frontier.covariates)  # too many are refused before anything is simulated
+    planner: Policy = Constant(0) if nothing else restriction.policy(ordered_planner(fit, task))
     progress(0.0, "choosing rivals")
     if nothing:
         rivals = ()
@@ -316,12 +321,12 @@ def usual_rivals(world: World, rules: Rules, discount: float, seed: int = 0) -> 
     ]
 
 
-def _chance(share: float) -> str:
+def chance_in_words(share: float) -> str:
     """A share of simulated studies as a person would say it; none of a thousand is not the same as never."""
     return f"{share:.0%} of the simulated studies" if share in (0.0, 1.0) else percent(share)
 
 
-def _verdict(lead: float, error: float) -> str:
+def verdict(lead: float, error: float) -> str:
     """How the plan compares with a rival."""
     if not abs(lead) > max(2 * error, 0.05):
         return "no clear difference to the plan"

@@ -185,6 +185,7 @@ def fit(
     schema: "StudySchema | Guess | Path | str | None" = None,
     settings: "FitSettings | None" = None,
     *,
+    start: Model | None = None,
     progress: ShowProgress = False,
     **fields: Any,
 ) -> Model:
@@ -192,7 +193,8 @@ def fit(
 
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
-    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them.
+    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -211,7 +213,8 @@ def fit(
         columns = read_schema(columns)
     columns.check_columns(study)
     allowed = vetted(study, columns)
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed))
+    earlier = None if start is None else start.fit.planner
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier))
 
 
 def load(folder: Path | str) -> Model:

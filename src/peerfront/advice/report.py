@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 import peerfront
+from peerfront.advice.coupon_calendar import exposure_of, why_undated
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, coupons_figure, tree_figure
 from peerfront.advice.forecast import Forecast, forecast
@@ -101,7 +103,7 @@ def study_report(
             "study, or fit a model to this one."
         )
     schema.check_columns(study)
-    history, summary = history_of(study, schema), summarise(study)
+    history, summary = history_of(study, schema, _exposure(fit, study)), summarise(study)
     natural = frontier is None
     people = frontier_of(study, schema) if frontier is None else frontier
     sheet, outlook = None, None
@@ -181,6 +183,11 @@ def _environment() -> Environment:
     environment.filters["percent"] = lambda share: NOT_TOLD if share != share else percent(share)
     environment.filters["one"] = lambda number: NOT_TOLD if number != number else f"{number:,.1f}"
     return environment
+
+
+def _exposure(fit: Fit, study: Study) -> NDArray[np.float64] | None:
+    """How far the study's open coupons have come by the model's return times; None where dates do not say."""
+    return None if fit.returns is None or why_undated(study) else exposure_of(study, fit.returns)
 
 
 def _warnings(fit: Fit, history: History) -> list[str]:

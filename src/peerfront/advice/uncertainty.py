@@ -59,12 +59,8 @@ class UncertainWorld:
     @classmethod
     def of(cls, learned: BranchingWorld, fitted: LearnedResponse, episodes: Luck) -> "UncertainWorld | None":
         """Draw each episode's errors; None where nothing was held out, because the uncertainty is then unknown."""
-        members = len(fitted.rates.log_scale)
-        if members < 2:
-            return None
-        normal = ndtri(episodes.uniforms("model", members)) * np.sqrt((members - 1) / members)
-        spread = np.sqrt((members - 1) / chdtri(members - 1, episodes.uniform("model spread")))
-        return cls(learned, fitted, normal * spread[:, None])
+        weights = member_weights(fitted, episodes)
+        return None if weights is None else cls(learned, fitted, weights)
 
     @property
     def name(self) -> str:
@@ -91,6 +87,17 @@ class UncertainWorld:
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         drawn = _DrawnResponse(self.fitted, self.weights[crowd.episode])
         return replace(self.learned, response=drawn).refer(crowd, coupons)
+
+
+def member_weights(fitted: LearnedResponse, episodes: Luck) -> Array | None:
+    """The weights c_1 .. c_G of each episode, [episodes, members]; None where nothing was held out."""
+    members = len(fitted.rates.log_scale)
+    if members < 2:
+        return None
+    normal = ndtri(episodes.uniforms("model", members)) * np.sqrt((members - 1) / members)
+    spread = np.sqrt((members - 1) / chdtri(members - 1, episodes.uniform("model spread")))
+    weights: Array = normal * spread[:, None]
+    return weights
 
 
 def uncertain_world(world: World, response: ResponseModel, episodes: Luck) -> World | None:

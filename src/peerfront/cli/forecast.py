@@ -13,14 +13,17 @@ from peerfront.cli.options import (
     MIN_PER_PERSON,
     OVERWRITE,
     POPULATION,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND_CAP,
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     TARGET,
     claim,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -53,6 +56,8 @@ def forecast_command(
     round_cap: ROUND_CAP = None,
     reserve: RESERVE = 0,
     response: RESPONSE = "average",
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     out: Annotated[
@@ -68,7 +73,6 @@ def forecast_command(
 ) -> None:
     """Simulate the study from the people who may refer next: recruits by round, chances, coupons that stay unused."""
     from peerfront.advice.model import load
-    from peerfront.advice.orders import PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
 
@@ -76,17 +80,11 @@ def forecast_command(
         raise SettingError("--overwrite needs --out, the folder it is about.")
     if out is not None:
         claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
-    order = PlanOrder(
-        budget,  # type: ignore[arg-type] # checked there, as are the others
-        max_per_person,  # type: ignore[arg-type]
-        min_per_person,  # type: ignore[arg-type]
-        round_cap,  # type: ignore[arg-type]
-        rounds_left,  # type: ignore[arg-type]
-        reserve,  # type: ignore[arg-type]
-        response,
-        population=tuple(population or ()),
-        acquaintances=acquaintances,  # type: ignore[arg-type]
-    )
+    order = order_of(
+        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
+        rounds_left=rounds_left, reserve=reserve, response=response, strata=strata, randomise=randomise,
+        population=population, acquaintances=acquaintances,
+    )  # fmt: skip
     fitted = load(model)
     people = fitted.frontier(frontier, sheet or "", left_column)
     with shown_progress() as progress:

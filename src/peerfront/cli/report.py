@@ -15,6 +15,7 @@ from peerfront.cli.options import (
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND,
@@ -22,10 +23,12 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     STUDY,
     TARGET,
     claim,
     heading_of,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import say
@@ -64,6 +67,8 @@ def report_command(
     at_least: AT_LEAST = None,
     learn: LEARN = False,
     learn_share: LEARN_SHARE = None,
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     with_ids: Annotated[
@@ -84,26 +89,18 @@ def report_command(
     and --date give the same page.
     """
     from peerfront.advice.model import load
-    from peerfront.advice.orders import AUTO, PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
 
     heading = heading_of(study_name, date, round)
     claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
     fitted = load(model)
-    coupons = fitted.fit.rules.budget if budget is None else budget
-    order = PlanOrder(
-        coupons,  # type: ignore[arg-type] # checked there, as are the others
-        max_per_person,  # type: ignore[arg-type]
-        min_per_person,  # type: ignore[arg-type]
-        round_cap,  # type: ignore[arg-type]
-        rounds_left,  # type: ignore[arg-type]
-        reserve,  # type: ignore[arg-type]
-        response,
-        tuple(at_least or ()),
-        AUTO if learn and learn_share is None else learn_share,
-        seed,
-    )
+    order = order_of(
+        fitted.fit.rules.budget if budget is None else budget,
+        max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap, rounds_left=rounds_left,
+        reserve=reserve, response=response, at_least=at_least, learn=learn,
+        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
+    )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_study(file, fitted.schema.reading)
     with shown_progress() as progress:
