@@ -82,12 +82,15 @@ def test_groups_have_their_own_sizes() -> None:
 
 def test_network_sizes_of_the_study_are_used() -> None:
     known = read_population(order(population=500), fitted(network_sizes=[2, 4, 6, 9, 15]), a_frontier())
-    assert known is not None and known.acquaintances == (2, 4, 6, 9, 15)
+    assert known is not None
+    assert known.acquaintances == (2, 4, 6, 9, 15)
     assert known.popularity == pytest.approx(7.2 * np.mean(1 / np.array([2, 4, 6, 9, 15.0])), rel=0.1)
     ordered = read_population(order(population=500, acquaintances=30), fitted(network_sizes=[2, 4]), a_frontier())
-    assert ordered is not None and ordered.acquaintances == usual_sizes(30)
+    assert ordered is not None
+    assert ordered.acquaintances == usual_sizes(30)
     broken = read_population(order(population=500), fitted(network_sizes=["x", -4]), a_frontier())
-    assert broken is not None and broken.acquaintances == usual_sizes()
+    assert broken is not None
+    assert broken.acquaintances == usual_sizes()
 
 
 @pytest.mark.parametrize(
@@ -132,10 +135,12 @@ def test_acquaintances_left_are_read_from_the_file() -> None:
     assert frontier_from_table(table, schema).left is None
     table["Acquaintances_Left"] = ["3", "", "0"]
     read = frontier_from_table(table, schema).left
-    assert read is not None and read.tolist() == [3, -1, 0]
+    assert read is not None
+    assert read.tolist() == [3, -1, 0]
     renamed = table.rename(columns={"Acquaintances_Left": "still free"})
     assert frontier_from_table(renamed, schema).left is None
     named = frontier_from_table(renamed, schema, left_column="still free").left
-    assert named is not None and named.tolist() == [3, -1, 0]
+    assert named is not None
+    assert named.tolist() == [3, -1, 0]
     with pytest.raises(DataFileError, match=r"row 2: 'few'; row 4: '-1'"):
         frontier_from_table(table.assign(Acquaintances_Left=["few", "2", "-1"]), schema)
