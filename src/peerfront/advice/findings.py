@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from peerfront.advice.earlier_studies import Help
 from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
 from peerfront.advice.returning import Returning
 from peerfront.allocation.planner import Planner
@@ -57,6 +58,8 @@ class Findings:
     """When people return, if dates say so."""
     undated: str = ""
     """Why they do not."""
+    help: Help | None = None
+    """What came of earlier studies, if there are some."""
 
     @property
     def n_holders(self) -> int:
@@ -191,6 +194,7 @@ class Findings:
             "pairs": rounded_count(self.n_pairs),
             "still_open": rounded_count(self.n_open),
             **self._network_size,
+            **({} if self.help is None else {"earlier_studies": self.help.scores()}),
             "responses": {name: response.scores() for name, response in self.responses.items()},
             "coupon_stories": self.coupon_stories,
             "all_used": self.all_used,
@@ -218,7 +222,7 @@ def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
     """Per field the chance that a first coupon is used if everybody had one category of it, other things equal."""
     effects = []
     for number, field in enumerate(planner.schema.fields):
-        there = [code for code in range(len(field)) if (people[:, number] == code).any()]
+        there = [code for code in range(len(field)) if (people[:, number] == code).sum() >= FEWEST]
         chances = {field.categories[code]: chance_if(planner, people, number, code).mean().item() for code in there}
         if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
             effects.append({"field": field.name, "chances": chances})
