@@ -1,5 +1,6 @@
 """A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date as calendar_date
 from functools import cached_property
@@ -242,6 +243,7 @@ def fit(
     settings: "FitSettings | None" = None,
     *,
     start: Model | None = None,
+    prior: Sequence[Model | Path | str] = (),
     progress: ShowProgress = False,
     **fields: Any,
 ) -> Model:
@@ -250,7 +252,8 @@ def fit(
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
     recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
-    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does.
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does. `prior` are
+    models of other studies (or their folders), which help as far as they agree with each other and with this one.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -270,7 +273,8 @@ def fit(
     columns.check_columns(study)
     allowed = vetted(study, columns)
     earlier = None if start is None else start.fit.planner
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier))
+    others = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, others))
 
 
 def load(folder: Path | str) -> Model:
