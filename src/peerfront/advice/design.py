@@ -146,7 +146,7 @@ def _chances(name: str, value: Any) -> tuple[float, ...]:
 class Design:
     """What rules for coupons bring and cost, as `design` makes it.
 
-    >>> made = pf.design(population=400, coupons=100, repetitions=2, bootstraps=10, randomise=())
+    >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
     >>> list(made.rules.columns)[:3]
     ['rule', 'recruits', 'recruits_error']
     """
@@ -197,9 +197,9 @@ def design(
     `fields` are those of `DesignSettings`. With a model, networks are made of people like the model's and the plan is
     the model's own; without one, both come from the assumptions.
 
-    >>> made = pf.design(population=400, coupons=100, repetitions=2, bootstraps=10, randomise=())
+    >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
     >>> print(made.lines()[0])
-    ...
+    3 each: ... recruits; ...
     """
     chosen = DesignSettings(**fields) if settings is None else settings
     fitted = load(model) if isinstance(model, Path | str) else model
@@ -313,15 +313,15 @@ def _estimated(
         empty = {"estimator": "", "estimate": np.nan, "low": np.nan, "high": np.nan, "design_effect": np.nan}
         return pd.DataFrame([about | empty | {"valid": False, "advised": False}], columns=list(ROW_COLUMNS))
     coupons = study.coupons
+    if arm.is_constant:  # those for whom coupons ran out got fewer, whoever they are
+        coupons = np.where(coupons == UNKNOWN, UNKNOWN, coupons.max())
     if strata is not None:
         stratum, names = strata[0][who], strata[1]
-    elif arm.by_coupons:
+    elif arm.is_constant:
+        stratum, names = np.zeros(len(who), dtype=np.int64), ("everybody",)
+    else:
         recruits = np.bincount(study.recruiter[study.recruiter != NOBODY], minlength=len(who))
         stratum, names, _ = coupon_strata(coupons, recruits)
-    else:
-        stratum, names = np.zeros(len(who), dtype=np.int64), ("everybody",)
-        # Those for whom coupons ran out got fewer, whoever they are: the rule was the same for everybody.
-        coupons = np.where(coupons == UNKNOWN, UNKNOWN, coupons.max())
     sample = Sample(
         study.recruiter,
         study.recruiter == NOBODY,

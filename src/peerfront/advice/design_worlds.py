@@ -166,8 +166,11 @@ class Arm:
     policy: Policy
     columns: tuple[int, ...] = ()
     """Columns of the covariates that form the recorded strata."""
-    by_coupons: bool = True
-    """Whether, without columns, the strata are the numbers of coupons; otherwise everybody is in one."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the rule is the same for everybody: then there is one stratum, unless columns form some."""
+        return isinstance(self.policy, Constant)
 
     def strata(self, network: TrueNetwork, schema: Schema) -> tuple[NDArray[np.int64], tuple[str, ...]]:
         """The stratum of every member of the network, and the names of the strata."""
@@ -184,11 +187,14 @@ class Arm:
 def arms_of(
     planner: Planner, schema: Schema, most: int, strata: tuple[str, ...], randomise: tuple[float, ...]
 ) -> list[Arm]:
-    """Constant coupons, the plan, and the plan within every restriction; restricted plans give everybody at least 1."""
+    """Constant coupons, the plan, and the plan within every restriction; restricted plans give everybody at least 1.
+
+    Constant coupons are tried with strata kept, too: people who bring more bias estimates as coupons do.
+    """
     one_each = replace(planner, least_per_person=1)
     each = min(3, most)
     arms = [
-        Arm(CONSTANT if each == 3 else f"{each} each", Constant(each), by_coupons=False),
+        Arm(CONSTANT if each == 3 else f"{each} each", Constant(each)),
         Arm(PLAN, planner),
         Arm(f"{PLAN}, at least 1 each", one_each),
     ]
@@ -197,6 +203,7 @@ def arms_of(
         names = [text] if text in schema.names else [part.strip() for part in text.split("+")]
         columns = tuple(schema.names.index(one_of("field", name, schema.names)) for name in names)
         within.append((" x ".join(names), columns))
+    arms[1:1] = [Arm(f"{arms[0].name}, {name} kept", Constant(each), columns) for name, columns in within]
     arms += [Arm(f"within {name}", RestrictedPlanner(one_each, columns), columns) for name, columns in within]
     arms += [Arm(f"{percent(chance)} random", RestrictedPlanner(one_each, (), chance)) for chance in randomise]
     arms += [

@@ -11,6 +11,7 @@ from peerfront import __version__
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
+from peerfront.cli.design import design_command
 from peerfront.cli.endings import Shown, ended_by_signals
 from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
@@ -42,6 +43,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "forecast": forecast_command,
         "report": report_command,
         "estimate": estimate_command,
+        "design": design_command,
         "convert": convert_command,
         "example": example_command,
     },
