@@ -38,7 +38,7 @@ def design_figure(rules: pd.DataFrame, table: pd.DataFrame, *, narrow: bool = Fa
         )  # fmt: skip
     axis.set(xlabel="recruits", ylabel="error of the estimate (root mean square)")
     axis.set_ylim(bottom=0.0)
-    axis.set_title("What a rule for coupons brings, and what it costs", fontsize=11 if narrow else 12)
+    axis.set_title("Recruits and error, by rule" if narrow else "What a rule for coupons brings, and what it costs")
     axis.grid(alpha=0.3)
     figure.legend(
         loc="outside lower center", ncols=1 if narrow else 2, frameon=False, fontsize=8 if narrow else 9,

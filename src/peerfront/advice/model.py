@@ -1,5 +1,6 @@
 """A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -107,6 +108,9 @@ class Model:
         with_ids: bool = False,
         with_trees: bool = True,
         heading: Heading | None = None,
+        outcome: str | Sequence[str] = (),
+        population: float | None = None,
+        decisions: Path | str | None = None,
         progress: ShowProgress = False,
         **limits: float | None,
     ) -> str:
@@ -114,7 +118,8 @@ class Model:
 
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
-        `heading` says study, date and round. `budget` and `limits` as in `plan`.
+        `heading` says study, date and round. `outcome` names columns to estimate, with diagnostics of the sample;
+        `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
@@ -123,7 +128,17 @@ class Model:
         from peerfront.advice.report import ReportSettings, study_report
         from peerfront.foundation.files import write_text
 
-        settings = ReportSettings(target, episodes, seed, with_ids, with_trees, heading or Heading())  # type: ignore[arg-type] # checked there
+        settings = ReportSettings(
+            target,  # type: ignore[arg-type] # checked there, as are the others
+            episodes,  # type: ignore[arg-type]
+            seed,
+            with_ids,
+            with_trees,
+            heading or Heading(),
+            (outcome,) if isinstance(outcome, str) else tuple(outcome),
+            population,  # type: ignore[arg-type]
+            None if decisions is None else Path(decisions),
+        )
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
