@@ -24,6 +24,7 @@ from peerfront.advice.design_worlds import (
     read_outcome,
 )
 from peerfront.advice.model import Model, ShowProgress, load
+from peerfront.advice.restrictions import read_strata
 from peerfront.advice.study_sample import coupon_strata
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
@@ -234,11 +235,13 @@ def design_parts(
     with one_thread(training=True):
         networks = networks_for(model, settings)
         first = networks.draw(0)
-        progress(0.0, "learning the plan")
-        planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
         strata = settings.strata
         if strata is None:
             strata = (GROUP,) if model is None else (_widest_field(networks, first, settings),)
+        for text in strata:
+            read_strata(text, networks.schema)  # refused before anything is learned
+        progress(0.0, "learning the plan")
+        planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
         arms = arms_of(planner, networks.schema, settings.max_per_person, strata, settings.randomise)
         for arm in arms:
             if arm.columns:

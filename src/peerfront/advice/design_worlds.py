@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.advice.fitting import FitSettings, simple_rules
-from peerfront.advice.restrictions import Restriction
+from peerfront.advice.restrictions import Restriction, read_strata
 from peerfront.advice.study_sample import MOST_STRATA
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.restricted import RestrictedPlanner, strata_of
@@ -200,9 +200,8 @@ def arms_of(
     ]
     within = []
     for text in strata:
-        names = [text] if text in schema.names else [part.strip() for part in text.split("+")]
-        columns = tuple(schema.names.index(one_of("field", name, schema.names)) for name in names)
-        within.append((" x ".join(names), columns))
+        names = read_strata(text, schema)
+        within.append((" x ".join(names), tuple(schema.names.index(name) for name in names)))
     arms[1:1] = [Arm(f"{arms[0].name}, {name} kept", Constant(each), columns) for name, columns in within]
     arms += [Arm(f"within {name}", RestrictedPlanner(one_each, columns), columns) for name, columns in within]
     arms += [Arm(f"{percent(chance)} random", RestrictedPlanner(one_each, (), chance)) for chance in randomise]

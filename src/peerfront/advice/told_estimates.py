@@ -91,7 +91,7 @@ def _told(made: OutcomeEstimates, diagnostics: Diagnostics, sample: Sample) -> T
         outcome.name,
         "",
         tuple(made.verdict.words),
-        tuple(_row(row, made) for row in table.to_dict("records")),
+        tuple(_rows(table, made)),
         tuple(
             {"category": row["category"], "recruitment": row["recruitment_homophily"]}
             for row in shown.homophily.to_dict("records")
@@ -115,6 +115,16 @@ def _few(outcome: Outcome, sample: Sample) -> str:
     return f"fewer than {_LEAST_TREE} recruits have a known answer" if len(bands) < _LEAST_TREE else ""
 
 
+def _rows(table: pd.DataFrame, made: OutcomeEstimates) -> list[dict[str, Any]]:
+    """One row for each estimate; what is estimated stands in the first of its rows alone."""
+    rows, before = [], ""
+    for each in table.to_dict("records"):
+        row = _row(each, made)
+        rows.append(row | {"what": "" if row["what"] == before else row["what"]})
+        before = row["what"]
+    return rows
+
+
 def _row(row: dict[Any, Any], made: OutcomeEstimates) -> dict[str, Any]:
     number = made.outcome.numeric
 
@@ -125,12 +135,13 @@ def _row(row: dict[Any, Any], made: OutcomeEstimates) -> dict[str, Any]:
     effect, bias = row["design_effect"], row["likely_bias"]
     return {
         "what": made.outcome.name if number else f"{made.outcome.name} = {row['category']}",
-        "estimator": IN_WORDS[row["estimator"]],
+        "estimator": row["estimator"],
+        "described": IN_WORDS[row["estimator"]],
         "estimate": shown(row["estimate"]),
         "interval": f"{shown(row['low'])} to {shown(row['high'])}" if known else "",
         "effect": "" if effect != effect else f"{effect:.1f}",
         "worth": "" if effect != effect else f"{5 * round(row['effective_size'] / 5):,.0f}",
-        "off": "" if bias != bias else f"{bias:+.2g}" if number else f"{100 * bias:+.0f} points",
+        "off": "" if bias != bias else f"{bias:+.2g}" if number else f"{round(100 * bias) + 0:+d} points",
         "valid": bool(row["valid"]),
         "best": row["estimator"] == made.verdict.best,
         "why": row["why"],

@@ -14,7 +14,7 @@ from peerfront.problem import OffspringModel
 from peerfront.simulation.society import Society
 
 _WAVES = 20  # of recruits, after which the first people no longer matter
-_PROPOSALS = 60  # exchanges proposed for each person until the outcome is as clustered as it should be
+_PROPOSALS = 150  # exchanges proposed for each person until the outcome is as clustered as it should be
 
 
 def model_network(
@@ -73,21 +73,21 @@ def spread_outcome(society: Society, prevalence: float, homophily: float, draw: 
     owner = np.repeat(np.arange(n_members), degrees)
     across = int((has[owner] != has[society.acquaintances]).sum()) // 2
     inside = int(degrees[has].sum())
-    for _ in range(_PROPOSALS * n_members):
+    sides = [np.flatnonzero(has), np.flatnonzero(~has)]
+    for _ in range(_PROPOSALS * n_members if len(sides[0]) and len(sides[1]) else 0):
         wanted = inside * (ends - inside) / max(ends, 1) / homophily
         if abs(across - wanted) < 1.0:
             break
-        one, other = rng.integers(0, n_members, 2).tolist()
-        if has[one] == has[other]:
-            continue
+        places = [int(rng.integers(len(side))) for side in sides]
+        one, other = (int(side[place]) for side, place in zip(sides, places, strict=True))
         change = _change(society, has, one) + _change(society, has, other)
         if other in society.known_by(one):
             change += 2  # their own tie stays one between people with and without the outcome
         if abs(across + change - wanted) < abs(across - wanted):
             across += change
-            gained, lost = (one, other) if has[other] else (other, one)
-            inside += int(degrees[gained] - degrees[lost])
-            has[one], has[other] = has[other], has[one]
+            inside += int(degrees[other] - degrees[one])
+            has[one], has[other] = False, True
+            sides[0][places[0]], sides[1][places[1]] = other, one
     return has
 
 
