@@ -160,6 +160,9 @@ class Model:
         heading: Heading | None = None,
         forecast_before: Path | str | None = None,
         backtest: Path | str | None = None,
+        outcome: str | Sequence[str] = (),
+        population: float | None = None,
+        decisions: Path | str | None = None,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> str:
@@ -168,7 +171,8 @@ class Model:
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
         `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
-        that of a back-test: the page shows how they fared. `budget` and `limits` as in `plan`.
+        that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the
+        sample; `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
@@ -178,7 +182,17 @@ class Model:
         from peerfront.advice.report_calendar import read_earlier_backtest, read_earlier_forecast
         from peerfront.foundation.files import write_text
 
-        settings = ReportSettings(target, episodes, seed, with_ids, with_trees, heading or Heading())  # type: ignore[arg-type] # checked there
+        settings = ReportSettings(
+            target,  # type: ignore[arg-type] # checked there, as are the others
+            episodes,  # type: ignore[arg-type]
+            seed,
+            with_ids,
+            with_trees,
+            heading or Heading(),
+            (outcome,) if isinstance(outcome, str) else tuple(outcome),
+            population,  # type: ignore[arg-type]
+            None if decisions is None else Path(decisions),
+        )
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)

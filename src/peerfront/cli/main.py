@@ -12,6 +12,7 @@ from peerfront.cli.backtest import backtest_command
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
+from peerfront.cli.design import design_command
 from peerfront.cli.endings import Shown, ended_by_signals
 from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
@@ -44,6 +45,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "backtest": backtest_command,
         "report": report_command,
         "estimate": estimate_command,
+        "design": design_command,
         "convert": convert_command,
         "example": example_command,
     },
