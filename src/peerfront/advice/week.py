@@ -7,24 +7,26 @@ order gives the same answer: it is read back, not made again.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from peerfront.advice.heading import Heading, name_of
-from peerfront.advice.model import Model, load
 from peerfront.advice.study_folder import SCHEMA, StudyFolder, Week
 from peerfront.advice.week_changes import changes_since, handed_out, snapshot
-from peerfront.advice.week_model import NEVER, ModelChoice, chosen_model
+from peerfront.advice.week_model import ModelChoice, chosen_model
 from peerfront.advice.week_order import WeekOrder
 from peerfront.advice.week_plan import WeekPlan, planned_week
+from peerfront.data.dates import EPOCH
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
-from peerfront.data.study_schema import StudySchema
+from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
@@ -89,7 +91,8 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     study = read_study(file, None if schema_file is None else read_schema(schema_file).reading)
     schema = guess_schema(study).schema if schema_file is None else read_schema(schema_file)
     day = _day_of(study, request.day)
-    study = study.as_of(day) if study.day is not None else study
+    if study.day is not None:
+        study = study.as_of(day)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     if last is not None:
         shown = _shown_again(kept, last, day, digest, order)
@@ -105,7 +108,8 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     left, words = _coupons_left(kept, study, order)
     lines.append(words)
     choice = chosen_model(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
-    plan = planned_week(choice.model, study, order, left, day, part_of(progress, 0.8, 1.0, "looking ahead"))
+    looking = part_of(progress, 0.8, 1.0, "")
+    plan = planned_week(choice.model, study, _waiting(study, last, before), order, left, day, looking)
     lines += [choice.why, *plan.lines()]
     number = 1 if last is None else last.number + 1
     name = kept.free_name(number, day.isoformat())
@@ -142,8 +146,8 @@ def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
     if last is not None:
         if given.get("budget") is not None:
             raise SettingError(
-                "The coupons of this study were given in its first week, and what is left follows from the file. To add "
-                "some, say how many with --more-coupons."
+                "The coupons of this study were given in its first week, and what is left follows from the file. If some "
+                "were added, say how many with --more-coupons."
             )
         more = given.pop("more_coupons", None) or 0
         order = WeekOrder.from_log(dict(last.facts["order"]))
@@ -162,13 +166,21 @@ def _schema_file(kept: StudyFolder, asked: Path | None) -> Path | None:
 
 def _day_of(study: Study, asked: date | None) -> date:
     """The day of the plan: the one that was given, or today, unless the file ends long before."""
+    if study.numbered_days:
+        raise SettingError(
+            f"{study.source} numbers its days. A running study needs dates: write them as year-month-day, or leave the "
+            "column out (--map date= in `peerfront check`, then give its schema with --schema)."
+        )
     if asked is not None:
         return asked
     today = date.today()
-    if study.last_day is not None and (today - study.last_day).days > _OLD_FILE:
+    if study.day is None:
+        return today
+    last = EPOCH + timedelta(days=int(study.day))
+    if (today - last).days > _OLD_FILE:
         raise SettingError(
-            f"The last date in {study.source} is {study.last_day.isoformat()}, {(today - study.last_day).days} days "
-            "ago. Give the day of the plan with --date, or the newest file."
+            f"The last date in {study.source} is {last.isoformat()}, {(today - last).days} days ago. Give the day of "
+            "the plan with --date, or the newest file."
         )
     return today
 
@@ -203,6 +215,19 @@ def _people(kept: StudyFolder, week: Week) -> pd.DataFrame:
     return table.astype({"seed": "int64", "issued": "int64", "recruits": "int64"})
 
 
+def _waiting(study: Study, last: Week | None, before: pd.DataFrame | None) -> NDArray[np.bool_]:
+    """Who is to get coupons this week, [people]: without any, and waiting by the file, new since last week, or on last
+    week's sheet with some."""
+    waits, _ = waiting_people(study)
+    if last is None or before is None or "waiting" in study.columns:
+        return waits
+    without = study.issued == 0
+    new = ~np.isin(study.ids, before["id"].to_numpy(dtype=object))
+    decided = {str(entry["person"]): int(entry["planned"]) for entry in last.decisions}
+    planned = np.array([decided.get(person, -1) for person in study.ids.tolist()], dtype=np.int64)
+    return np.where(planned == 0, False, without & (waits | new | (planned > 0)))
+
+
 def _coupons_left(kept: StudyFolder, study: Study, order: WeekOrder) -> tuple[int, str]:
     """Coupons left to give out, and a sentence about them."""
     begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
@@ -210,8 +235,8 @@ def _coupons_left(kept: StudyFolder, study: Study, order: WeekOrder) -> tuple[in
     left = order.budget - used
     if left < 0:
         raise SettingError(
-            f"{used:,} coupons were handed out since the first week, and there were {order.budget:,}. If there are more, "
-            "say how many were added: --more-coupons."
+            f"{used:,} coupons were handed out since the first week, and there were {order.budget:,}. If some were "
+            "added, say how many: --more-coupons."
         )
     return left, f"{n_coupons(left)} left to give out, of {order.budget:,}."
 
@@ -221,7 +246,11 @@ def _title(study: Study, day: date, last: Week | None) -> str:
         return f"Week 1, {day.isoformat()}: {n_people(len(study))} in {study.source}."
     gap = (day - date.fromisoformat(last.day)).days
     skipped = gap // _WEEK - 1
-    note = f" {counted(skipped, 'week was', 'weeks were')} skipped: the last plan is {gap} days old." if skipped > 0 else ""
+    note = (
+        f" {counted(skipped, 'week was', 'weeks were')} skipped: the last plan is {gap} days old."
+        if skipped > 0
+        else ""
+    )
     return f"Week {last.number + 1}, {day.isoformat()}: {n_people(len(study))} in {study.source}.{note}"
 
 
@@ -233,9 +262,7 @@ def _log_line(kept: StudyFolder) -> str:
     return f"Log: {len(kept.log.entries):,} lines, last hash {kept.log.head} (write it on the printed sheet)."
 
 
-def _files(
-    study: Study, choice: ModelChoice, plan: WeekPlan, heading: Heading, lines: list[str]
-) -> dict[str, bytes]:
+def _files(study: Study, choice: ModelChoice, plan: WeekPlan, heading: Heading, lines: list[str]) -> dict[str, bytes]:
     """The files of a week's folder."""
     files = {
         PEOPLE: csv_text(snapshot(study)).encode(),

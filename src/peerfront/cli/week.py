@@ -8,7 +8,9 @@ import typer
 from peerfront.cli.options import (
     AT_LEAST,
     MAX_PER_PERSON_NOW,
+    POPULATION,
     SCHEMA,
+    STRATA,
     TARGET,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -68,8 +70,13 @@ def week_command(
         float | None,
         typer.Option(metavar="N", help="Interviews that can be held in a week; more wait.", show_default=False),
     ] = None,
-    population: Annotated[
-        float | None, typer.Option(metavar="N", help="People there are to recruit in all.", show_default=False)
+    population: POPULATION = None,
+    strata: STRATA = None,
+    randomise: Annotated[
+        float | None,
+        typer.Option(
+            metavar="CHANCE", help="Chance that everybody has of each allowed number, at least.", show_default=False
+        ),
     ] = None,
     refit: Annotated[
         str, typer.Option(metavar="WHEN", help="Fit the model again: auto (if enough is new), always or never.")
@@ -119,6 +126,8 @@ def week_command(
         "at_least": at_least,
         "interviews_per_week": interviews_per_week,
         "population": population,
+        "strata": None if strata is None else (strata,),
+        "randomise": randomise,
         "seed": seed,
     }
     with shown_progress() as progress:
