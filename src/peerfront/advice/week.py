@@ -146,8 +146,8 @@ def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
     if last is not None:
         if given.get("budget") is not None:
             raise SettingError(
-                "The coupons of this study were given in its first week, and what is left follows from the file. If some "
-                "were added, say how many with --more-coupons."
+                "The coupons of this study were given in its first week, and what is left follows from the file. If "
+                "some were added, say how many with --more-coupons."
             )
         more = given.pop("more_coupons", None) or 0
         order = WeekOrder.from_log(dict(last.facts["order"]))
