@@ -5,7 +5,7 @@ order gives the same answer: it is read back, not made again.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from peerfront.advice.week_model import ModelChoice, chosen_model
 from peerfront.advice.week_order import WeekOrder
 from peerfront.advice.week_plan import WeekPlan, planned_week
 from peerfront.data.dates import EPOCH
+from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.schema_guess import guess_schema
@@ -36,6 +37,7 @@ from peerfront.foundation.text_tables import read_table_file
 from peerfront.foundation.words import counted, n_coupons, n_people
 
 PEOPLE, SUMMARY, MODEL = "people.csv", "summary.txt", "model"
+EXPECT = "What to expect"
 _OLD_FILE = 60  # days after a file's last date beyond which the day of the plan must be given
 _WEEK = 7
 
@@ -68,6 +70,8 @@ class WeekRequest:
     """Name of the study, above its sheets."""
     given: Mapping[str, Any] | None = None
     """Fields of `WeekOrder` that are new this week."""
+    studies: int = 400
+    """Simulated studies of the forecast by date."""
 
 
 def run_week(file: Path, folder: Path, request: WeekRequest, progress: Progress = silent) -> WeekResult:
@@ -88,8 +92,12 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     last = kept.last
     order = _order(last, dict(request.given or {}))
     schema_file = _schema_file(kept, request.schema)
-    study = read_study(file, None if schema_file is None else read_schema(schema_file).reading)
-    schema = guess_schema(study).schema if schema_file is None else read_schema(schema_file)
+    written = None if schema_file is None else read_schema(schema_file)
+    reading = ReadSettings() if written is None else written.reading
+    if order.valid_days is not None:
+        reading = replace(reading, valid_days=order.valid_days)
+    study = read_study(file, reading)
+    schema = guess_schema(study).schema if written is None else written
     day = _day_of(study, request.day)
     if study.day is not None:
         study = study.as_of(day)
@@ -99,21 +107,27 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         if shown is not None:
             return shown
     before = None if last is None else _people(kept, last)
-    lines = [_title(study, day, last)]
     given: list[dict[str, Any]] = []
+    since: list[str] = []
     if last is not None and before is not None:
         done = handed_out(last.decisions, before, study)
         given = done.entries(last.number)
-        lines += [*changes_since(before, study).lines(), *done.lines()]
+        since = [*changes_since(before, study).lines(), *done.lines()]
     left, words = _coupons_left(kept, study, order)
-    lines.append(words)
     choice = chosen_model(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
-    looking = part_of(progress, 0.8, 1.0, "")
-    plan = planned_week(choice.model, study, _waiting(study, last, before), order, left, day, looking)
-    lines += [choice.why, *plan.lines()]
+    looking, waits = part_of(progress, 0.8, 1.0, ""), _waiting(study, last, before)
+    plan = planned_week(choice.model, study, waits, order, left, day, request.studies, looking)
+    lines = [
+        _title(study, day, last),
+        *_section("Since last week", since),
+        *_section("This week", [words, *plan.words]),
+        *_section(EXPECT, plan.ahead),
+        *_section("The model", choice.words),
+    ]
     number = 1 if last is None else last.number + 1
     name = kept.free_name(number, day.isoformat())
-    files = _files(study, choice, plan, Heading(request.study or _name(last, study), day.isoformat(), number), lines)
+    heading = Heading(request.study or _name(last, study), day.isoformat(), number)
+    files = _files(study, choice, plan, heading, [*lines, *_section("More about the sheet", plan.details)])
     facts = {
         "number": number,
         "day": day.isoformat(),
@@ -202,7 +216,7 @@ def _shown_again(kept: StudyFolder, last: Week, day: date, digest: str, order: W
             "nothing is lost."
         )
     folder = kept.path / last.folder
-    lines = (folder / SUMMARY).read_text(encoding="utf-8").splitlines()
+    lines = (folder / SUMMARY).read_text(encoding="utf-8").partition("\nMore about the sheet\n")[0].splitlines()
     return WeekResult(last, folder, (*lines, _log_line(kept)), True, None)
 
 
@@ -256,6 +270,11 @@ def _title(study: Study, day: date, last: Week | None) -> str:
 
 def _name(last: Week | None, study: Study) -> str:
     return str(last.facts["study"]) if last is not None else name_of(study.source)
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    """Lines below a title; nothing where there are none."""
+    return ["", title, *(f"  {line}" for line in lines)] if lines else []
 
 
 def _log_line(kept: StudyFolder) -> str:

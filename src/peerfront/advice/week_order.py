@@ -45,6 +45,8 @@ class WeekOrder:
     reserve: int = 0
     response: str = "average"
     at_least: tuple[str, ...] = ()
+    valid_days: float | None = None
+    """Days from issue until coupons expire; None as the schema file or a column says."""
     interviews_per_week: float | None = None
     population: tuple[str, ...] = ()
     """People in the population, as in `PlanOrder`; empty if it is not known."""
@@ -66,6 +68,7 @@ class WeekOrder:
             reserve=at_least(0, MOST_COUPONS),
             response=among("response", RESPONSES),
             at_least=_texts,
+            valid_days=optional(positive),
             interviews_per_week=optional(positive),
             population=_texts,
             strata=_texts,

@@ -47,6 +47,11 @@ class WeekPlan:
     forecast: DateForecast | None
     """None where nothing says when people return."""
     words: tuple[str, ...]
+    """What to hand out, in sentences."""
+    ahead: tuple[str, ...] = ()
+    """What to expect, in sentences."""
+    details: tuple[str, ...] = ()
+    """What only somebody who asks needs to know: other numbers of coupons, bounds, what was assumed."""
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
@@ -71,10 +76,6 @@ class WeekPlan:
                 strict=True,
             )
         ]
-
-    def lines(self) -> list[str]:
-        """The plan in words."""
-        return list(self.words)
 
     def files(self, heading: Heading) -> dict[str, bytes]:
         """What is kept of it."""
@@ -103,9 +104,13 @@ def planned_week(
     order: WeekOrder,
     left: int,
     day: date,
+    studies: int,
     progress: Progress,
 ) -> WeekPlan:
-    """Plan for the people who wait (a mask, [people]), with so many coupons left on this day."""
+    """Plan for the people who wait (a mask, [people]), with so many coupons left on this day.
+
+    The forecast by date is of so many simulated `studies`; none for 0.
+    """
     if model is None:
         return _same_for_all(study, waits, order, left)
     schema = model.schema
@@ -114,14 +119,19 @@ def planned_week(
     undated = why_undated(study) if model.fit.returns is None else ""
     if study.day is None or undated or not study.settings.open_by_dates:
         sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study)))
-        note = f"No forecast by date: {undated or 'the file has no dates'}. `peerfront forecast` looks ahead by rounds."
-        return WeekPlan(sheet.table, sheet, None, (*_sheet_lines(sheet), note))
+        why = undated or "the file has no dates" if study.day is None or undated else "its schema sets still_open"
+        note = f"No forecast by date: {why}. `peerfront forecast` looks ahead by rounds."
+        words, details = _sheet_words(sheet)
+        return WeekPlan(sheet.table, sheet, None, words, (note,), details)
     times = times_of(model.fit, study)
     standing = replace(standing_of(study, schema, times), waiting=people)
     days = (until - day).days
     rounds = rounds_until(days, generation_days(times, standing.valid_days), model.fit.rules.rounds)
     asked = order.plan_order(left, rounds, len(study))
     sheet = plan_coupons(model.fit, people, asked, coming_of(model.fit.planner, standing.open, times, days))
+    words, details = _sheet_words(sheet)
+    if not studies:
+        return WeekPlan(sheet.table, sheet, None, words, (), details)
     progress(0.3, "looking ahead by date")
     forecast = forecast_by_date(
         model.fit,
@@ -131,16 +141,21 @@ def planned_week(
         until,
         target=order.target,
         interviews_per_week=order.interviews_per_week,
+        studies=studies,
         seed=order.seed,
         share_left=_share_left(model, people, asked),
         progress=progress,
     )
-    words = [_rounds_line(rounds, until, bool(order.deadline)), *_sheet_lines(sheet), *_restricted(asked)]
-    return WeekPlan(sheet.table, sheet, forecast, (*words, *forecast.lines()))
+    ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
+    return WeekPlan(sheet.table, sheet, forecast, words, ahead, details)
 
 
-def _sheet_lines(sheet: CouponSheet) -> list[str]:
-    return [f"This week's sheet: {line}" if number == 0 else line for number, line in enumerate(sheet.lines())]
+def _sheet_words(sheet: CouponSheet) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a coordinator must read of a sheet, and the rest."""
+    lines = sheet.lines()
+    first = lines[:2] if sheet.certificate is not None else lines
+    warnings = [line for line in lines[len(first) :] if line.startswith("Warning")]
+    return (*first, *warnings), tuple(line for line in lines[len(first) :] if line not in warnings)
 
 
 def _rounds_line(rounds: int, until: date, is_deadline: bool) -> str:
@@ -191,8 +206,8 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
         }
     )
     words = (
-        f"This week's sheet: {n_coupons(each)} for each of {n_people(len(people))} who wait."
+        f"Give {n_coupons(each)} to each of the {n_people(len(people))} who wait."
         if len(people)
-        else "This week's sheet is empty: nobody waits for coupons."
+        else "Nobody waits for coupons."
     )
     return WeekPlan(table, None, None, (words,))

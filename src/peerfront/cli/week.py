@@ -1,5 +1,6 @@
 """`peerfront week`: the one command of a running study."""
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,10 @@ from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
     from datetime import date as calendar_date
+
+    import pandas as pd
+
+_SHOWN = 40
 
 
 def week_command(
@@ -47,6 +52,10 @@ def week_command(
     deadline: Annotated[
         str | None,
         typer.Option(metavar="DATE", help="The study's last day, such as 2026-06-30.", show_default=False),
+    ] = None,
+    valid_days: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Days until a coupon expires; otherwise never.", show_default=False),
     ] = None,
     target: TARGET = None,
     max_per_person: MAX_PER_PERSON_NOW = None,
@@ -100,7 +109,9 @@ def week_command(
     Options are kept from week to week, so that from the second week on `peerfront week FILE` is enough. Everything is
     written to a new folder below the study's, and every decision to its log; nothing is ever overwritten.
     """
-    from peerfront.advice.week import WeekRequest, run_week, undo_week
+    from rich.padding import Padding
+
+    from peerfront.advice.week import EXPECT, WeekRequest, run_week, undo_week
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
 
@@ -117,6 +128,7 @@ def week_command(
         "budget": budget,
         "more_coupons": more_coupons,
         "deadline": deadline,
+        "valid_days": valid_days,
         "target": target,
         "max_per_person": max_per_person,
         "min_per_person": min_per_person,
@@ -134,7 +146,9 @@ def week_command(
         made = run_week(file, place, WeekRequest(_day(date), refit, schema, study or "", given), progress)
     console = new_screen()
     for line in made.lines:
-        console.print(cell(line))
+        if line == EXPECT and made.plan is not None:
+            _print_sheet(made.plan.table)
+        console.print(Padding(cell(line.strip()), (0, 0, 0, len(line) - len(line.lstrip()))))
     if made.again:
         say(f"\nThis week was made before, from the same file; nothing was changed. It is in {made.folder}.")
         return
@@ -142,6 +156,24 @@ def week_command(
     for name, what in made.plan.written() if made.plan is not None else ():
         say(f"  {name:<16}{what}")
     say(f"Next week: peerfront week {file}" + (f" --folder {folder}" if folder is not None else ""))
+
+
+def _print_sheet(table: "pd.DataFrame") -> None:
+    from rich.table import Table
+
+    if not len(table):
+        return
+    shown = Table(box=None, pad_edge=False)
+    for name in ("person", "coupons", "reason"):
+        shown.add_column(name, justify="right" if name == "coupons" else "left", overflow="fold")
+    rows = zip(*(table[name].tolist() for name in ("person", "coupons", "reason")), strict=True)
+    for person, coupons, reason in islice(rows, _SHOWN):
+        shown.add_row(cell(person), str(coupons), cell(reason))
+    console = new_screen()
+    console.print(shown)
+    if len(table) > _SHOWN:
+        console.print(f"... and {len(table) - _SHOWN:,} more people, in the sheet.")
+    console.print()
 
 
 def _beside(file: Path | None) -> Path:
