@@ -25,7 +25,7 @@ def test_recruits_come_later_on_weekdays_and_in_time() -> None:
     days = (pd.to_datetime(came["date"]).to_numpy() - issued) / pd.Timedelta(days=1)
     assert days.min() >= 1
     assert days.max() <= 20 + 2, "a weekend may lie between"
-    assert pd.to_datetime(came["date"]).dt.weekday.max() < 5
+    assert pd.to_datetime(came["date"]).dt.day_of_week.max() < 5
     assert set(table["coupons_issued"]) == {"0", "3"}
 
 
