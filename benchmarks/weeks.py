@@ -3,13 +3,13 @@
 OMP_NUM_THREADS=1 python benchmarks/weeks.py --out results/weeks.csv --studies 10
 
 A made-up study (the world of `peerfront example`) in which people return as in I-TRIP (median 20 days, quartiles 10 and
-40) and coupons are valid for 60 days. A history of about 100 people with 3 coupons each is collected first. Then come 12
-weeks with 60 coupons, planned on Mondays: "week" fits again every week from last week's planner, as `peerfront week`
-does; "once" keeps the first model; both plan with open coupons counted. "constant": 3 each while they last; "threshold":
-a threshold tuned in the first model's world. Where "capacity" is true people have so many to bring, where "per coupon"
-is true each coupon is used on its own with the same mean at 3 coupons. Everybody has the same luck in all four, so
-differences are paired. What counts: recruits interviewed by the last day. Each study is a row of the CSV file as soon as
-it is known, and is not computed again.
+40) and coupons are valid for 60 days. A history of about 100 people with 3 coupons each is collected first. Then come
+12 weeks with 60 coupons, planned on Mondays: "week" fits again every week from last week's planner, as `peerfront week`
+does; "once" keeps the first model; both plan with open coupons counted. "constant": 3 each while they last;
+"threshold": a threshold tuned in the first model's world. Where "capacity" is true people have so many to bring, where
+"per coupon" is true each coupon is used on its own with the same mean at 3 coupons. Everybody has the same luck in all
+four, so differences are paired. What counts: recruits interviewed by the last day. Each study is a row of the CSV file
+as soon as it is known, and is not computed again.
 """
 
 import argparse
