@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 from peerfront.advice.fitting import USUAL, FitSettings
 from peerfront.advice.model import Model, fit, load
@@ -86,7 +87,8 @@ def chosen_model(
         effort=1.0 if before is None else _WARM_EFFORT,
     )
     try:
-        model = fit(study, schema, settings, progress=progress, start=before)
+        earlier = [load(Path(folder)) for folder in order.prior]
+        model = fit(study, schema, settings, prior=earlier, progress=progress, start=before)
     except DataFileError as problem:
         if before is not None or "too small to fit" not in str(problem):
             raise

@@ -54,6 +54,8 @@ class WeekOrder:
     """Fields between whose categories alone coupons may differ, as in `PlanOrder`."""
     randomise: float = 0.0
     """Chance that everybody has of each allowed number, at least."""
+    prior: tuple[str, ...] = ()
+    """Folders of models of earlier studies, which help as far as they agree."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -72,6 +74,7 @@ class WeekOrder:
             interviews_per_week=optional(positive),
             population=_texts,
             strata=_texts,
+            prior=_texts,
             randomise=between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1"),
             seed=seed_number,
         )

@@ -87,6 +87,14 @@ def week_command(
             metavar="CHANCE", help="Chance that everybody has of each allowed number, at least.", show_default=False
         ),
     ] = None,
+    prior: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Folder of a model of an earlier study, which helps this one as far as they agree; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     refit: Annotated[
         str, typer.Option(metavar="WHEN", help="Fit the model again: auto (if enough is new), always or never.")
     ] = "auto",
@@ -140,6 +148,7 @@ def week_command(
         "population": population,
         "strata": None if strata is None else (strata,),
         "randomise": randomise,
+        "prior": None if prior is None else tuple(str(path.resolve()) for path in prior),
         "seed": seed,
     }
     with shown_progress() as progress:
