@@ -29,6 +29,10 @@ def seen_on(day: int, seed: int = 1) -> Study:
     return study_from_table(made_study(seed).file_on(day), READ, name="made.csv")
 
 
+def test_the_share_that_has_been_seen_grows() -> None:
+    assert returning_on(28).share_seen < returning_on(60).share_seen < 1.0
+
+
 @cache
 def returning_on(day: int) -> Returning:
     found, why = fitted_returns(seen_on(day))

@@ -21,6 +21,7 @@ _GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_FIELDS = 3
 _MOST_COUPONS_TOLD = 6
 _ON_PEOPLE = ", which depends on who they are"
+_MOST_SEEN = 0.6  # share of the recruits to come that have come, below which the summary warns
 _PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
 _COUNTS = {
     "poisson": "as a number that varies by chance alone around a mean, which depends on who they are (Poisson)",
@@ -314,6 +315,13 @@ def _rarely(p_value: float) -> str:
 def _warnings(findings: Findings) -> list[str]:
     """What the user of this fit must know."""
     warnings = list(findings.notes)
+    found = findings.returning
+    if found is not None and found.share_seen < _MOST_SEEN:
+        warnings.append(
+            f"Warning: by the model, only {percent(found.share_seen)} of the recruits whom coupons given out so far "
+            "will bring have come. How many people bring rests on how the rest will come, which nobody has seen. If "
+            'the study has ended, write still_open = "none" into the schema file; if coupons expire, valid_days = 60.'
+        )
     if findings.small:
         warnings.append(
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
