@@ -103,8 +103,9 @@ def _about(count: int) -> str:
 
 def _use(findings: Findings) -> list[str]:
     lines = []
+    so_far = "" if findings.returning is None or not findings.n_open else " so far"
     for row in findings.told_use[:4]:
-        least = counted(row["coupon"], "recruit", "recruits")
+        least = counted(row["coupon"], "recruit", "recruits") + so_far
         people = f"the about {row['people']:,} people who had {n_coupons(row['coupon'])} or more"
         verdict = f"the model says {percent(row['predicted'])}"
         if row["observed"] is None:
@@ -320,7 +321,7 @@ def _warnings(findings: Findings) -> list[str]:
         warnings.append(
             f"Warning: by the model, only {percent(found.share_seen)} of the recruits whom coupons given out so far "
             "will bring have come. How many people bring rests on how the rest will come, which nobody has seen. If "
-            'the study has ended, write still_open = "none" into the schema file; if coupons expire, valid_days = 60.'
+            'the study has ended and accepts no coupons any more, write still_open = "none" into the schema file.'
         )
     if findings.small:
         warnings.append(
