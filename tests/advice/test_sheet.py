@@ -159,7 +159,7 @@ def test_twins_are_told_apart_by_lot() -> None:
     table = plan_coupons(small_fit().fit, twins, PlanOrder(1, rounds_left=1)).table
     assert sorted(table["coupons"]) == [0, 0, 1]
     assert table["probability"].tolist() == pytest.approx(
-        np.where(table["coupons"] == 1, 1 / 3, 2 / 3).round(4).tolist()
+        np.where(table["coupons"] == 1, 1 / 3, 2 / 3).round(6).tolist()
     )
     nothing = table.loc[table["coupons"] == 0, "reason"]
     assert nothing.str.contains("Somebody with the same answers gets more").all()

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.advice.evidence import gain_noise, member_chances, unequal_groups
-from peerfront.advice.floors import floor_task, read_floors
+from peerfront.advice.floors import FloorTask, floor_task, read_floors
 from peerfront.advice.orders import Task
+from peerfront.advice.restrictions import Restriction, draw_within, planned_within, restriction_of
 from peerfront.advice.stories import believed, can_be_simulated
 from peerfront.allocation.backup import Array, Tables, expected_future_value, expected_recruits
 from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
@@ -21,7 +22,7 @@ from peerfront.allocation.planner import Plan, Planner
 from peerfront.allocation.updating import KNOWN, LearningWorth, worth_of_learning
 from peerfront.allocation.varied import vary
 from peerfront.artifacts import Fit
-from peerfront.foundation.covariates import Codes, kinds_of
+from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.words import n_people, percent
@@ -47,6 +48,10 @@ class Decision:
     notes: tuple[str, ...]
     learning: tuple[LearningWorth, ...] = ()
     """What random numbers for other shares of the people would bring; empty where it was not asked."""
+    stratum: tuple[str, ...] = ()
+    """Everybody's stratum, [people], if coupons may differ only between strata."""
+    free_value: float = 0.0
+    """What the plan before all limits expects, by its own value."""
 
 
 def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Decision:
@@ -57,6 +62,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             "--learn (or --learn-share) and --at-least do not go together: random numbers could break a floor. Plan "
             "with one of them."
         )
+    restriction = restriction_of(order, fit.schema)
     people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
     floors = floor_task(
         read_floors(order.at_least, fit.schema),
@@ -70,11 +76,15 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     kinds = kinds_of(people)
     tables = planner.tables(kinds.rows, most)
     weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+    base = planner.base_with(state.rounds_left - 1)
+    anyway = None if base is None else base[: state.remaining_budget + 1]
     notes = list(floors.notes)
 
     def handed_out(coupons: NDArray[np.int64]) -> Plan:
-        return _with(plan, tables, kinds.kind, weights, planner.discount, coupons)
+        return _with(plan, tables, kinds.kind, weights, anyway, planner.discount, coupons)
 
+    if restriction.is_any:
+        return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
     chosen = plan
     if floors.floors:
         floored = greedy_with_floors(
@@ -85,6 +95,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             spendable=state.spendable,
             most_per_person=most,
             least_per_person=least,
+            base=anyway,
         )
         chosen = handed_out(floored.plan.coupons)
         notes.append(_cost_of_floors(floored.cost))
@@ -117,7 +128,55 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         by[varied.chosen] = AT_RANDOM
         notes += learning_lines(worths, share, int(varied.chosen.sum()))
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
-    return Decision(handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths)
+    return Decision(handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths, free_value=plan.value)
+
+
+def _restricted(
+    planner: Planner,
+    task: Task,
+    restriction: Restriction,
+    free: Plan,
+    floors: FloorTask,
+    tables: Tables,
+    kinds: Kinds,
+    notes: list[str],
+) -> Decision:
+    """Plan a round within strata, or with random numbers for everybody; `tables` are by kind."""
+    state, order = task.state, task.order
+    people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
+    names = restriction.strata(people)[1] if restriction.fields else ()
+    within = planned_within(planner, task, restriction, floors=floors.groups if floors.floors else None)
+    if floors.floors:
+        without = planned_within(planner, task, restriction)
+        notes.append(_cost_of_floors(without.value - within.value))
+    chances = _member_chances(planner, kinds.rows)
+    weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+    base = planner.base_with(state.rounds_left - 1)
+    anyway = None if base is None else base[: state.remaining_budget + 1]
+    ties = None
+    if within.label is None:  # people may differ one by one, so ties are drawn by lot as in every plan
+        worth = planner.discount * weights[state.remaining_budget - min(int(within.planned.sum()), state.spendable)]
+        noise = gain_noise(chances[:, kinds.kind], tables, worth, within.planned, kinds.kind)
+        ties = draw_ties(
+            tables, worth, within.planned, noise, state.frontier.ids,
+            most_per_person=most, least_per_person=least, seed=order.seed, kind=kinds.kind, only_exact=True,
+        )  # fmt: skip
+        assert within.floor is not None, "without strata there are random numbers"
+        if within.floor.worst_cases(len(people)).suffices(ties.coupons, state.spendable):
+            notes += [ties.sentence] if ties.sentence else []
+        else:
+            ties = None
+    drawn = draw_within(within, ties, names, restriction, state.frontier.ids, order.seed)
+    by = np.where(drawn.at_random, AT_RANDOM, np.where(drawn.by_lot, BY_LOT, BY_PLAN)).astype(object)
+    notes += [*drawn.notes, *unequal_groups(restriction.schema, people, drawn.coupons, chances[:, kinds.kind])]
+    handed_out = _with(free, tables, kinds.kind, weights, anyway, planner.discount, drawn.coupons)
+    values = np.full(state.spendable + 1, np.nan)
+    if within.floor is None:  # otherwise how many coupons go out is left to chance
+        values[: len(within.values)] = within.values
+    if np.isnan(values[handed_out.spend]):
+        values[handed_out.spend] = within.value
+    plan = replace(handed_out, values=values)
+    return Decision(plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value)
 
 
 def _member_chances(planner: Planner, people: Codes) -> Array:
@@ -132,7 +191,13 @@ def _cost_of_floors(cost: float) -> str:
 
 
 def _with(
-    plan: Plan, tables: Tables, kind: NDArray[np.int64], weights: Array, discount: float, coupons: NDArray[np.int64]
+    plan: Plan,
+    tables: Tables,
+    kind: NDArray[np.int64],
+    weights: Array,
+    anyway: Array | None,
+    discount: float,
+    coupons: NDArray[np.int64],
 ) -> Plan:
     """The plan with other coupons, and what each of them is worth; `tables` are by kind."""
     if (coupons == plan.allocation.coupons).all():
@@ -140,6 +205,8 @@ def _with(
     everybody, spend = tables.take(kind), int(coupons.sum())
     worth = discount * weights[len(weights) - 1 - spend]
     value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
+    if anyway is not None:
+        value += discount * float(anyway[len(weights) - 1 - spend])
     values = plan.values.copy()
     if np.isnan(values[spend]):  # other spends are compared as plans, before floors, lots and random numbers
         values[spend] = value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from peerfront.advice.decision_log import RecordedStrata, recorded_strata
 from peerfront.advice.study_sample import StudySample, groups_of, outcome_of, sample_of
 from peerfront.data.reading import read_study
 from peerfront.data.study import Study
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_OUTCOMES = 20
+Recorded = Path | str | pd.DataFrame | Sequence[Path | str | pd.DataFrame]
+"""Files (or tables) that hold decisions about people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +131,8 @@ def estimate(
     population: int | None = None,
     by: str | Sequence[str] = (),
     strata: str | Sequence[str] = (),
+    sheet: Recorded = (),
+    decisions: Recorded = (),
     bootstraps: int = 1000,
     interval: str = NEIGHBOURHOOD,
     seed: int = 0,
@@ -135,7 +140,9 @@ def estimate(
     """Estimate shares or means in the population from a study, also where coupons depended on people.
 
     `outcome` names columns, `by` columns whose categories are subgroups, and `strata` the columns by which coupons were
-    given out (otherwise: how many people were issued). `population` is the number of people there are, if it is known.
+    given out. Instead of columns, coupon sheets (`sheet`) or the decision log (`decisions`) say everybody's stratum;
+    without any of them it is how many coupons people were issued. `population` is the number of people there are, if
+    it is known.
 
     >>> study = pf.read_study(pf.demo_study(people=300).study)
     >>> made = pf.estimate(study, outcome="housing", bootstraps=50)
@@ -156,7 +163,8 @@ def estimate(
     interval = one_of("interval", interval, BOOTSTRAPS)
     read = [outcome_of(study, name) for name in outcomes]
     groups = tuple(groups_of(study, name) for name in groups_by)
-    study_sample = sample_of(study, columns)
+    recorded = _recorded(columns, sheet, decisions)
+    study_sample = sample_of(study, columns, None if recorded is None else (recorded.of_person, recorded.what))
     population = checked_population(study_sample.sample, population)
     made = tuple(
         estimate_outcome(
@@ -166,6 +174,20 @@ def estimate(
         for one, _ in read
     )  # fmt: skip
     notes = [note for _, own in read for note in own] + list(study_sample.notes)
+    notes += [] if recorded is None else recorded.notes
     if groups:
         notes.append(f"Groups with fewer than {FEWEST_PEOPLE} recruits whose answer is known are left out.")
     return Estimates(study.source, made, study_sample, population, interval, tuple(dict.fromkeys(notes)))
+
+
+def _recorded(columns: Sequence[str], sheet: Recorded, decisions: Recorded) -> RecordedStrata | None:
+    """Strata from coupon sheets or from the decision log; None if neither was given."""
+    sheets, logs = (
+        (files,) if isinstance(files, Path | str | pd.DataFrame) else tuple(files) for files in (sheet, decisions)
+    )
+    given = [name for name, there in (("--strata", columns), ("--sheet", sheets), ("--decisions", logs)) if there]
+    if len(given) > 1:
+        raise SettingError(f"{' and '.join(given)} say twice what the strata are. Give one of them.")
+    if sheets:
+        return recorded_strata(sheets, "coupon sheet")
+    return recorded_strata(logs, "decision log") if logs else None

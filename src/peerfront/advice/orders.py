@@ -8,7 +8,17 @@ from typing import Any
 
 from peerfront.artifacts import Fit
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.settings import among, at_least, check_fields, one_or_more, optional, proportion, seed_number
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    among,
+    at_least,
+    between,
+    check_fields,
+    one_or_more,
+    optional,
+    proportion,
+    text_list,
+)
 from peerfront.foundation.words import n_coupons, n_people, ordinal
 from peerfront.problem import Frontier, Rules, State
 from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
@@ -51,6 +61,18 @@ class PlanOrder:
     by simulation; None does not."""
     seed: int = 0
     """Names the luck by which ties are drawn and random numbers are handed out."""
+    population: tuple[str, ...] = ()
+    """People in the population, which then runs out: one number, or "sex=f:300" for every group of one field (with
+    ":80" after it, how many of them have taken part); empty if it is not known."""
+    already: int | None = None
+    """People who have taken part, those who wait included; None: as many as in the study the model was fitted to."""
+    acquaintances: int | None = None
+    """Members of the population whom somebody knows; None: what the study says, or about 10."""
+    strata: tuple[str, ...] = ()
+    """Fields between whose categories alone coupons may differ, such as ("district", "gender") or "district+gender";
+    none: people may differ one by one."""
+    randomise: float = 0.0
+    """Chance that everybody has of each allowed number, at least; 0 gives no random numbers."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -63,8 +85,15 @@ class PlanOrder:
             reserve=at_least(0, MOST_COUPONS),
             response=among("response", RESPONSES),
             learn=_auto_or_share,
-            seed=seed_number,
+            strata=_field_names,
+            randomise=_chance_of_each,
+            seed=at_least(0, MOST_SEED),
+            population=_texts,
+            already=optional(at_least(0)),
+            acquaintances=optional(one_or_more),
         )
+        if not self.population and self.acquaintances is not None:
+            raise SettingError("--acquaintances says whom people know of a population: give --population, too.")
         if self.reserve > self.budget:
             raise SettingError(
                 f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
@@ -89,6 +118,23 @@ class PlanOrder:
 def _auto_or_share(name: str, value: Any) -> float | str | None:
     """Rule: "auto", a share from 0 to 1, or None."""
     return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: one number, one text or several; kept as texts."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return tuple(str(each) for each in several)
+
+
+def _field_names(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: names of fields, or one text with + between them."""
+    names = (value,) if isinstance(value, str) else text_list(name, value)
+    if any(not each.strip() for each in names):
+        raise SettingError("The strata have a field without a name. Write them as FIELD or FIELD+FIELD.")
+    return names
+
+
+_chance_of_each = between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1")
 
 
 @dataclass(frozen=True, eq=False)

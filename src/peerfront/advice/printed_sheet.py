@@ -164,7 +164,10 @@ def _ordered(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
         ("most coupons in one round", limit(order.round_cap)),
         ("what a coupon is believed to do", order.response),
     ]
-    return [*facts, *(("floor for a group", floor) for floor in order.at_least)]
+    facts += [("floor for a group", floor) for floor in order.at_least]
+    facts += [("coupons differ only between strata of", " + ".join(order.strata))] if order.strata else []
+    facts += [("least chance of each number, for everybody", percent(order.randomise))] if order.randomise else []
+    return [*facts, *((f"cost in recruits: {cost.what}", f"{cost.recruits:.1f}") for cost in sheet.costs)]
 
 
 def _expected(sheet: "CouponSheet") -> list[tuple[str, str | int]]:

@@ -16,8 +16,10 @@ from peerfront.advice.certificate import certify_sheet
 from peerfront.advice.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.advice.heading import Heading
 from peerfront.advice.orders import PlanOrder, Task, task_of
+from peerfront.advice.population import said_of, with_population
 from peerfront.advice.reasons import Facts, alike, reasons_of
-from peerfront.advice.spend_curve import is_whole, spend_curve
+from peerfront.advice.restrictions import Cost, costs_of, planned_within, restriction_of
+from peerfront.advice.spend_curve import curve_of, is_whole, spend_curve
 from peerfront.advice.stories import (
     SheetFirst,
     StoryResult,
@@ -38,8 +40,8 @@ from peerfront.foundation.files import check_output, write_bytes, write_csv
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.threads import one_thread
-from peerfront.foundation.words import as_html
-from peerfront.problem import Allocation, Frontier
+from peerfront.foundation.words import as_html, n_coupons
+from peerfront.problem import Allocation, BulkPolicy, Frontier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,8 +70,8 @@ class CouponSheet:
 
     table: pd.DataFrame
     """person, coupons, chance_used (of each coupon), expected_now, expected_later, decided_by (plan, lot or random),
-    probability (that this person got this number, before lots and random numbers were drawn), reason; in the frontier's
-    order."""
+    probability (that this person got this number, before lots and random numbers were drawn), stratum (if coupons may
+    differ only between strata), reason; in the frontier's order."""
     spend: int
     """Coupons given out this round."""
     order: PlanOrder
@@ -95,6 +97,8 @@ class CouponSheet:
     most. None where coupons were given out one by one (exact greedy)."""
     learning: tuple[LearningWorth, ...] = ()
     """What random numbers of coupons for some of the people would bring, if the order asked; else empty."""
+    costs: tuple[Cost, ...] = ()
+    """Recruits that strata and random numbers cost, beside a plan without them; empty where the order has neither."""
     study: str = ""
     """Name of the file that the model was fitted to, if the model tells."""
     model_fingerprint: str = ""
@@ -126,7 +130,9 @@ class CouponSheet:
 
     def csv(self) -> str:
         """The table as the text of a CSV file."""
-        return csv_text(self.table, float_format="%.3f")
+        table = self.table.copy()
+        table["probability"] = [f"{each:.6g}" for each in table["probability"]]  # estimates need it exactly
+        return csv_text(table, float_format="%.3f")
 
     def excel(self, heading: Heading | None = None) -> bytes:
         """An Excel workbook to print and fill in, as the bytes of a file; `heading` says study, date and round."""
@@ -175,12 +181,20 @@ def wants_workbook(path: Path) -> bool:
 
 
 @one_thread()
-def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
-    """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
+def plan_coupons(
+    fit: Fit, frontier: Frontier, order: PlanOrder, coming: Mapping[str, Array] | None = None
+) -> CouponSheet:
+    """Plan one round. The same fit, people and order give the same sheet, byte for byte.
+
+    `coming` is what recruits still to come from open coupons leave uncovered, by story (`Planner.with_coming`). What
+    the sheet expects is then of its own coupons: recruits of open ones are the forecast's business.
+    """
+    fit, frontier = with_population(fit, frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
     if task.nothing_because:
         return _nothing(fit, task, people)
-    planner = ordered_planner(fit, task)
+    afterwards = ordered_planner(fit, task)
+    planner = afterwards if coming is None else afterwards.with_coming(coming)
     decision = decide(fit, planner, task, every_spend=is_whole(task))
     plan = decision.plan
     kinds = alike(frontier.covariates, plan.allocation.coupons)
@@ -188,11 +202,22 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     facts = Facts.of(fit, planner, task, plan, kinds, tables)
     table = _table(people, kinds, tables.gains, facts.later, reasons_of(facts))
     table.insert(5, "decided_by", decision.decided_by)
-    table.insert(6, "probability", decision.probability.round(4))
-    if (decision.decided_by != BY_PLAN).any():
-        table["reason"] += [_DECIDED[how] for how in decision.decided_by.tolist()]
-    curve = spend_curve(planner, task, plan)
-    results = _simulated(fit, planner, task, plan.allocation, decision.planned)
+    table.insert(6, "probability", decision.probability.round(6))
+    restriction = restriction_of(order, fit.schema)
+    if decision.stratum:
+        table.insert(7, "stratum", pd.Series(list(decision.stratum), dtype=object))
+    if decision.stratum:
+        reasons = zip(table["coupons"], decision.stratum, decision.decided_by.tolist(), strict=True)
+        table["reason"] = [_why_in_stratum(*each) for each in reasons]
+    elif (decision.decided_by != BY_PLAN).any():
+        table["reason"] += [_decided(how, order) for how in decision.decided_by.tolist()]
+    curve = curve_of(plan.values) if restriction.is_any else spend_curve(planner, task, plan)
+    later = restriction.policy(afterwards)
+    results = _simulated(fit, afterwards, later, task, plan.allocation, decision.planned)
+    costs = costs_of(
+        fit, planner, task, restriction, decision.planned, named_luck(("sheet",), _episodes(task)),
+        lambda step: planned_within(planner, task, step).value, decision.free_value,
+    )  # fmt: skip
     expected, error = _average(results) if results else (plan.value, None)
     return CouponSheet(
         table=table,
@@ -206,9 +231,10 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
         promised=plan.value,
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
-        notes=(*decision.notes, *task.notes),
+        notes=(*decision.notes, *said_of(fit), *(cost.sentence for cost in costs), *task.notes),
         gap=plan.gap,
         learning=decision.learning,
+        costs=costs,
         **_known_of(fit),
     )
 
@@ -261,14 +287,39 @@ def _padded(row: Array, count: int) -> list[float]:
     return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
 
 
-def _simulated(fit: Fit, planner: Planner, task: Task, sheet: Allocation, planned: Allocation) -> list[StoryResult]:
-    """The rest of the study, played to its end by every story; empty if that takes too long."""
+def _why_in_stratum(coupons: int, stratum: str, how: str) -> str:
+    if how == AT_RANDOM:
+        return "The number was drawn at random, so that estimates from the study stay possible."
+    if how == BY_LOT:
+        return f"Lots were drawn among the people of {stratum}, all with the same chance of one coupon more."
+    return f"Everybody in {stratum} gets {n_coupons(coupons)}: coupons differ only between strata."
+
+
+def _decided(how: str, order: PlanOrder) -> str:
+    if how == AT_RANDOM and order.learn is None:
+        return " The number was drawn at random, so that estimates from the study stay possible."
+    return _DECIDED[how]
+
+
+def _episodes(task: Task) -> int:
+    state = task.state
+    return int(np.clip(_SIMULATED_PEOPLE // (len(state.frontier) + state.remaining_budget), 40, _EPISODES))
+
+
+def _simulated(
+    fit: Fit, planner: Planner, later: BulkPolicy, task: Task, sheet: Allocation, planned: Allocation
+) -> list[StoryResult]:
+    """The rest of the study, played to its end by every story; empty if that takes too long.
+
+    `later` decides the rounds after the sheet's.
+    """
     state = task.state
     if state.rounds_left > 1 and not can_be_simulated(state):
         return []
-    episodes = int(np.clip(_SIMULATED_PEOPLE // (len(state.frontier) + state.remaining_budget), 40, _EPISODES))
+    episodes = _episodes(task)
     plan = SheetFirst(planned, planner)
-    handed_out = plan if (sheet.coupons == planned.coupons).all() else SheetFirst(sheet, planner)
+    as_planned = later is planner and (sheet.coupons == planned.coupons).all()
+    handed_out = plan if as_planned else SheetFirst(sheet, later)
     alone: dict[str, SheetFirst] = {}
     for name in fit.responses:
         knowing = replace(fit.planner.only(name), least_per_person=planner.least_per_person)

@@ -18,7 +18,7 @@ from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.problem import Allocation, Policy, Rules, State, Trajectories, World, rollout
+from peerfront.problem import Allocation, BulkPolicy, Policy, Rules, State, Trajectories, World, rollout
 
 Array = NDArray[np.float64]
 IN_WORDS = {
@@ -73,7 +73,7 @@ class SheetFirst:
     """A policy: this round as on the sheet, later rounds as the planner decides then."""
 
     sheet: Allocation
-    planner: Planner
+    planner: BulkPolicy
     name: str = "the sheet"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
@@ -82,7 +82,7 @@ class SheetFirst:
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         if states[0].round == 0:
             return [self.sheet] * len(states)
-        return self.planner.allocate_many(states, lucks)
+        return list(self.planner.allocate_many(states, lucks))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """From a study to what estimators take: a `Sample`, with its strata, and `Outcome`s; each choice is put into words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,10 +32,13 @@ class StudySample:
     notes: tuple[str, ...]
 
 
-def sample_of(study: Study, strata: Sequence[str] = ()) -> StudySample:
+def sample_of(
+    study: Study, strata: Sequence[str] = (), recorded: tuple[Mapping[str, str], str] | None = None
+) -> StudySample:
     """Make the sample of a study; `strata` names the columns by which coupons were given out.
 
-    Without it, the strata are the numbers of coupons that people were issued, if these differ.
+    Or else strata were `recorded`: by id, and what they are. Without both, they are the numbers of coupons that people
+    were issued, if these differ.
     """
     came = study.recruiter != NOBODY
     if not came.any():
@@ -48,9 +51,9 @@ def sample_of(study: Study, strata: Sequence[str] = ()) -> StudySample:
     arrival = np.empty(len(study), dtype=np.int64)
     arrival[order] = np.arange(len(study))
     coupons = _coupons(study, order)
-    if strata:
-        stratum, names = _column_strata(study, strata)
-        what = " x ".join(strata)
+    if strata or recorded is not None:
+        stratum, names = _column_strata(study, strata) if recorded is None else _recorded_strata(study, recorded[0])
+        what = " x ".join(strata) if recorded is None else recorded[1]
         unknown = int((stratum == UNKNOWN).sum())
         if unknown:
             notes.append(f"The stratum ({what}) of {n_people(unknown)} is not known; the stratified estimate leaves "
@@ -104,26 +107,63 @@ def _coupons(study: Study, order: Ints) -> Ints:
 def _column_strata(study: Study, columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     table = study.people[[column_of(study, name) for name in columns]]
     known = (table != "").all(axis=1).to_numpy()
-    texts = table.agg(", ".join, axis=1).to_numpy(dtype=object)
-    names = sorted(set(texts[known]))
+    joined = table.agg(", ".join, axis=1)
+    texts = [text if here else None for text, here in zip(joined, known, strict=True)]
+    if not known.any():
+        raise SettingError(f"{study.source}: {' x '.join(columns)} is empty for everybody, so it cannot be the strata.")
+    return _coded_strata(texts, " x ".join(columns))
+
+
+def _recorded_strata(study: Study, of_person: Mapping[str, str]) -> tuple[Ints, tuple[str, ...]]:
+    texts = [of_person.get(str(person)) for person in study.ids]
+    if not any(texts):
+        raise DataFileError(
+            f"Nobody of {study.source} is among the {n_people(len(of_person))} whose strata were recorded (such as "
+            f"{next(iter(of_person), 'nobody')}). Give the sheets or the log of this study, with the same ids."
+        )
+    return _coded_strata(texts, "recorded")
+
+
+def _coded_strata(texts: Sequence[str | None], what: str) -> tuple[Ints, tuple[str, ...]]:
+    names = sorted({text for text in texts if text is not None})
     if len(names) > MOST_STRATA:
         raise SettingError(
-            f"The strata {' x '.join(columns)} would be {len(names):,}; at most {MOST_STRATA} can be used. Name the "
-            "column by which coupons were given out, or make one with fewer values."
+            f"The strata {what} would be {len(names):,}; at most {MOST_STRATA} can be used. Name the column by which "
+            "coupons were given out, or make one with fewer values."
         )
-    if not names:
-        raise SettingError(f"{study.source}: {' x '.join(columns)} is empty for everybody, so it cannot be the strata.")
     code = {name: number for number, name in enumerate(names)}
-    return np.array([code[text] if here else UNKNOWN for text, here in zip(texts, known, strict=True)]), tuple(names)
+    return np.array([UNKNOWN if text is None else code[text] for text in texts]), tuple(names)
 
 
 def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], list[str]]:
-    """Make strata of the numbers of coupons; numbers with few recruits are joined with their neighbours."""
+    """Make strata of the numbers of coupons, and say which numbers were joined and whose stratum is not known."""
+    stratum, names, parts = coupon_strata(coupons, study.recruits)
+    if len(names) == 1:
+        return stratum, names, []
+    notes = [
+        f"People with {_or(part)} coupons are one stratum, because few of them brought anybody; this counts on them "
+        "knowing the same kinds of people."
+        for part in parts
+        if len(part) > 1
+    ]
+    unknown = int((coupons == UNKNOWN).sum())
+    if unknown:
+        notes.append(f"{n_people(unknown)} at the end have no coupons yet, so their stratum is not known; "
+                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
+                     "them.")  # fmt: skip
+    return stratum, names, notes
+
+
+def coupon_strata(coupons: Ints, recruits: Ints) -> tuple[Ints, tuple[str, ...], list[list[int]]]:
+    """Make strata of the numbers of coupons; numbers with few recruits are joined with their neighbours.
+
+    Returns everybody's stratum, the names of the strata, and the numbers of each. One stratum if all numbers are alike.
+    """
     known = coupons != UNKNOWN
     numbers = np.unique(coupons[known])
     if len(numbers) <= 1:
-        return np.zeros(len(study), dtype=np.int64), ("everybody",), []
-    brought = [int(study.recruits[coupons == number].sum()) for number in numbers]
+        return np.zeros(len(coupons), dtype=np.int64), ("everybody",), [numbers.tolist()]
+    brought = [int(recruits[coupons == number].sum()) for number in numbers]
     parts: list[list[int]] = [[]]
     so_far = 0
     for number, count in zip(numbers.tolist(), brought, strict=True):
@@ -135,20 +175,10 @@ def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], 
     if len(parts) > 1:
         last = parts.pop()
         parts[-1] += last
-    stratum = np.full(len(study), UNKNOWN, dtype=np.int64)
+    stratum = np.full(len(coupons), UNKNOWN, dtype=np.int64)
     for place, part in enumerate(parts):
         stratum[np.isin(coupons, part)] = place
-    notes = [
-        f"People with {_or(part)} coupons are one stratum, because few of them brought anybody; this counts on them "
-        "knowing the same kinds of people."
-        for part in parts
-        if len(part) > 1
-    ]
-    if (~known).any():
-        notes.append(f"{n_people(int((~known).sum()))} at the end have no coupons yet, so their stratum is not known; "
-                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
-                     "them.")  # fmt: skip
-    return stratum, tuple(_named(part) for part in parts), notes
+    return stratum, tuple(_named(part) for part in parts), parts
 
 
 def _or(numbers: list[int]) -> str:

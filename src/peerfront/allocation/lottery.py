@@ -56,13 +56,14 @@ def draw_ties(
     seed: int = 0,
     kind: Numbers | None = None,
     within: Numbers | None = None,
+    only_exact: bool = False,
 ) -> Lottery:
     """Hand out again, by lot, the coupons of a plan that are tied.
 
     `worth` [latent] is discount * w(budget - spend), `noise` [people] the standard error, in recruits, of each person's
     gain compared with the others'. A person's lot depends on the seed and the id alone. Row kind[i] of the tables is
     person i's (None: row i). Where `within` [people] is given, coupons stay among people with the same label, so that
-    floors hold.
+    floors hold. With `only_exact` no lottery is held whose chances are known only by simulation.
     """
     kind = np.arange(tables.people) if kind is None else np.asarray(kind)
     coupons, noise = np.asarray(coupons, dtype=np.int64), np.asarray(noise, dtype=np.float64)
@@ -76,7 +77,7 @@ def draw_ties(
         classes = Classes.of_plan(
             tables, worth * uncovered, coupons[own], noise[own], kind[own], most_per_person, least_per_person
         )
-        part = _draw(classes, [str(ids[i]) for i in own.tolist()], seed)
+        part = _draw(classes, [str(ids[i]) for i in own.tolist()], seed, only_exact)
         for name in ("coupons", "tied", "drawn", "probability", "otherwise"):
             getattr(result, name)[own] = getattr(part, name)
         exact, lost = exact and part.exact, lost + part.lost
@@ -84,14 +85,14 @@ def draw_ties(
     return replace(result, exact=exact, lost=lost, sentence=" ".join(sentences))
 
 
-def _draw(classes: Classes, ids: Sequence[str], seed: int) -> Lottery:
+def _draw(classes: Classes, ids: Sequence[str], seed: int, only_exact: bool) -> Lottery:
     """Draw lots among as many people as the noise ties and the value allows."""
     measures, cut = classes.measures()
     if cut is None:
         return _unchanged(classes.coupons)
     for part in _PARTS_OF_NOISE if classes.noise.any() else (0.0,):
         result = _draw_together(classes, classes.slots(measures, cut, part), ids, seed)
-        if result is not None:
+        if result is not None and (result.exact or not only_exact):
             return result
     return _draw_among_twins(classes, ids, seed)
 
@@ -109,10 +110,10 @@ def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int
         return _dealt(classes, before, tied) if classes.allowed(before, number, nobody).all() else None
     named, of = [ids[player] for player in players.tolist()], classes.of[players]
     rehearsals = int(np.clip(_REHEARSED_LOTS // len(players), 20, _REHEARSALS))
-    rehearsed = _winners(_luck(named).uniforms("rehearsal", rehearsals), prizes)
+    rehearsed = _winners(person_luck(named).uniforms("rehearsal", rehearsals), prizes)
     wins = _by_class(rehearsed, of, len(classes.size))
     fine = classes.allowed(before, number, wins)
-    draws = _winners(_luck(named, seed).uniforms("lot", _TRIES), prizes)
+    draws = _winners(person_luck(named, seed).uniforms("lot", _TRIES), prizes)
     usable = classes.allowed(before, number, _by_class(draws, of, len(classes.size)))
     if fine.mean() < 0.5 or not usable.any():
         return None
@@ -149,7 +150,7 @@ def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lotter
     """A lottery in each class: as even as possible, and who gets one more by lot."""
     total = np.bincount(classes.of, weights=classes.coupons).astype(np.int64)
     base, prizes = np.divmod(total, classes.size)
-    line = np.lexsort([_luck(ids, seed).uniform("lot"), classes.of])
+    line = np.lexsort([person_luck(ids, seed).uniform("lot"), classes.of])
     place = np.empty(len(line), np.int64)
     place[line] = np.arange(len(line)) - (np.cumsum(classes.size) - classes.size)[classes.of[line]]
     won, drawn = place < prizes[classes.of], (prizes > 0)[classes.of]
@@ -190,8 +191,8 @@ def _dealt(
     return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), sentence)
 
 
-def _luck(ids: Sequence[str], *names: int) -> Luck:
-    """The luck of each id: it does not change if people are added."""
+def person_luck(ids: Sequence[str], *names: int) -> Luck:
+    """The luck by which lots of each id are drawn: it does not change if people are added."""
     return Luck(np.array([named_key("lottery", *names, each) for each in ids], dtype=np.uint64))
 
 

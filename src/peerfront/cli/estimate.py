@@ -54,6 +54,22 @@ def estimate_command(
             show_default=False,
         ),
     ] = None,
+    sheet: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take strata from this coupon sheet (CSV or .xlsx), as plan wrote it; repeatable, one for each round.",
+            show_default=False,
+        ),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take strata from this decision log: of `plan --decisions`, or the folder of `week`.",
+            show_default=False,
+        ),
+    ] = None,
     interval: Annotated[
         str, typer.Option(metavar="KIND", help="How intervals are made: neighbourhood or tree (bootstrap).")
     ] = "neighbourhood",
@@ -84,7 +100,7 @@ def estimate_command(
 
     names = _files(len(outcome))
     if out is not None:
-        claim(context, out, names, overwrite=overwrite, inputs=(file, schema))
+        claim(context, out, names, overwrite=overwrite, inputs=(file, schema, decisions, *(sheet or ())))
     elif overwrite:
         raise SettingError("--overwrite needs --out, the folder it is about.")
 
@@ -100,6 +116,8 @@ def estimate_command(
         population=population,  # type: ignore[arg-type] # checked there
         by=by or (),
         strata=strata or (),
+        sheet=sheet or (),
+        decisions=decisions or (),
         bootstraps=bootstraps,  # type: ignore[arg-type] # checked there
         interval=interval,
         seed=seed,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import rich.progress
 
     from peerfront.advice.heading import Heading
+    from peerfront.advice.orders import PlanOrder
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
     from peerfront.foundation.progress import Progress
@@ -78,8 +79,53 @@ LEARN_SHARE = Annotated[
     float | None,
     typer.Option(metavar="SHARE", help="The same for this share of the people, such as 0.1.", show_default=False),
 ]
+STRATA = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FIELD[+FIELD]",
+        help="Let coupons differ only between the strata that these columns form (at most 12): everybody in a stratum "
+        "gets the same number, or the same lottery. Keeps estimates from the study valid; the sheet says what it "
+        "costs.",
+        show_default=False,
+    ),
+]
+RANDOMISE = Annotated[
+    float,
+    typer.Option(
+        metavar="CHANCE",
+        help="Give everybody at least this chance of each number that a person may get, such as 0.1; the probability "
+        "of each number is on the sheet, and what it costs.",
+    ),
+]
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
+POPULATION = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="N",
+        help="People in the population, so that it runs out; or FIELD=CATEGORY:N for every group of one field, such as "
+        "sex=f:300 (sex=f:300:80 if 80 of them have taken part); repeatable.",
+        show_default=False,
+    ),
+]
+ACQUAINTANCES = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="People of the population whom somebody knows, about; otherwise as the study says (its network sizes), or "
+        "10.",
+        show_default=False,
+    ),
+]
+LEFT_COLUMN = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the people waiting that says how many of their acquaintances have not taken part; otherwise "
+        "'acquaintances left', if there is one.",
+        show_default=False,
+    ),
+]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
 
 # What stands above sheets and reports.
@@ -108,6 +154,29 @@ def heading_of(study: str | None, date: str | None, number: Any) -> "Heading":
     from peerfront.advice.heading import Heading
 
     return Heading(study or "", calendar_date.today().isoformat() if date is None else date, number)
+
+
+def order_of(
+    budget: Any,
+    *,
+    at_least: list[str] | None = None,
+    learn: bool = False,
+    learn_share: float | None = None,
+    strata: str | None = None,
+    population: list[str] | None = None,
+    **limits: Any,
+) -> "PlanOrder":
+    """What was ordered on the command line; `PlanOrder` checks it. `limits` are its fields by name."""
+    from peerfront.advice.orders import AUTO, PlanOrder
+
+    return PlanOrder(
+        budget,
+        at_least=tuple(at_least or ()),
+        learn=AUTO if learn and learn_share is None else learn_share,
+        strata=() if strata is None else (strata,),
+        population=tuple(population or ()),
+        **limits,
+    )
 
 
 def rules_of(budget: Any, people: Any, rounds: Any, max_per_person: Any, max_per_round: Any) -> "Rules":

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    ACQUAINTANCES,
     AT_LEAST,
     DATE,
     LEARN,
     LEARN_SHARE,
+    LEFT_COLUMN,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    POPULATION,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND,
@@ -20,9 +24,11 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     STUDY,
     claim,
     heading_of,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, say
@@ -51,6 +57,20 @@ def plan_command(
     at_least: AT_LEAST = None,
     learn: LEARN = False,
     learn_share: LEARN_SHARE = None,
+    population: POPULATION = None,
+    already: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="People who have taken part so far, those who wait included (with --population); otherwise as many as "
+            "in the study of the model.",
+            show_default=False,
+        ),
+    ] = None,
+    acquaintances: ACQUAINTANCES = None,
+    left_column: LEFT_COLUMN = None,
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     seed: SEED = 0,
     out: Annotated[
         Path | None,
@@ -58,6 +78,16 @@ def plan_command(
             parser=out_path,
             metavar="PATH",
             help="File for the sheet: .xlsx to print and fill in, otherwise CSV (the curve of spends goes beside it).",
+            show_default=False,
+        ),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            parser=out_path,
+            metavar="PATH",
+            help="Add what was decided to this log (CSV): person, coupons, probability, stratum, seed, model. "
+            "`estimate --decisions` reads it.",
             show_default=False,
         ),
     ] = None,
@@ -86,27 +116,29 @@ def plan_command(
         curve = out.with_name(f"{out.stem}-curve.csv")
         if not is_workbook:
             claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
-    if not is_workbook and (study or date or round):
+    if decisions is not None:
+        claim(context, decisions, overwrite=True, inputs=(model, frontier))
+    elif not is_workbook and (study or date or round):
         raise SettingError(
-            "--study, --date and --round stand above the workbook of --out FILE.xlsx; a CSV has no title."
+            "--study, --date and --round stand above the workbook of --out FILE.xlsx, and in the log of --decisions; "
+            "a CSV has no title."
         )
     from peerfront.advice.model import load
-    from peerfront.advice.orders import AUTO, PlanOrder
 
-    order = PlanOrder(
-        budget,  # type: ignore[arg-type] # checked there, as are the others
-        max_per_person,  # type: ignore[arg-type]
-        min_per_person,  # type: ignore[arg-type]
-        round_cap,  # type: ignore[arg-type]
-        rounds_left,  # type: ignore[arg-type]
-        reserve,  # type: ignore[arg-type]
-        response,
-        tuple(at_least or ()),
-        AUTO if learn and learn_share is None else learn_share,
-        seed,
-    )
+    if already is not None and not population:
+        raise SettingError("--already counts the people of a population: give --population, too.")
+    order = order_of(
+        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
+        rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
+        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
+        population=population, already=already, acquaintances=acquaintances,
+    )  # fmt: skip
     fitted = load(model)
-    plan = fitted.plan(fitted.frontier(frontier, sheet or ""), order)
+    plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
+    if decisions is not None:
+        from peerfront.advice.decision_log import extended_log, write_log
+
+        log = extended_log(decisions, plan, heading)
     _print(plan)
     if out is not None and is_workbook:
         write_bytes(out, plan.excel(heading), private=True)
@@ -115,6 +147,9 @@ def plan_command(
         write_csv(out, plan.csv(), private=True)
         write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
         say(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+    if decisions is not None:
+        write_log(decisions, log)
+        say(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
 
 
 def _print(sheet: "CouponSheet") -> None:
@@ -125,7 +160,7 @@ def _print(sheet: "CouponSheet") -> None:
     table = Table(box=None, pad_edge=False)
     numbers = ("coupons", "expected_now", "expected_later")
     for name in sheet.table.columns:
-        if name != "probability" and (name != "reason" or explained):
+        if name not in ("probability", "stratum") and (name != "reason" or explained):
             table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
     for row in sheet.table.head(_SHOWN).itertuples(index=False):
         now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"

@@ -15,6 +15,7 @@ from peerfront.cli.options import (
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    RANDOMISE,
     RESERVE,
     RESPONSE,
     ROUND,
@@ -22,10 +23,12 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    STRATA,
     STUDY,
     TARGET,
     claim,
     heading_of,
+    order_of,
     out_path,
 )
 from peerfront.cli.screen import say
@@ -64,6 +67,8 @@ def report_command(
     at_least: AT_LEAST = None,
     learn: LEARN = False,
     learn_share: LEARN_SHARE = None,
+    strata: STRATA = None,
+    randomise: RANDOMISE = 0.0,
     episodes: EPISODES = 1000,
     seed: SEED = 0,
     with_ids: Annotated[
@@ -73,6 +78,36 @@ def report_command(
         bool,
         typer.Option("--without-trees", help="Do not draw who recruited whom; single people can be counted there."),
     ] = False,
+    forecast_before: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Folder of an earlier forecast by date, to show beside what came since.",
+            show_default=False,
+        ),
+    ] = None,
+    backtest: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Folder that `backtest` wrote, to show how forecasts fared.", show_default=False
+        ),
+    ] = None,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Also estimate this column in the population, with diagnostics of the sample; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    population: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="People in the population, for --outcome.", show_default=False),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The decision log with people's strata, for --outcome.", show_default=False),
+    ] = None,
     study_name: STUDY = None,
     date: DATE = None,
     round: ROUND = None,
@@ -84,32 +119,31 @@ def report_command(
     and --date give the same page.
     """
     from peerfront.advice.model import load
-    from peerfront.advice.orders import AUTO, PlanOrder
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
+    from peerfront.foundation.errors import SettingError
 
+    if (population is not None or decisions is not None) and not outcome:
+        raise SettingError("--population and --decisions are for estimates; name what to estimate with --outcome.")
     heading = heading_of(study_name, date, round)
-    claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
+    claim(
+        context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest, decisions),
+        make_folder=False,
+    )  # fmt: skip
     fitted = load(model)
-    coupons = fitted.fit.rules.budget if budget is None else budget
-    order = PlanOrder(
-        coupons,  # type: ignore[arg-type] # checked there, as are the others
-        max_per_person,  # type: ignore[arg-type]
-        min_per_person,  # type: ignore[arg-type]
-        round_cap,  # type: ignore[arg-type]
-        rounds_left,  # type: ignore[arg-type]
-        reserve,  # type: ignore[arg-type]
-        response,
-        tuple(at_least or ()),
-        AUTO if learn and learn_share is None else learn_share,
-        seed,
-    )
+    order = order_of(
+        fitted.fit.rules.budget if budget is None else budget,
+        max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap, rounds_left=rounds_left,
+        reserve=reserve, response=response, at_least=at_least, learn=learn,
+        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
+    )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_study(file, fitted.schema.reading)
     with shown_progress() as progress:
         fitted.report(
             study, people, order,
             out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids,
-            with_trees=not without_trees, heading=heading, progress=progress,
+            with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
+            outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip
     say(f"Written: {out}.")
