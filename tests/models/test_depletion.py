@@ -92,7 +92,7 @@ def brute_counts(response: BinomialResponse, person: Codes, coupons: int, finds:
 @pytest.mark.parametrize("response", RESPONSES)
 @pytest.mark.parametrize("lost", [False, True])
 def test_counts_gains_and_transform_are_those_of_brute_force(response: BinomialResponse, lost: bool) -> None:
-    population = whole(acquaintances=4, popularity=1.3, coupons_lost=lost)
+    population = whole(acquaintances=(4,), popularity=1.3, coupons_lost=lost)
     share = (60 / 100 / 0.9) ** 1.3
     model, codes, alpha = Depleted(response, population), people(2), np.array([[0.3, 0.9]] * 2)
     finds = [0.0] * 9 + [1.0] if lost else binom.pmf(np.arange(4), 3, share).tolist()
@@ -144,7 +144,7 @@ def test_with_everybody_left_nothing_changes_to_the_last_bit(response: BinomialR
 def test_the_family_keeps_its_properties(
     already: int, before: int, known: int, popularity: float, lost: bool, which: int
 ) -> None:
-    population = whole(100, already, before, acquaintances=known, popularity=popularity, coupons_lost=lost)
+    population = whole(100, already, before, acquaintances=(known, known + 2), popularity=popularity, coupons_lost=lost)
     model, codes = Depleted(RESPONSES[which], population), people(4)
     gains = model.gains(codes, 6)
     assert (np.diff(gains, axis=1) <= 1e-12).all()
@@ -159,7 +159,7 @@ def test_the_family_keeps_its_properties(
 
 
 def test_samples_have_the_tables_means() -> None:
-    model = Depleted(RESPONSES[1], whole(acquaintances=3, popularity=1.5))
+    model = Depleted(RESPONSES[1], whole(acquaintances=(1, 3), popularity=1.5))
     codes, luck = people(20_000), named_luck(("means",), 20_000)
     for coupons in (1, 3):
         drawn = model.sample(codes, coupons, luck)
@@ -169,7 +169,7 @@ def test_samples_have_the_tables_means() -> None:
 
 
 def test_known_acquaintances_cap_each_person_and_others_follow_the_population() -> None:
-    population = whole(acquaintances=4)
+    population = whole(acquaintances=(4,))
     model = Depleted(RESPONSES[0], population, asked=True)
     codes = people(4, left=[0, 1, 3, -1])
     gains, plain = model.gains(codes, 4), RESPONSES[0].gains(codes[:, :2], 4)
@@ -187,7 +187,7 @@ def test_known_acquaintances_cap_each_person_and_others_follow_the_population() 
 def test_an_episode_never_recruits_more_than_there_are() -> None:
     inner = BranchingWorld("inner", SCHEMA, TwoKinds([[1.0] * 4] * 2), LikeParent(), AllKinds())
     for lost in (False, True):
-        world = DepletingWorld.of(inner, whole(30, 8, 0, acquaintances=6, coupons_lost=lost), SCHEMA)
+        world = DepletingWorld.of(inner, whole(30, 8, 0, acquaintances=(6,), coupons_lost=lost), SCHEMA)
         played = rollout(world, Constant(3), Rules(500, 8, 12), named_luck(("finite",), 60))
         assert played.total_recruits.max() <= 22
         assert played.total_recruits.mean() > 10
@@ -196,7 +196,7 @@ def test_an_episode_never_recruits_more_than_there_are() -> None:
 def test_groups_run_out_by_themselves() -> None:
     sizes, already = np.array([10.0, 1000.0]), np.array([8.0, 8.0])
     population = Population(
-        sizes, already, np.zeros(2), field=0, mixing=np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]), acquaintances=6
+        sizes, already, np.zeros(2), field=0, mixing=np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]), acquaintances=(6,)
     )
     shares = np.array([0.2, 0.992])
     np.testing.assert_allclose(population.shares(), shares)

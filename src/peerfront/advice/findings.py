@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from peerfront.advice.earlier_studies import Help
 from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
 from peerfront.advice.returning import Returning
 from peerfront.allocation.planner import Planner
@@ -17,13 +18,13 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.models.diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.choice import OffspringChoice
-from peerfront.models.population import popularity_of
+from peerfront.models.population import QUANTILES
 from peerfront.models.response import LearnedResponse
 from peerfront.models.stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
-_FEWEST_SIZES = 20  # answers to "how many do you know" from which something is told of them
+_FEWEST_SIZES = 50  # answers to "how many do you know" from which something is told of them
 _MOST_TOLD = 10  # coupons up to which it is told what they bring
 
 
@@ -57,6 +58,8 @@ class Findings:
     """When people return, if dates say so."""
     undated: str = ""
     """Why they do not."""
+    help: Help | None = None
+    """What came of earlier studies, if there are some."""
 
     @property
     def n_holders(self) -> int:
@@ -175,13 +178,12 @@ class Findings:
 
     @property
     def _network_size(self) -> dict[str, Any]:
-        """How many people know how many, in two rounded numbers for plans in which the population runs out."""
+        """How many people somebody knows, five rounded numbers for plans in which the population runs out."""
         sizes = self.study.network_size
         known = None if sizes is None else sizes[np.isfinite(sizes) & (sizes > 0)]
         if known is None or len(known) < _FEWEST_SIZES:
             return {}
-        usual = max(round(float(f"{np.median(known):.1g}" if len(known) < 100 else f"{np.median(known):.2g}")), 1)
-        return {"network_size": {"usual": usual, "popularity": round(popularity_of(known), 1)}}
+        return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(known, QUANTILES)]}
 
     def scores(self) -> dict[str, Any]:
         """The findings as a saved fit keeps them."""
@@ -192,6 +194,7 @@ class Findings:
             "pairs": rounded_count(self.n_pairs),
             "still_open": rounded_count(self.n_open),
             **self._network_size,
+            **({} if self.help is None else {"earlier_studies": self.help.scores()}),
             "responses": {name: response.scores() for name, response in self.responses.items()},
             "coupon_stories": self.coupon_stories,
             "all_used": self.all_used,
@@ -219,7 +222,7 @@ def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
     """Per field the chance that a first coupon is used if everybody had one category of it, other things equal."""
     effects = []
     for number, field in enumerate(planner.schema.fields):
-        there = [code for code in range(len(field)) if (people[:, number] == code).any()]
+        there = [code for code in range(len(field)) if (people[:, number] == code).sum() >= FEWEST]
         chances = {field.categories[code]: chance_if(planner, people, number, code).mean().item() for code in there}
         if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
             effects.append({"field": field.name, "chances": chances})

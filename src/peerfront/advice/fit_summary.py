@@ -41,7 +41,7 @@ _GENERATORS = {
 
 def summary_of(findings: Findings) -> Sentences:
     """The fit in sentences, most important first; warnings begin with "Warning"."""
-    parts = (_basis, _returns, _use, _coupons, _choice, _certainty, _value, _warnings)
+    parts = (_basis, _help, _returns, _use, _coupons, _choice, _certainty, _value, _warnings)
     return Sentences(sentence for part in parts for sentence in part(findings))
 
 
@@ -59,6 +59,11 @@ def _basis(findings: Findings) -> list[str]:
     for column, done in findings.merged.items():
         lines.append(f"Column {column!r}: {done}.")
     return lines
+
+
+def _help(findings: Findings) -> list[str]:
+    """What earlier studies have to do with it."""
+    return [] if findings.help is None else findings.help.sentences()
 
 
 def _returns(findings: Findings) -> list[str]:
@@ -190,9 +195,12 @@ def _choice(findings: Findings) -> list[str]:
         if not findings.small
         else "left out best. The study is small, so only a simple model was tried."
     )
-    words = [counts, _knowing_people(findings)]
+    helped = findings.help is not None and findings.help.used
+    if helped:
+        counts = f"How many people bring is modelled {modelled}, as in the earlier studies."
+    words = [counts] if helped and findings.schema.used else [counts, _knowing_people(findings)]
     gain, error = findings.gain
-    sure = "by the model" if gain > _PROBABLY * error else "by the model; may well be chance"
+    sure = "by the model" if helped or gain > _PROBABLY * error else "by the model; may well be chance"
     for effect in findings.effects[:_SHOWN_FIELDS]:
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]

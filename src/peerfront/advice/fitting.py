@@ -18,7 +18,15 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from peerfront.advice.earlier_studies import (
+    FEWEST_WITH_EARLIER,
+    EarlierStudies,
+    Help,
+    own_is_better,
+    return_settings,
+)
 from peerfront.advice.findings import Findings
 from peerfront.advice.fit_summary import summary_of
 from peerfront.advice.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
@@ -180,6 +188,7 @@ def fit_study(
     progress: Progress = silent,
     allowed: Vetted | None = None,
     start: Planner | None = None,
+    prior: Sequence[Fit] = (),
 ) -> Fit:
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
 
@@ -191,10 +200,11 @@ def fit_study(
     fit, to the last bit, whatever the number of threads.
 
     `start` is the planner of an earlier fit of the same study: one of the rules that learning may start from, so that
-    fewer simulations do.
+    fewer simulations do. `prior` are models of earlier studies, which help as far as they agree with each other and
+    with this one (`earlier_studies`): with them a study of a few people can be fitted.
     """
     with one_thread(training=True):
-        return _fitted(study, schema, settings, progress, allowed, start)
+        return _fitted(study, schema, settings, progress, allowed, start, prior)
 
 
 def _fitted(
@@ -204,20 +214,36 @@ def _fitted(
     progress: Progress,
     allowed: Vetted | None,
     start: Planner | None,
+    prior: Sequence[Fit],
 ) -> Fit:
-    schema, merged = private_schema(study, schema)
+    asked, (schema, merged) = schema, private_schema(study, schema)
     progress(0.0, "when people return")
-    returning, undated = fitted_returns(study)
-    history = history_of(study, schema, None if returning is None else returning.exposure)
+    expected, lag = return_settings(prior)
+    returning, undated = fitted_returns(study, expected if prior else None)
+    exposure = None if returning is None else returning.exposure
+    history = history_of(study, schema, exposure)
     n_holders = int((history.coupons > 0).sum())
-    if n_holders < FEWEST or not len(history.parents):
+    helped = None
+    if prior:
+        if n_holders < FEWEST_WITH_EARLIER:
+            raise DataFileError(_why_too_small(study, n_holders, FEWEST_WITH_EARLIER))
+        helped = _helped(study, EarlierStudies.of(prior, study, asked, schema, merged), exposure, n_holders)
+    elif n_holders < FEWEST or not len(history.parents):
         raise DataFileError(_why_too_small(study, n_holders, FEWEST))
     evidence = n_holders if history.exposure is None else float(history.exposure.sum())
     small = len(study) < FEW or evidence < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
     counting = part_of(progress, 0.02, 0.28, "how many people bring")
     how = response_settings(small)
-    fitted = fit_stories(learned_from, how, counting)
+    alone = n_holders >= FEWEST and len(history.parents) > 0
+    fitted = fit_stories(learned_from, how, counting) if alone else ()
+    if helped is not None and len(learned_from.coupons) == len(history.coupons):
+        better, gain, error = own_is_better(fitted, helped.fitted) if fitted else (False, 0.0, 0.0)
+        if better:
+            helped = replace(helped, help=replace(helped.help, behind=(gain, error)))
+        else:
+            schema, merged, history = helped.studies.schema, helped.studies.merged, helped.history
+            learned_from, fitted = history, helped.fitted
     notes = [] if allowed is None else list(allowed.notes)
     reason = implausible_gain(fitted, learned_from)
     if reason:
@@ -226,11 +252,20 @@ def _fitted(
             raise DataFileError(stopped_by_gain(study.source, reason, learned_from))
         notes.append(f"Warning: {reason}. Plans rest on it: {ONLY_IF_KNOWN}")
     weighed = _pinned(fitted, settings.response) if settings.response != AUTO else weigh(fitted)
+    if helped is not None and helped.help.used and helped.help.level is not None and settings.response == AUTO:
+        weighed = helped.studies.weigh(weighed, helped.help.level.prior_share)
     weighed = replace(weighed, weights=_rounded(weighed.weights), stacked=_rounded(weighed.stacked))
-    responses = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
+    if helped is not None and helped.help.used:
+        responses = {story.name: story.response for story in fitted}  # rounded already
+    else:
+        responses = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
     rivals = ("inheritance",) if len(learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
     generating = part_of(progress, 0.3, 0.34, "whom they bring")
-    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
+    if helped is not None and helped.help.used and len(rivals) == 1:
+        offspring, alike = helped.studies.offspring(study, history)
+        helped = replace(helped, help=replace(helped.help, alike=alike, times=lag))
+    else:
+        offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
     generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
@@ -276,6 +311,7 @@ def _fitted(
         notes=tuple(notes),
         returning=returning,
         undated=undated,
+        help=None if helped is None else helped.help,
     )
     progress(1.0, "done")
     return Fit(
@@ -296,6 +332,23 @@ def _fitted(
         scores=findings.scores() | {"summary": list(summary_of(findings))},
         returns=None if returning is None else returning.times,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Helped:
+    """A study as earlier ones help it."""
+
+    studies: EarlierStudies
+    history: History
+    fitted: tuple[StoryFit, ...]
+    help: Help
+
+
+def _helped(study: Study, earlier: EarlierStudies, exposure: NDArray[np.float64] | None, n_holders: int) -> _Helped:
+    history = history_of(study, earlier.schema, exposure)
+    stories, fitted = earlier.responses(study, history)
+    best = stories[max(fitted, key=lambda story: float(story.held_out.sum())).name]
+    return _Helped(earlier, history, fitted, Help(earlier, n_holders, best.level, best.slope))
 
 
 def _earlier(start: Planner | None, schema: StudySchema, rules: Rules) -> list[Policy]:

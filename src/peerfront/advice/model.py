@@ -1,5 +1,6 @@
 """A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date as calendar_date
 from functools import cached_property
@@ -159,6 +160,9 @@ class Model:
         heading: Heading | None = None,
         forecast_before: Path | str | None = None,
         backtest: Path | str | None = None,
+        outcome: str | Sequence[str] = (),
+        population: float | None = None,
+        decisions: Path | str | None = None,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> str:
@@ -167,7 +171,8 @@ class Model:
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
         `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
-        that of a back-test: the page shows how they fared. `budget` and `limits` as in `plan`.
+        that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the
+        sample; `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
@@ -177,7 +182,17 @@ class Model:
         from peerfront.advice.report_calendar import read_earlier_backtest, read_earlier_forecast
         from peerfront.foundation.files import write_text
 
-        settings = ReportSettings(target, episodes, seed, with_ids, with_trees, heading or Heading())  # type: ignore[arg-type] # checked there
+        settings = ReportSettings(
+            target,  # type: ignore[arg-type] # checked there, as are the others
+            episodes,  # type: ignore[arg-type]
+            seed,
+            with_ids,
+            with_trees,
+            heading or Heading(),
+            (outcome,) if isinstance(outcome, str) else tuple(outcome),
+            population,  # type: ignore[arg-type]
+            None if decisions is None else Path(decisions),
+        )
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
@@ -242,6 +257,7 @@ def fit(
     settings: "FitSettings | None" = None,
     *,
     start: Model | None = None,
+    prior: Sequence[Model | Path | str] = (),
     progress: ShowProgress = False,
     **fields: Any,
 ) -> Model:
@@ -250,7 +266,8 @@ def fit(
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
     recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
-    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does.
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does. `prior` are
+    models of other studies (or their folders), which help as far as they agree with each other and with this one.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -270,7 +287,8 @@ def fit(
     columns.check_columns(study)
     allowed = vetted(study, columns)
     earlier = None if start is None else start.fit.planner
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier))
+    others = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, others))
 
 
 def load(folder: Path | str) -> Model:

@@ -16,6 +16,7 @@ from peerfront.advice.floors import split_group
 from peerfront.advice.orders import PlanOrder
 from peerfront.allocation.story import PersonView, Story
 from peerfront.artifacts import Fit
+from peerfront.data.reading import MOST_KNOWN
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import Rows
@@ -24,7 +25,7 @@ from peerfront.foundation.settings import whole_number
 from peerfront.foundation.typed_values import typed_number
 from peerfront.foundation.words import n_people, percent
 from peerfront.models.depletion import Depleted, DepletingWorld, StillUnasked
-from peerfront.models.population import USUAL_ACQUAINTANCES, Array, Population
+from peerfront.models.population import USUAL_ACQUAINTANCES, Array, Population, popularity_of, usual_sizes
 from peerfront.models.response import LearnedResponse
 from peerfront.problem import BranchingWorld, Frontier
 from peerfront.value.surrogate import FrozenSurrogate, LaplaceNetwork
@@ -33,6 +34,7 @@ LEFT = "acquaintances left"
 """The field of what staff asked: acquaintances who have not taken part."""
 MOST_LEFT = 1_000
 """Acquaintances left above which the answer no longer matters; more count as so many."""
+_LEAST_PART = 0.01  # of a person that a later recruit counts as
 _DRAWN = 4_000  # recruits drawn to see in which groups people's acquaintances are
 
 
@@ -81,21 +83,27 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
         )
     field, sizes, already = _by_group(groups, fit.schema, counted)
     before = already * (min(in_study, counted) / counted if counted else 0.0) / 2.0
-    known = fit.scores.get("network_size", {})
+    sizes_known = _network_sizes(fit, order)
     return Population(
         sizes=sizes,
         already=already,
         before=before,
         field=field,
         mixing=None if field is None else _mixing(fit, frontier, field, sizes),
-        acquaintances=order.acquaintances or max(int(known.get("usual", USUAL_ACQUAINTANCES)), _most_given(fit)),
-        popularity=float(known.get("popularity", 1.0)),
+        acquaintances=sizes_known,
+        popularity=popularity_of(np.array(sizes_known, dtype=np.float64)),
     )
 
 
-def _most_given(fit: Fit) -> int:
-    """Twice the coupons that people had: who used them all knows others, too."""
-    return 2 * max(fit.most_shown or 0, fit.rules.max_per_person or 0)
+def _network_sizes(fit: Fit, order: PlanOrder) -> tuple[int, ...]:
+    """How many people somebody knows: as ordered, as in the study, or as usual."""
+    if order.acquaintances is not None:
+        return usual_sizes(order.acquaintances)
+    known = fit.scores.get("network_sizes")
+    if isinstance(known, list) and known and all(type(each) is int and 0 < each <= MOST_KNOWN for each in known):
+        return tuple(known)
+    # Who used all coupons knew others, too: where people had many, they knew more than is usual.
+    return usual_sizes(max(USUAL_ACQUAINTANCES, 2 * max(fit.most_shown or 0, fit.rules.max_per_person or 0)))
 
 
 def _read(text: str, schema: Schema) -> _Group:
@@ -175,7 +183,7 @@ def _mixing(fit: Fit, frontier: Frontier, field: int, sizes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PopulationFit(Fit):
-    """A fit whose people have fewer acquaintances left. It plans and simulates; what is saved is the fit it came from."""
+    """A fit whose people have fewer acquaintances left. It plans and simulates, and is not saved."""
 
     fitted: Fit | None = None
     population: Population | None = None
@@ -211,7 +219,9 @@ def with_population(fit: Fit, frontier: Frontier, order: PlanOrder) -> tuple[Fit
         answers = tuple(str(number) for number in range(int(asked.max(initial=0)) + 1))
         schema = Schema((*fit.schema.fields, Field(_new_name(fit.schema), answers)))
         people = replace(frontier, covariates=np.concatenate([frontier.covariates, asked[:, None]], axis=1))
-    stories = tuple(_story(story, population, schema, asked is not None) for story in fit.planner.stories)
+    stories = tuple(_story(story, population, frontier, order, fit) for story in fit.planner.stories)
+    if asked is not None:
+        stories = tuple(unasked_story(story, schema) for story in stories)
     parts = {each.name: getattr(fit, each.name) for each in fields(Fit)}
     parts |= {"schema": schema, "planner": replace(fit.planner, stories=stories)}
     if asked is not None:
@@ -249,18 +259,48 @@ class _Unasked:
         return self.inputs.rows(covariates[:, :-1])
 
 
-def _story(story: Story, population: Population | None, schema: Schema, asked: bool) -> Story:
-    response = Depleted(cast(LearnedResponse, story.response), population, asked)
-    if not asked:
-        return replace(story, response=response)
+def _story(story: Story, population: Population | None, frontier: Frontier, order: PlanOrder, fit: Fit) -> Story:
+    """The story of people who have fewer acquaintances left, now and when they are asked for recruits in turn."""
+    laplace = story.laplace
+    if population is not None:
+        most = order.max_per_person or fit.rules.max_per_person or fit.most_shown or 1
+        laplace = later_recruits_count(story, population, frontier.covariates, order.available, most)
+    response = Depleted(cast(LearnedResponse, story.response), population, frontier.left is not None)
+    return replace(story, response=response, laplace=laplace)
+
+
+def later_recruits_count(
+    story: Story, population: Population, people: Codes, budget: int, most_per_person: int
+) -> LaplaceNetwork:
+    """The recruits' embeddings where each recruit counts as a part of one: that part of the acquaintances they would
+    have found when the value was learned, half of the recruits of the budget having come.
+    """
+    laplace = cast(LaplaceNetwork, story.laplace)
+    levels = int(np.clip(most_per_person, 1, max(population.acquaintances)))
+    plain = story.response.gains(people, levels)
+    come = 0.5 * min(budget * float(plain[:, 0].mean()), float(population.left().sum()))
+    spread = come * population.sizes / population.sizes.sum()
+    later = replace(population, already=np.minimum(population.already + spread, population.sizes))
+    found = Depleted(cast(LearnedResponse, story.response), later).gains(people, levels)
+    part = float(found.sum() / plain.sum()) if plain.sum() > 0.0 else 1.0
+    return laplace if part == 1.0 else replace(laplace, stretch=laplace.stretch / max(part, _LEAST_PART))
+
+
+def unasked_story(story: Story, schema: Schema) -> Story:
+    """The story with networks that do not see the last field of the schema, the answer about acquaintances."""
     surrogate, laplace = cast(FrozenSurrogate, story.surrogate), cast(LaplaceNetwork, story.laplace)
     inputs = [_Unasked(part.inputs, schema) for part in (surrogate, laplace)]
     return replace(
         story,
-        response=response,
         surrogate=replace(surrogate, inputs=inputs[0]),  # type: ignore[arg-type] # planning asks for rows alone
         laplace=replace(laplace, inputs=inputs[1]),  # type: ignore[arg-type]
     )
+
+
+def _middle(population: Population) -> str:
+    known = sorted(population.acquaintances)
+    low, high = (known[0], known[-1]) if len(known) < 3 else (known[1], known[-2])
+    return f"{low}" if low == high else f"about {low} to {high}"
 
 
 def _said(population: Population | None, frontier: Frontier, fit: Fit) -> list[str]:
@@ -271,15 +311,14 @@ def _said(population: Population | None, frontier: Frontier, fit: Fit) -> list[s
         share = float(population.shares_of_people(population.shares())[-1])
         lines.append(
             f"The population has {n_people(round(size.sum()))}, of whom {round(left.sum()):,} have not taken part. "
-            f"People are taken to know {population.acquaintances} of them each, "
-            f"{'their recruiter' if population.acquaintances > 1 else 'nobody else'} included; of those, "
-            f"{percent(share)} are left, compared with the time when the study's recruits came"
-            + (" (popular people are found first)." if population.popularity > 1.0 else ".")
+            f"People are taken to know {_middle(population)} of them (their recruiter included); of those, "
+            f"{percent(share)} are left, compared with the time when the study's recruits came, as popular people are "
+            "found first. Whoever has taken part gets no coupon; somebody else does."
         )
     if frontier.left is not None:
         known = int((frontier.left >= 0).sum())
         lines.append(
-            f"{n_people(known)} said how many of their acquaintances have not taken part: nobody of them is expected to "
-            "bring more."
+            f"{n_people(known)} said how many of their acquaintances have not taken part, and are expected to bring no "
+            "more than that."
         )
     return lines

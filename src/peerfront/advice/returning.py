@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from peerfront.models.open_coupons import count_chances, still_to_come
 from peerfront.models.private_returns import private_returns
 from peerfront.models.return_times import ReturnTimes
 from peerfront.problem import ResponseModel
+
+if TYPE_CHECKING:
+    from peerfront.models.return_fit import ReturnSettings
 
 FEW_RETURNS = 30
 """Returns of known age below which times rest mostly on what other studies published."""
@@ -86,8 +89,11 @@ class Returning:
         }
 
 
-def fitted_returns(study: Study) -> tuple[Returning | None, str]:
-    """Fit return times to the study's dates; None, and why, where they do not suffice (`why_undated`)."""
+def fitted_returns(study: Study, settings: "ReturnSettings | None" = None) -> tuple[Returning | None, str]:
+    """Fit return times to the study's dates; None, and why, where they do not suffice (`why_undated`).
+
+    `settings` hold what is expected before; None for what was published.
+    """
     why = why_undated(study)
     if why:
         return None, why
@@ -95,7 +101,7 @@ def fitted_returns(study: Study) -> tuple[Returning | None, str]:
 
     seen, rows = coupons_seen(study)
     dated = int(np.isfinite(seen.return_ages).sum())
-    times = private_returns(fit_return_times(seen).times, dated)
+    times = private_returns(fit_return_times(seen, settings).times, dated)
     assert study.day is not None, "why_undated asks for it"
     day = date_text(study.day, study.numbered_days)
     return Returning(times, seen, rows, exposure_of(study, times), day), ""

@@ -108,7 +108,8 @@ class Depleted(BinomialResponse):
         found = np.full(len(covariates), UNLIMITED)
         share = self._shares[self._group(covariates)] if shares is None else shares
         if population is not None and not population.coupons_lost and (share < 1.0).any():
-            known = np.full(len(covariates), population.known_besides_recruiter)
+            numbers = population.besides_recruiter
+            known = numbers[(luck.uniform("how many somebody knows") * len(numbers)).astype(np.int64)]
             found = binomial_quantile(luck.uniform("acquaintances left"), known, share)
             found = np.where(share < 1.0, found, UNLIMITED)
         return np.where(covariates[:, -1] >= 0, covariates[:, -1], found) if self.asked else found

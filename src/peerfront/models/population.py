@@ -14,8 +14,8 @@ proportion to d, mean(d) * mean(1 / d) estimates 1 + c^2 (`popularity_of`).
 
 **Whom people find.** Somebody who knows d members of the population, their recruiter among them, has
 A = Binomial(d - 1, s) acquaintances left and brings min(N(k), A): who has taken part already gets no coupon, and
-somebody else does. `coupons_lost` says otherwise: each coupon goes to one acquaintance, whoever that is, and is lost
-with chance 1 - s.
+somebody else does. People differ in d: each is one of a few numbers, all equally likely. `coupons_lost` tells another
+story: each coupon goes to one acquaintance, whoever that is, and is lost with chance 1 - s.
 
 **Groups.** Where the sizes of groups are known (the categories of one field), each runs out by itself. Acquaintances of
 somebody in group g are in group h with chance `mixing[g, h]`, and s is the average over them.
@@ -30,8 +30,11 @@ from scipy.special import betainc
 from peerfront.foundation.covariates import Codes
 
 Array = NDArray[np.float64]
+QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Of network sizes: five people who stand for all."""
 USUAL_ACQUAINTANCES = 10
 """Members of the population whom somebody knows, where nothing is said: about the median that studies report."""
+_USUAL_SPREAD = (0.4, 0.7, 1.0, 1.4, 2.2)  # quantiles of network sizes beside their median, about as studies report
 _MOST_POPULARITY = 3.0  # a few huge answers to "how many do you know" must not say more
 
 
@@ -45,8 +48,8 @@ class Population:
     field: int | None = None
     """The field whose categories are the groups; None for one group."""
     mixing: Array | None = None  # [groups + 1, groups], the last row for people whose group is not known
-    acquaintances: int = USUAL_ACQUAINTANCES
-    """Members whom somebody knows, the recruiter included."""
+    acquaintances: tuple[int, ...] = (USUAL_ACQUAINTANCES,)
+    """Members whom somebody knows, the recruiter included: numbers that are equally likely."""
     popularity: float = 1.0
     """The exponent e; 1 if everybody is as easily found."""
     coupons_lost: bool = False
@@ -79,15 +82,21 @@ class Population:
         return np.minimum(shares @ weights.T, 1.0)
 
     @property
-    def known_besides_recruiter(self) -> int:
-        return max(self.acquaintances - 1, 0)
+    def besides_recruiter(self) -> NDArray[np.int64]:
+        """`acquaintances` without the recruiter, who has taken part, [numbers]."""
+        return np.maximum(np.array(self.acquaintances, dtype=np.int64) - 1, 0)
 
     def finds(self, share: Array, levels: int) -> Array:
         """P(A >= l) for l = 1 .. levels and each share of acquaintances left, [shares, levels]."""
-        known, level = self.known_besides_recruiter, np.arange(levels)
-        chances = betainc(level + 1.0, np.maximum(known - level, 1.0), share[:, None])
-        there: Array = np.where(level < known, chances, 0.0)
+        known, level = self.besides_recruiter[:, None], np.arange(levels)
+        chances = betainc(level + 1.0, np.maximum(known - level, 1.0), share[:, None, None])
+        there: Array = np.where(level < known, chances, 0.0).mean(axis=1)
         return there
+
+
+def usual_sizes(median: float = USUAL_ACQUAINTANCES) -> tuple[int, ...]:
+    """Network sizes of five people who stand for all, where only the median is known."""
+    return tuple(max(round(median * each), 1) for each in _USUAL_SPREAD)
 
 
 def popularity_of(network_sizes: Array) -> float:
