@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from peerfront.foundation.privacy import FEWEST
+from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.response_families import (
     STORIES,
     has_size,
@@ -141,8 +141,8 @@ def pool_story(
     def own_weights(expected: Array) -> Array:
         return _line(people, np.log(_rates_of(shape, expected, coupons)), everything)[1]
 
-    def model(levels_: Array, each: Array) -> LearnedResponse:
-        biases = levels_ - each @ seen.mean(axis=0)
+    def model(levels_: Array, each: Array, middle_person: Array) -> LearnedResponse:
+        biases = levels_ - each @ middle_person
         rates = RateEnsemble(
             RateShape((), "exp"),
             (np.round(each, 6)[:, :, None],),
@@ -180,7 +180,7 @@ def pool_story(
         odds = np.exp(np.array(scores) - max(scores))
         believed = round(float(odds @ _PARTS / odds.sum()), 1)
         fold_weights = believed * fold_weights + (1.0 - believed) * own_by_fold
-    by_fold = model(fold_levels, fold_weights)
+    by_fold = model(fold_levels, fold_weights, seen.mean(axis=0))
     level_step, slope_step = data.moved_by_five(level, slope)
     spread = _PATTERN * np.sqrt(len(_PATTERN) / ((len(_PATTERN) - 1) * (_PATTERN**2).sum()))
     middle = level_step * np.round(level.mean / level_step)
@@ -188,7 +188,8 @@ def pool_story(
     apart = 0.0 if slope is None else slope.error
     slopes_ = steep + apart * spread[[1, 2, 3, 4, 0]]
     mixed = believed * slopes_[:, None] * pattern + (1.0 - believed) * own_final
-    return PooledStory(model(middle + level.error * spread, mixed), by_fold, level, slope, believed)
+    average = rounded_counts(seen.sum(axis=0)) / max(rounded_count(len(seen)), FEWEST)
+    return PooledStory(model(middle + level.error * spread, mixed, average), by_fold, level, slope, believed)
 
 
 @dataclass(frozen=True)
