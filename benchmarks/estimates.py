@@ -3,10 +3,11 @@
     python benchmarks/estimates.py --repetitions 400 --out results/estimates
     python benchmarks/estimates.py --time
     python benchmarks/estimates.py --page results/estimates/estimates.csv
+    python benchmarks/estimates.py --plans --repetitions 30 --out results/estimates
 
 Each setting is a network (people, prevalence, homophily, activity), a sample size and a rule for coupons: 3 for
 everybody, 3 or 1 by the outcome, 3 or 1 by a group that goes with the outcome. Networks are drawn anew every 20
-repetitions.
+repetitions. With --plans the rule is gfp's plan, learned for people who bring unequally many (`peerfront design`).
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import peerfront as pf
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD
 from peerfront.estimates.sample import Outcome, Sample
@@ -133,6 +135,31 @@ def time_it() -> None:
                   f"{time.perf_counter() - start:.1f} s")  # fmt: skip
 
 
+def plans(settings: list[tuple[int, int, float, float]], homophily: list[str], options: argparse.Namespace) -> None:
+    """Samples under gfp's plan, as it is and restricted, and under 3 each; as `peerfront design` plays them."""
+    tables = []
+    for (people, size, prevalence, activity), level in product(settings, homophily):
+        start = time.perf_counter()
+        made = pf.design(
+            population=people, prevalence=prevalence, homophily=HOMOPHILY[level], activity=activity, sample=size,
+            coupons=round(2.5 * size), rounds=15, randomise=(), repetitions=options.repetitions,
+            bootstraps=options.bootstraps,
+        )  # fmt: skip
+        table = made.table.merge(made.rules[["rule", "recruits", "coupons"]], on="rule")
+        for place, (name, value) in enumerate(
+            {"people": people, "sample": size, "prevalence": prevalence, "activity": activity,
+             "homophily": level}.items()
+        ):  # fmt: skip
+            table.insert(place, name, value)
+        tables.append(table)
+        print(f"{(people, size, prevalence, activity)} homophily {level} ({time.perf_counter() - start:.0f} s)")
+        shown = table[table["estimator"].isin(["RDS-II", "as advised"])]
+        print(shown.iloc[:, 5:].round(3).to_string(index=False), flush=True)
+        if options.out is not None:
+            options.out.mkdir(parents=True, exist_ok=True)
+            pd.concat(tables).round(5).to_csv(options.out / "plans.csv", index=False)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=400)
@@ -141,6 +168,7 @@ def main() -> None:
     parser.add_argument("--homophily", nargs="*", default=list(HOMOPHILY))
     parser.add_argument("--rules", nargs="*", default=list(RULES))
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--plans", action="store_true", help="coupons by gfp's plan")
     parser.add_argument("--page", type=Path, nargs="+", help="write the tables of these results as Markdown")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -150,8 +178,11 @@ def main() -> None:
     if options.page:
         print(page(options.page))
         return
-    tables = []
     chosen = [SETTINGS[i] for i in options.settings] if options.settings else SETTINGS
+    if options.plans:
+        plans(chosen, options.homophily, options)
+        return
+    tables = []
     for setting, homophily, rule in product(chosen, options.homophily, options.rules):
         start = time.perf_counter()
         rows = measured(setting, HOMOPHILY[homophily], rule, options.repetitions, options.bootstraps)

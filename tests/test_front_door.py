@@ -18,7 +18,7 @@ EXPECTED = {
     "read_study", "guess_schema", "read_schema", "read_frontier", "fit", "load", "Model", "Study", "compare",
     "make_policy", "make_world", "rollout", "Rules", "Frontier", "State", "Allocation", "Policy", "World",
     "BranchingWorld", "Heading", "History", "PlanOrder", "FitSettings", "CouponSheet", "Forecast", "demo_study",
-    "PeerfrontError", "__version__", "estimate", "Estimates",
+    "PeerfrontError", "__version__", "estimate", "Estimates", "design", "Design", "DesignSettings",
 }  # fmt: skip
 
 

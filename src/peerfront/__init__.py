@@ -21,6 +21,7 @@ __version__ = "0.2.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
+    from peerfront.advice.design import Design, DesignSettings, design
     from peerfront.advice.estimation import Estimates, estimate
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
@@ -57,6 +58,8 @@ _ROOM_OF = {
     "Allocation": "problem",
     "BranchingWorld": "problem",
     "CouponSheet": "advice.sheet",
+    "Design": "advice.design",
+    "DesignSettings": "advice.design",
     "Estimates": "advice.estimation",
     "FitSettings": "advice.fitting",
     "Forecast": "advice.forecast",
@@ -75,6 +78,7 @@ _ROOM_OF = {
     "World": "problem",
     "compare": "experiments.compare",
     "demo_study": "simulation.demo_study",
+    "design": "advice.design",
     "estimate": "advice.estimation",
     "fit": "advice.model",
     "guess_schema": "data.schema_guess",
@@ -92,6 +96,8 @@ __all__ = [
     "Allocation",
     "BranchingWorld",
     "CouponSheet",
+    "Design",
+    "DesignSettings",
     "Estimates",
     "FitSettings",
     "Forecast",
@@ -111,6 +117,7 @@ __all__ = [
     "__version__",
     "compare",
     "demo_study",
+    "design",
     "estimate",
     "fit",
     "guess_schema",

@@ -19,6 +19,7 @@ from peerfront.advice.day_policies import ByRule, PlanByDate, expected_to_come
 from peerfront.advice.day_simulator import MOST_DAYS, DayPaths, DayPolicy, DaySettings, SharesLeft, simulate_days
 from peerfront.advice.forecast import chance_in_words, verdict
 from peerfront.advice.orders import PlanOrder, task_of
+from peerfront.advice.restrictions import restriction_of
 from peerfront.advice.standing import Standing
 from peerfront.advice.stories import CAUTIOUS, ordered_planner
 from peerfront.artifacts import Fit
@@ -127,6 +128,12 @@ class DateForecast:
                 f"{in_words(self.until)}, in {chance}."
             )
         early, late = (str(plan[name]) for name in ("target_p25", "target_p75"))
+        if early == late:
+            return (
+                f"The target of {self.target:,} ({wanted:,} to come) is reached on "
+                f"{in_words(date.fromisoformat(middle))} in at least half of the simulated studies; by the deadline in "
+                f"{chance}."
+            )
         ends = f"between {in_words(date.fromisoformat(early))} and " + (
             in_words(date.fromisoformat(late)) if late else "a day after the deadline"
         )
@@ -183,6 +190,18 @@ def in_words(day: date) -> str:
     return f"{day.day} {day:%B} {day.year}"
 
 
+def read_day(name: str, value: date | str) -> date:
+    """Read a day that was typed, such as 2027-03-01."""
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value).strip())
+    except ValueError:
+        raise SettingError(
+            f"{name} must be year-month-day, such as 2027-03-01; found {str(value)[:40]!r}. Write it like that."
+        ) from None
+
+
 def days_until(today: date, until: date) -> int:
     """Days from today to a deadline that can be looked ahead to."""
     days = (until - today).days
@@ -223,6 +242,9 @@ def forecast_by_date(
     rules = task.rules
     each = min(3, rules.max_per_person or 3)
     plan: DayPolicy = PlanByDate(planner, times, rules, planning_days, standing.valid_days)
+    restriction = restriction_of(order, fit.schema)
+    if restriction.is_any:  # plans within strata do not look at open coupons
+        plan = ByRule(restriction.policy(planner), rules)
     usual: list[tuple[str, DayPolicy]] = [(f"{each} coupons each, while they last", ByRule(Constant(each), rules))]
     if order.round_cap == 0:
         plan, usual = ByRule(Constant(0), rules), []

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.advice.day_simulator import Holders, PlanningDay
-from peerfront.advice.standing import OpenHolders, generation_days, rounds_until
+from peerfront.advice.standing import OpenHolders, generation_days, part_of, rounds_until
 from peerfront.allocation.coming import left_by_frontier, left_uncovered
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.story import Story
@@ -21,6 +21,7 @@ from peerfront.problem.episode import ask_many
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _POLICY = 1 << 40  # a policy's luck is nobody's
+_HARDLY = 1e-3
 
 
 def left_by_holders(story: Story, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf) -> Array:
@@ -36,12 +37,19 @@ def left_by_holders(story: Story, holders: OpenHolders, times: ReturnTimes, days
     return left_uncovered(more, story.uncovered(holders.covariates), in_time)
 
 
+def may_still_come(seen: CouponsSeen, times: ReturnTimes) -> NDArray[np.bool_]:
+    """Mark holders of whose recruits at least one in a thousand is still to come, [holders]; others count as done."""
+    return times.survival(seen.ages, seen.validity, seen.site_codes) > _HARDLY
+
+
 def coming_of(
     planner: Planner, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf
 ) -> dict[str, Array] | None:
     """What recruits still to come leave uncovered, by story, for `Planner.with_coming`; None without open coupons."""
-    if not len(holders):
+    rows = np.flatnonzero(may_still_come(holders.seen, times))
+    if not len(rows):
         return None
+    holders = OpenHolders(part_of(holders.seen, rows), holders.covariates[rows])
     return {story.name: left_by_holders(story, holders, times, days_left).prod(axis=0) for story in planner.stories}
 
 
@@ -85,6 +93,9 @@ class PlanByDate:
         place = np.full(len(moment.remaining), -1)
         place[living] = np.arange(len(living))
         kept = place[moment.holders.episode] >= 0
+        if not kept.any():
+            return None
+        kept[kept] = may_still_come(_as_seen(moment.holders.take(kept), moment.day), self.times)
         if not kept.any():
             return None
         holders = moment.holders.take(kept)

@@ -31,6 +31,7 @@ Whole = NDArray[np.int64]
 MOST_DAYS = 3 * 366
 """The longest time that is looked ahead."""
 _HOLDER = 1 << 32  # holders of open coupons are members of a study far above people waiting
+_JOINER = 1 << 48  # and people who join later, by the day
 _COMING = 1 << 20  # recruits still to come of a holder, apart from those who came
 
 
@@ -106,6 +107,22 @@ class Holders:
 
 
 @dataclass(frozen=True, eq=False)
+class Joiners:
+    """People who get coupons without being recruited in the simulation, such as seeds that are added later.
+
+    What they get is given, and does not count against the budget.
+    """
+
+    day: Whole  # [people], from which on; the first planning day then
+    covariates: Codes  # [people, fields]
+    coupons: Whole  # [people]
+
+    def on(self, first: int, last: int) -> "Joiners":
+        own = (self.day >= first) & (self.day <= last) & (self.coupons > 0)
+        return Joiners(self.day[own], self.covariates[own], self.coupons[own])
+
+
+@dataclass(frozen=True, eq=False)
 class PlanningDay:
     """What a policy sees on a planning day, of all simulated studies."""
 
@@ -114,6 +131,7 @@ class PlanningDay:
     crowd: Crowd
     """People who wait for coupons."""
     remaining: Whole  # [studies], coupons left to give out
+    recruited: Whole  # [studies], people who have come since today
     holders: Holders
     """Holders of open coupons."""
     luck: Luck  # [studies]
@@ -192,9 +210,10 @@ def simulate_days(
     settings: DaySettings,
     luck: Luck,
     share_left: SharesLeft | None = None,
+    joiners: Joiners | None = None,
 ) -> DayPaths:
     """Play one study for each row of luck, from where it stands today to the deadline."""
-    return _Simulation(models, standing, policy, settings, luck, share_left).run()
+    return _Simulation(models, standing, policy, settings, luck, share_left, joiners).run()
 
 
 class _Simulation:
@@ -206,9 +225,10 @@ class _Simulation:
         settings: DaySettings,
         luck: Luck,
         share_left: SharesLeft | None,
+        joiners: Joiners | None,
     ) -> None:
         self.models, self.standing, self.policy, self.settings = models, standing, policy, settings
-        self.luck, self.share_left, studies = luck, share_left, len(luck)
+        self.luck, self.share_left, self.joiners, studies = luck, share_left, joiners, len(luck)
         self.remaining = np.full(studies, settings.budget, dtype=np.int64)
         self.recruited = np.zeros(studies, np.int64)
         self.interviews = np.zeros((studies, settings.days + 1), np.int64)
@@ -225,9 +245,11 @@ class _Simulation:
     def run(self) -> DayPaths:
         ends, studies = self.settings.ends, len(self.luck)
         arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
-        begin = 0
+        begin, before = 0, -1
         for week, end in enumerate(ends):
             spent[:, week] = self._plan(begin)
+            self._let_join(before + 1, begin)
+            before = begin
             arrivals[:, week] = self._week(begin + 1, end)
             queue[:, week] = np.bincount(self.queue.episode, minlength=studies)
             now_open = self.holders.open(end)
@@ -279,15 +301,36 @@ class _Simulation:
             return np.zeros(studies, np.int64)
         is_open = self.holders.open(day) > 0
         moment = PlanningDay(
-            day, self.settings.days - day, crowd, self.remaining.copy(), self.holders.take(is_open), self.luck
+            day,
+            self.settings.days - day,
+            crowd,
+            self.remaining.copy(),
+            self.recruited.copy(),
+            self.holders.take(is_open),
+            self.luck,
         )
         coupons = np.asarray(self.policy.hand_out(moment), dtype=np.int64)
         spent = np.bincount(crowd.episode, weights=coupons, minlength=studies).astype(np.int64)
         if coupons.shape != (len(crowd),) or (coupons < 0).any() or (spent > self.remaining).any():
             raise InfeasibleAllocation(self.policy.name, "it gives out more coupons than are left, or fewer than none.")
         self.remaining -= spent
-        given = crowd.where(coupons > 0)
-        coupons = coupons[coupons > 0]
+        self._issue(crowd.where(coupons > 0), coupons[coupons > 0], day)
+        self.waiting = crowd.where(np.zeros(len(crowd), bool))
+        return spent
+
+    def _let_join(self, first: int, day: int) -> None:
+        """Give their coupons to people who join from day `first` to this planning day, in every study."""
+        if self.joiners is None:
+            return
+        new, studies = self.joiners.on(first, day), len(self.luck)
+        number = len(new.coupons)
+        episode = np.repeat(np.arange(studies), number)
+        keys = fold(self.luck.keys[episode], np.tile(_JOINER + (day << 16) + np.arange(number), studies))
+        crowd = Crowd(episode, keys, np.tile(new.covariates, (studies, 1)))
+        self._issue(crowd, np.tile(new.coupons, studies), day)
+
+    def _issue(self, given: Crowd, coupons: Whole, day: int) -> None:
+        """Put coupons into people's hands, and draw who will come of them and when."""
         first, number = len(self.holders.keys), len(given)
         begins = day + self.standing.active_after_days
         new = Holders(
@@ -305,8 +348,6 @@ class _Simulation:
             ages = self.models.ages(given.episode, given.luck, int(coupons.max()), self.standing.valid_days)
             person, which = np.nonzero(np.arange(ages.shape[1]) < brought[:, None])
             self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
-        self.waiting = crowd.where(np.zeros(len(crowd), bool))
-        return spent
 
     def _week(self, first: int, last: int) -> Whole:
         """Let people come and be interviewed from day `first` to day `last`; arrivals, [studies]."""

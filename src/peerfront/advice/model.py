@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date as calendar_date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from peerfront.foundation.words import Sentences
 from peerfront.problem import Frontier
 
 if TYPE_CHECKING:
+    from peerfront.advice.date_forecast import DateForecast
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.sheet import CouponSheet
@@ -95,6 +97,54 @@ class Model:
             progress=_shown(progress),
         )
 
+    def forecast_by_date(
+        self,
+        study: Study | Path | str,
+        until: calendar_date | str,
+        budget: float | PlanOrder | None = None,
+        *,
+        as_of: str | None = None,
+        target: float | None = None,
+        interviews_per_week: float | None = None,
+        episodes: float = 400,
+        seed: int = 0,
+        sheet: str = "",
+        progress: ShowProgress = False,
+        **limits: float | None,
+    ) -> "DateForecast":
+        """Simulate the study day by day until a deadline, under the plan and under three coupons each.
+
+        The study says who waits, which coupons are open and since when; it is looked at on its last day, or `as_of` an
+        earlier one. At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits` as in
+        `plan`, `target` as in `forecast`.
+
+        >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
+        >>> print(forecast.lines()[0])
+        On ... wait for coupons, 20 coupons are left to give out, and ...
+        """
+        from peerfront.advice.date_forecast import forecast_by_date, read_day
+        from peerfront.advice.study_standing import share_left_of, standing_of, times_of
+
+        order = self._order(budget, limits)
+        last = read_day("--until", until)
+        checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
+        seen = checked if as_of is None else checked.as_of(as_of)
+        times = times_of(self.fit, seen)
+        standing = standing_of(seen, self.schema, times)
+        return forecast_by_date(
+            self.fit,
+            standing,
+            order,
+            times,
+            last,
+            target=target,
+            interviews_per_week=interviews_per_week,
+            studies=episodes,
+            seed=seed,
+            share_left=share_left_of(self.fit, standing, order),
+            progress=_shown(progress),
+        )
+
     def report(
         self,
         study: Study | Path | str,
@@ -108,6 +158,11 @@ class Model:
         with_ids: bool = False,
         with_trees: bool = True,
         heading: Heading | None = None,
+        forecast_before: Path | str | None = None,
+        backtest: Path | str | None = None,
+        outcome: str | Sequence[str] = (),
+        population: float | None = None,
+        decisions: Path | str | None = None,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> str:
@@ -115,20 +170,35 @@ class Model:
 
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
-        `heading` says study, date and round. `budget` and `limits` as in `plan`.
+        `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
+        that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the
+        sample; `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
         True
         """
         from peerfront.advice.report import ReportSettings, study_report
+        from peerfront.advice.report_calendar import read_earlier_backtest, read_earlier_forecast
         from peerfront.foundation.files import write_text
 
-        settings = ReportSettings(target, episodes, seed, with_ids, with_trees, heading or Heading())  # type: ignore[arg-type] # checked there
+        settings = ReportSettings(
+            target,  # type: ignore[arg-type] # checked there, as are the others
+            episodes,  # type: ignore[arg-type]
+            seed,
+            with_ids,
+            with_trees,
+            heading or Heading(),
+            (outcome,) if isinstance(outcome, str) else tuple(outcome),
+            population,  # type: ignore[arg-type]
+            None if decisions is None else Path(decisions),
+        )
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
-        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress))
+        before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
+        tested = None if backtest is None else read_earlier_backtest(Path(backtest))
+        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)
         if out is not None:
             write_text(Path(out), page, private=with_ids)
         return page

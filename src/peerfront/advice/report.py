@@ -8,6 +8,7 @@ give the same page, byte for byte.
 import base64
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,18 @@ from peerfront.advice.forecast import Forecast, forecast
 from peerfront.advice.heading import Heading
 from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
+from peerfront.advice.report_calendar import (
+    CalendarPage,
+    EarlierBacktest,
+    EarlierForecast,
+    calendar_figure,
+    calendar_page,
+)
 from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.advice.sheet_words import promises_of
 from peerfront.advice.stories import IN_WORDS
 from peerfront.advice.told_counts import NOT_TOLD, told_capacity, told_few, told_homophily, told_offspring, told_share
+from peerfront.advice.told_estimates import ToldEstimates, told_estimates
 from peerfront.advice.told_plan import ToldPlan
 from peerfront.advice.told_study import told_study
 from peerfront.artifacts import Fit, fingerprint
@@ -35,17 +44,25 @@ from peerfront.data.problems import KINDS
 from peerfront.data.read_settings import FORMATS
 from peerfront.data.study import Study, summarise
 from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, frontier_of, history_of
+from peerfront.estimates.figures import figures_of
 from peerfront.foundation.covariates import UNKNOWN
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.progress import Progress, part_of, silent
-from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, truth
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, text_list, truth
 from peerfront.foundation.shown import visible_on_page
 from peerfront.foundation.words import percent
 from peerfront.problem import Frontier, History, Rules
 from peerfront.problem.limits import MOST_EPISODES
 
+_BOOTSTRAPS = 500
+_SHOWS = {
+    "estimates": "Every estimate with its interval; those that are not valid here are grey.",
+    "convergence": "The estimate as people came: it should have become flat.",
+    "bottlenecks": "The estimate within each large tree: trees that stay apart sampled different parts.",
+    "seeds": "The composition wave by wave, and what recruitment that began at these seeds tends to.",
+}
 _SHARP = 400  # people up to which trees are drawn as lines and not as dots; larger ones would make the page heavy
 
 
@@ -64,6 +81,12 @@ class ReportSettings:
     """Whether it is drawn who recruited whom: nobody is named there, but single people can be counted."""
     heading: Heading = field(default_factory=Heading)
     """Study, date and round; a study without a name is called after its file."""
+    outcomes: tuple[str, ...] = ()
+    """Columns to estimate, with diagnostics of the sample; none: no such section."""
+    population: int | None = None
+    """People in the population, if that is known; for the estimates."""
+    decisions: Path | None = None
+    """The decision log with people's strata; without it, estimates go by the coupons issued."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -73,6 +96,8 @@ class ReportSettings:
             seed=seed_number,
             with_ids=truth,
             with_trees=truth,
+            outcomes=text_list,
+            population=optional(one_or_more),
         )
 
 
@@ -93,8 +118,13 @@ def study_report(
     frontier: Frontier | None = None,
     settings: ReportSettings | None = None,
     progress: Progress = silent,
+    before: EarlierForecast | None = None,
+    backtest: EarlierBacktest | None = None,
 ) -> str:
-    """Write the page. Without a frontier it is for the people of the file whose coupons may still be used, if any."""
+    """Write the page. Without a frontier it is for the people of the file whose coupons may still be used, if any.
+
+    `before` is a forecast by date that was made earlier, `backtest` one of this study: the calendar shows them.
+    """
     settings = settings or ReportSettings()
     order.check_study_goes_on()
     if schema.schema != fit.schema:
@@ -121,10 +151,12 @@ def study_report(
             progress=part_of(progress, 0.2, 0.7),
         )
     rules = fit.rules if outlook is None else outlook.rules
-    progress(0.7, "drawing")
+    progress(0.7, "estimating" if settings.outcomes else "drawing")
+    estimates = _estimates(study, settings)
     homophily = told_homophily(homophily_table(study, schema, settings.seed))
     told_plan = None if sheet is None else _told_plan(sheet, people, fit)
     hides_people = told_plan is not None and told_plan.is_rounded and not settings.with_ids
+    calendar = calendar_page(study, before, backtest)
     numbers = told_study(study, summary, open_is_rounded=natural and hides_people)
     if outlook is not None and hides_people:
         outlook = replace(outlook, people=rounded_count(outlook.people))
@@ -145,6 +177,8 @@ def study_report(
             excluded=schema.exclude,
             tree=_tree_picture(study) if settings.with_trees else None,
             tree_is_whole=len(study) <= MOST_DRAWN,
+            estimates=estimates,
+            estimate_pictures=_estimate_pictures(estimates),
             homophily=homophily.to_dict("records"),
             homophily_picture=_picture(
                 homophily_figure, homophily, "Shares of recruits like their recruiter, by field."
@@ -162,6 +196,9 @@ def study_report(
             forecast=outlook,
             forecast_rows=[] if outlook is None else _forecast_rows(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
+            calendar=calendar,
+            calendar_picture=_calendar_picture(calendar),
+            backtest_picture=None if backtest is None else _backtest_picture(backtest),
             settings=_settings(fit, rules, order, settings, natural),
             versions={**fit.versions, "this page made by": f"peerfront {peerfront.__version__}"},
             disclosures=disclosures(fit, study, summary, numbers, schema, rules),
@@ -249,6 +286,17 @@ def _coupons_picture(fit: Fit) -> Picture | None:
     )
 
 
+def _calendar_picture(page: CalendarPage | None) -> Picture | None:
+    if page is None or not page.ends:
+        return None
+    return _picture(calendar_figure, page, "Recruits by week, and what was forecast for them before.")
+
+
+def _backtest_picture(backtest: EarlierBacktest) -> Picture:
+    shows = "What came, and what forecasts from earlier days said would come."
+    return Picture(backtest.picture, backtest.picture, shows)
+
+
 def _forecast_picture(outlook: Forecast) -> Picture:
     return Picture(
         _address(outlook.plot()),
@@ -280,6 +328,31 @@ def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame)
         shows = "Share of recruits like their recruiter by field, in the data and in the model."
         pictures["offspring_picture"] = _picture(offspring_figure, {kind: judged}, shows)
     return pictures
+
+
+def _estimates(study: Study, settings: ReportSettings) -> ToldEstimates | None:
+    if not settings.outcomes:
+        return None
+    return told_estimates(
+        study,
+        settings.outcomes,
+        population=settings.population,
+        decisions=settings.decisions,
+        bootstraps=_BOOTSTRAPS,
+        seed=settings.seed,
+    )
+
+
+def _estimate_pictures(estimates: ToldEstimates | None) -> list[list[Picture]]:
+    """The pictures of each outcome: estimates, convergence, bottlenecks, seeds."""
+    drawn: list[list[Picture]] = []
+    for outcome in estimates.outcomes if estimates is not None else ():
+        if outcome.figures is None:
+            drawn.append([])
+            continue
+        wide, narrow = figures_of(*outcome.figures), figures_of(*outcome.figures, narrow=True)
+        drawn.append([Picture(_address(wide[name]), _address(narrow[name]), _SHOWS[name]) for name in _SHOWS])
+    return drawn
 
 
 def _told_plan(sheet: CouponSheet, frontier: Frontier, fit: Fit) -> ToldPlan:

@@ -74,12 +74,15 @@ class Restriction:
         return ", ".join(parts)
 
 
+def read_strata(text: str, schema: Schema) -> tuple[str, ...]:
+    """Read FIELD or FIELD+FIELD; a field may have a plus in its own name."""
+    names = [text] if text in schema.names else [part.strip() for part in text.split("+")]
+    return tuple(one_of("field", name, schema.names) for name in names)
+
+
 def restriction_of(order: PlanOrder, schema: Schema) -> Restriction:
     """Read what an order restricts; refuse fields that the model does not know, and what does not go together."""
-    fields: list[str] = []
-    for text in order.strata:
-        names = [text] if text in schema.names else [part.strip() for part in text.split("+")]
-        fields += [one_of("field", name, schema.names) for name in names]
+    fields = [name for text in order.strata for name in read_strata(text, schema)]
     if len(set(fields)) < len(fields):
         raise SettingError(f"The strata name a field twice: {', '.join(fields)}. Name each field once.")
     restriction = Restriction(schema, tuple(fields), order.randomise)

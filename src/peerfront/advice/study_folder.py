@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from peerfront.foundation.chained_log import ChainedLog
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
@@ -68,6 +70,23 @@ class StudyFolder:
             if entry["kind"] == GIVEN and entry["week"] in kept:
                 latest[entry["week"], entry["person"]] = entry
         return list(latest.values())
+
+    def decided(self) -> pd.DataFrame:
+        """The last decision about everybody: person, coupons (handed out, or else planned), stratum, probability."""
+        handed_out = {str(entry["person"]): entry["given"] for entry in self.given() if entry["given"]}
+        latest = {str(entry["person"]): entry for week in self.weeks for entry in week.decisions}
+        return pd.DataFrame(
+            [
+                {
+                    "person": person,
+                    "coupons": handed_out.get(person, entry["planned"]),
+                    "stratum": entry.get("stratum") or "",
+                    "probability": entry["probability"],
+                }
+                for person, entry in latest.items()
+            ],
+            columns=["person", "coupons", "stratum", "probability"],
+        )
 
     def file(self, week: Week, name: str) -> Path:
         return self.path / week.folder / name

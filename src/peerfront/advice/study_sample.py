@@ -136,12 +136,34 @@ def _coded_strata(texts: Sequence[str | None], what: str) -> tuple[Ints, tuple[s
 
 
 def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], list[str]]:
-    """Make strata of the numbers of coupons; numbers with few recruits are joined with their neighbours."""
+    """Make strata of the numbers of coupons, and say which numbers were joined and whose stratum is not known."""
+    stratum, names, parts = coupon_strata(coupons, study.recruits)
+    if len(names) == 1:
+        return stratum, names, []
+    notes = [
+        f"People with {_or(part)} coupons are one stratum, because few of them brought anybody; this counts on them "
+        "knowing the same kinds of people."
+        for part in parts
+        if len(part) > 1
+    ]
+    unknown = int((coupons == UNKNOWN).sum())
+    if unknown:
+        notes.append(f"{n_people(unknown)} at the end have no coupons yet, so their stratum is not known; "
+                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
+                     "them.")  # fmt: skip
+    return stratum, names, notes
+
+
+def coupon_strata(coupons: Ints, recruits: Ints) -> tuple[Ints, tuple[str, ...], list[list[int]]]:
+    """Make strata of the numbers of coupons; numbers with few recruits are joined with their neighbours.
+
+    Returns everybody's stratum, the names of the strata, and the numbers of each. One stratum if all numbers are alike.
+    """
     known = coupons != UNKNOWN
     numbers = np.unique(coupons[known])
     if len(numbers) <= 1:
-        return np.zeros(len(study), dtype=np.int64), ("everybody",), []
-    brought = [int(study.recruits[coupons == number].sum()) for number in numbers]
+        return np.zeros(len(coupons), dtype=np.int64), ("everybody",), [numbers.tolist()]
+    brought = [int(recruits[coupons == number].sum()) for number in numbers]
     parts: list[list[int]] = [[]]
     so_far = 0
     for number, count in zip(numbers.tolist(), brought, strict=True):
@@ -153,20 +175,10 @@ def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], 
     if len(parts) > 1:
         last = parts.pop()
         parts[-1] += last
-    stratum = np.full(len(study), UNKNOWN, dtype=np.int64)
+    stratum = np.full(len(coupons), UNKNOWN, dtype=np.int64)
     for place, part in enumerate(parts):
         stratum[np.isin(coupons, part)] = place
-    notes = [
-        f"People with {_or(part)} coupons are one stratum, because few of them brought anybody; this counts on them "
-        "knowing the same kinds of people."
-        for part in parts
-        if len(part) > 1
-    ]
-    if (~known).any():
-        notes.append(f"{n_people(int((~known).sum()))} at the end have no coupons yet, so their stratum is not known; "
-                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
-                     "them.")  # fmt: skip
-    return stratum, tuple(_named(part) for part in parts), notes
+    return stratum, tuple(_named(part) for part in parts), parts
 
 
 def _or(numbers: list[int]) -> str:

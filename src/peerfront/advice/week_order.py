@@ -6,7 +6,16 @@ from typing import Any
 
 from peerfront.advice.orders import RESPONSES, PlanOrder
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.settings import among, at_least, check_fields, one_or_more, optional, positive, seed_number
+from peerfront.foundation.settings import (
+    among,
+    at_least,
+    between,
+    check_fields,
+    one_or_more,
+    optional,
+    positive,
+    seed_number,
+)
 from peerfront.problem.limits import MOST_COUPONS
 
 USUAL_WEEKS = 8
@@ -36,9 +45,17 @@ class WeekOrder:
     reserve: int = 0
     response: str = "average"
     at_least: tuple[str, ...] = ()
+    valid_days: float | None = None
+    """Days from issue until coupons expire; None as the schema file or a column says."""
     interviews_per_week: float | None = None
-    population: int | None = None
-    """People there are to recruit in all; None for as many as one likes."""
+    population: tuple[str, ...] = ()
+    """People in the population, as in `PlanOrder`; empty if it is not known."""
+    strata: tuple[str, ...] = ()
+    """Fields between whose categories alone coupons may differ, as in `PlanOrder`."""
+    randomise: float = 0.0
+    """Chance that everybody has of each allowed number, at least."""
+    prior: tuple[str, ...] = ()
+    """Folders of models of earlier studies, which help as far as they agree."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -52,9 +69,13 @@ class WeekOrder:
             round_cap=optional(at_least(0)),
             reserve=at_least(0, MOST_COUPONS),
             response=among("response", RESPONSES),
-            at_least=lambda _, floors: tuple(map(str, floors)),
+            at_least=_texts,
+            valid_days=optional(positive),
             interviews_per_week=optional(positive),
-            population=optional(one_or_more),
+            population=_texts,
+            strata=_texts,
+            prior=_texts,
+            randomise=between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1"),
             seed=seed_number,
         )
 
@@ -69,7 +90,7 @@ class WeekOrder:
         return cls(**{name: value for name, value in entry.items() if name in known})
 
     def for_log(self) -> dict[str, Any]:
-        return {**asdict(self), "at_least": list(self.at_least)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def last_day(self, today: date) -> date:
         """The last day that is looked ahead to."""
@@ -83,21 +104,29 @@ class WeekOrder:
             )
         return last
 
-    def plan_order(self, left: int, rounds_left: int | None, most_planned: int) -> PlanOrder:
-        """The order for one week's sheet, with so many coupons left, of which the model can plan `most_planned`."""
-        reserve = min(self.reserve, left)
-        kept = max(left - reserve - most_planned, 0)  # more than the model knows: the rest waits
+    def plan_order(self, left: int, rounds_left: int | None, already: int) -> PlanOrder:
+        """The order for one week's sheet, with so many coupons left and people who have taken part."""
         return PlanOrder(
             left,
             max_per_person=self.max_per_person,
             min_per_person=self.min_per_person,
             round_cap=self.round_cap,
             rounds_left=rounds_left,
-            reserve=reserve + kept,
+            reserve=min(self.reserve, left),
             response=self.response,
             at_least=self.at_least,
             seed=self.seed,
+            population=self.population,
+            already=already if self.population else None,
+            strata=self.strata,
+            randomise=self.randomise,
         )
+
+
+def _texts(_: str, value: Any) -> tuple[str, ...]:
+    """Rule: one text or several."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return tuple(str(each) for each in several)
 
 
 def _day(name: str, value: Any) -> str:

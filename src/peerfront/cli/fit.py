@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
+from peerfront.cli.options import AS_OF, FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
 from peerfront.cli.screen import say
 
 
@@ -54,6 +54,7 @@ def fit_command(
             "--accept-gain", help="Go on although the columns predict recruits too well to have been known before."
         ),
     ] = False,
+    as_of: AS_OF = None,
     prior: Annotated[
         list[Path] | None,
         typer.Option(
@@ -69,7 +70,8 @@ def fit_command(
 
     --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
     guesses as check does. Columns that hold what came of the coupons stop it; a column that only looks so, and was
-    known before, is used if its block in the schema says use = true.
+    known before, is used if its block in the schema says use = true. Where there are dates, coupons that are still open
+    count for as long as they were out, on the last date of the file or on the day of --as-of.
 
     --prior names models of earlier studies. They count as far as they agree with each other and with this study, and a
     study of a dozen people can be fitted with them.
@@ -98,6 +100,8 @@ def fit_command(
     saved = read_schema(schema) if schema is not None else None
     earlier = [load(folder) for folder in prior or ()]
     study = read_study(file, read_settings(saved, strict=strict))
+    if as_of is not None:
+        study = study.as_of(as_of)
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)

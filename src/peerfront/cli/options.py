@@ -198,7 +198,8 @@ MAP = Annotated[
         "--map",
         metavar="PART=COLUMN",
         help="Name a column that was not recognised, such as own_coupon=CouponR or coupons=C1+C2; PART= for none. "
-        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed.",
+        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed, issued_date, "
+        "redeemed_date, expiry_date, valid_days, site, waiting.",
         show_default=False,
     ),
 ]
@@ -225,8 +226,21 @@ STILL_OPEN = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="Whose coupons may still be used, so that their recruits are not counted yet: last-wave, or a number of "
-        "days before the last date in the file, such as 30; otherwise nobody's.",
+        help="Whose coupons may still be used: auto (as the dates say), none, last-wave, or people of so many days "
+        "before the last date in the file, such as 30, whose recruits are then not counted yet; otherwise auto.",
+        show_default=False,
+    ),
+]
+VALID_DAYS = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Days from issue until coupons expire, if no column says so.", show_default=False),
+]
+AS_OF = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE",
+        help="See the study as it was in the evening of this day, such as 2026-03-02; otherwise of its last date.",
         show_default=False,
     ),
 ]
@@ -277,6 +291,7 @@ def read_settings(
     still_open: str | None = None,
     sheet: str | None = None,
     preset: str | None = None,
+    valid_days: float | None = None,
 ) -> "ReadSettings":
     """Combine what a schema file says about reading with what the command line says instead or in addition."""
     from peerfront.data.read_settings import ReadSettings, parse_columns
@@ -292,6 +307,8 @@ def read_settings(
         sheet=saved.sheet if sheet is None else sheet,
         preset=saved.preset if preset is None else preset,
         checkboxes=saved.checkboxes,
+        valid_days=saved.valid_days if valid_days is None else valid_days,
+        active_after_days=saved.active_after_days,
     )
 
 

@@ -78,6 +78,36 @@ def report_command(
         bool,
         typer.Option("--without-trees", help="Do not draw who recruited whom; single people can be counted there."),
     ] = False,
+    forecast_before: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Folder of an earlier forecast by date, to show beside what came since.",
+            show_default=False,
+        ),
+    ] = None,
+    backtest: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Folder that `backtest` wrote, to show how forecasts fared.", show_default=False
+        ),
+    ] = None,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Also estimate this column in the population, with diagnostics of the sample; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    population: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="People in the population, for --outcome.", show_default=False),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The decision log with people's strata, for --outcome.", show_default=False),
+    ] = None,
     study_name: STUDY = None,
     date: DATE = None,
     round: ROUND = None,
@@ -91,9 +121,15 @@ def report_command(
     from peerfront.advice.model import load
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
+    from peerfront.foundation.errors import SettingError
 
+    if (population is not None or decisions is not None) and not outcome:
+        raise SettingError("--population and --decisions are for estimates; name what to estimate with --outcome.")
     heading = heading_of(study_name, date, round)
-    claim(context, out, overwrite=overwrite, inputs=(model, file, frontier), make_folder=False)
+    claim(
+        context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest, decisions),
+        make_folder=False,
+    )  # fmt: skip
     fitted = load(model)
     order = order_of(
         fitted.fit.rules.budget if budget is None else budget,
@@ -107,6 +143,7 @@ def report_command(
         fitted.report(
             study, people, order,
             out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids,
-            with_trees=not without_trees, heading=heading, progress=progress,
+            with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
+            outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip
     say(f"Written: {out}.")

@@ -115,11 +115,11 @@ def estimators_for(sample: Sample, outcome: Outcome, population: int | None = No
         chance[~sample.seed] = inclusion_chances(size[~sample.seed], population)
         made.append(PeopleWeighted(SS, np.where(recruit, 1.0 / chance, 0.0)))
     made.append(_chain(RDS_I, sample, *_states(outcome.bands, outcome.band_names), None))
+    state, names = _crossed(sample, outcome)
     if len(sample.strata) > 1:
-        state, names = _crossed(sample, outcome)
         made.append(_chain(STRATIFIED, sample, state, names, None))
-        if population is not None:
-            made.append(_chain(STRATIFIED_SS, sample, state, names, population))
+    if population is not None:  # with one stratum, the finite population's answer to RDS-I
+        made.append(_chain(STRATIFIED_SS, sample, state, names, population))
     return made
 
 

@@ -45,9 +45,8 @@ def estimates_figure(made: OutcomeEstimates, *, narrow: bool = False) -> Figure:
     for label, valid in zip(axis.get_yticklabels(), table["valid"], strict=True):
         label.set_color("black" if valid else _GREY)
     _share_axis(axis, made, "x")
-    axis.set_title(
-        f"{_short(made.outcome.name)}: estimates with 95% intervals\n(diamond: use this; grey: not valid here)"
-    )
+    what = f"{_short(made.outcome.name)}: estimates with 95% intervals"
+    axis.set_title(f"{what}\n(diamond: use this; grey: not valid here)", fontsize=9 if narrow else 12)
     axis.grid(axis="x", alpha=0.3)
     return figure
 

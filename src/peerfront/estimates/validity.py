@@ -1,7 +1,8 @@
 """Which estimator is valid for a sample, and why; in words that a coordinator can pass on.
 
-What decides is how coupons were given out, and how much of the population came. RDS-II and successive sampling count on
-everybody having had the same number of coupons. RDS-I on the outcome is right also where the number depended on the
+What decides is how coupons were given out, how many people brought, and how much of the population came. RDS-II and
+successive sampling count on everybody having had the same number of coupons, and on people with the outcome bringing
+about as many as the others. RDS-I on the outcome is right also where the number depended on the
 outcome alone. On outcome x stratum it is right where the number depended on the stratum. All but
 successive sampling count on a population that is much larger than the sample.
 """
@@ -25,6 +26,7 @@ from peerfront.foundation.words import Sentences, percent
 
 LARGE_PART = 0.1
 """Share of the population from which on a sample is too large for estimators that ignore the population's size."""
+_FEWEST, _CLEAR, _MORE = 10, 3.0, 1.2  # people of a category, standard errors, and times by which recruits must differ
 _UNEQUAL = "coupons differed between people, and it assumes that everybody had the same number"
 
 
@@ -46,6 +48,9 @@ def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], popul
     equal, part = sample.equal_coupons, len(sample) / population if population else None
     invalid = {MEAN: "people who know many are recruited more often, and it ignores that"}
     by_outcome = equal is False and depends_on_outcome_alone(sample, outcome)
+    brought = unequal_recruitment(sample, outcome) if equal is not False else ""
+    if brought:
+        invalid[RDS_II] = invalid[SS] = f"{brought}, and it assumes that everybody brings about as many"
     if equal is False:
         invalid[RDS_II] = invalid[SS] = _UNEQUAL
         if not by_outcome:
@@ -54,10 +59,10 @@ def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], popul
         for name in (RDS_II, RDS_I, STRATIFIED):
             invalid.setdefault(name, f"{percent(part)} of the population was sampled, and it assumes a small part")
     invalid.update({name: f"it cannot be computed: {why}" for name, why in cannot.items()})
-    order = [SS, RDS_II, RDS_I] if equal is not False else [STRATIFIED_SS, STRATIFIED, RDS_I]
+    order = [SS, RDS_II, RDS_I] if equal is not False and not brought else [STRATIFIED_SS, STRATIFIED, RDS_I]
     best = next((name for name in (*order, STRATIFIED_SS, STRATIFIED) if name in there and name not in invalid), None)
     kept = {name: why for name, why in invalid.items() if name in there}
-    return Verdict(best, kept, _words(sample, best, equal, by_outcome, part, cannot))
+    return Verdict(best, kept, _words(best, equal, by_outcome, brought, part, cannot))
 
 
 def depends_on_outcome_alone(sample: Sample, outcome: Outcome) -> bool:
@@ -70,16 +75,38 @@ def depends_on_outcome_alone(sample: Sample, outcome: Outcome) -> bool:
     return not bool(((band[1:] == band[:-1]) & (coupons[1:] != coupons[:-1])).any())
 
 
+def unequal_recruitment(sample: Sample, outcome: Outcome) -> str:
+    """Say whose people clearly brought more recruits than others', by the outcome; nothing if chance explains it."""
+    settled = (sample.coupons != UNKNOWN) & (outcome.bands != UNKNOWN)
+    groups = []
+    for code, name in enumerate(outcome.band_names):
+        brought = sample.recruits[settled & (outcome.bands == code)]
+        if len(brought) >= _FEWEST:
+            groups.append((float(brought.mean()), float(brought.var(ddof=1)) / len(brought), name))
+    if len(groups) < 2:
+        return ""
+    (least, least_error, few), (most, most_error, many) = min(groups), max(groups)
+    error = np.sqrt(least_error + most_error)
+    if most - least <= _CLEAR * error or most < _MORE * least:
+        return ""
+    times = f"{most / least:.1f} times as many recruits as" if least > 0 else "recruits, unlike"
+    return f"people with {many} brought {times} those with {few}"
+
+
 def _words(
-    sample: Sample,
     best: str | None,
     equal: bool | None,
     by_outcome: bool,
+    brought: str,
     part: float | None,
     cannot: dict[str, str],
 ) -> Sentences:
     lines = []
-    if equal:
+    if brought:
+        lines.append(f"RDS-II is not valid, although coupons did not differ: {brought}, so people like those whom they "
+                     "know come more often. RDS-I and its relatives look at recruits by their recruiter's "
+                     "outcome.")  # fmt: skip
+    elif equal:
         lines.append("Everybody had the same number of coupons, so estimators that assume this are valid.")
     elif equal is None:
         lines.append("How many coupons people had is not known; if everybody had the same number, RDS-II is valid.")
@@ -89,7 +116,7 @@ def _words(
     else:
         lines.append("The number of coupons differed between people, so RDS-II is not valid: those who got more "
                      "could bring more people like themselves.")  # fmt: skip
-    if best in (STRATIFIED, STRATIFIED_SS):
+    if best in (STRATIFIED, STRATIFIED_SS) and equal is False:
         lines.append("Use the stratified estimate: it looks at recruits by their recruiter's outcome and stratum, and "
                      "whom people recruit does not depend on how many coupons they had.")  # fmt: skip
     elif best is not None:

@@ -24,7 +24,7 @@ from peerfront.foundation.settings import mean_rate, spread, whole_number
 from peerfront.problem import BinomialResponse, Crowd, Referrals
 from peerfront.simulation.coupon_stories import PAPER, CouponStory
 from peerfront.simulation.icpsr22140 import calibrated
-from peerfront.simulation.society import BANDS, Society
+from peerfront.simulation.society import BANDS, NETWORK_SIZE, Society
 
 
 @dataclass(frozen=True)
@@ -199,10 +199,15 @@ def network_world(
     schema = society.schema
     weights = named_generator("network", "weights", draw).standard_normal(schema.columns) * sigma
     weights[schema.offsets[-1] :] = 0.0  # willingness is about people, not about how many they know
-    willing = story.response_of(calibrated(schema, weights, society.covariates, willingness))
+    return world_of_society(society, story.response_of(calibrated(schema, weights, society.covariates, willingness)))
+
+
+def world_of_society(society: Society, willing: BinomialResponse) -> NetworkWorld:
+    """The world of a society in which people are willing to bring others as this response says."""
     largest = max(int(society.degrees.max()), 1)
     at_least = society.degrees[:, None] >= np.arange(1, largest + 1)
-    knows = np.zeros((len(BANDS), largest))
-    for band in np.unique(society.covariates[:, -1]):
-        knows[band] = at_least[society.covariates[:, -1] == band].mean(axis=0)
+    knows = np.tile(at_least.mean(axis=0), (max(len(BANDS), int(society.schema.sizes[-1])), 1))
+    if society.schema.names[-1] == NETWORK_SIZE:  # people of a fitted model may be known by other fields alone
+        for band in np.unique(society.covariates[:, -1]):
+            knows[band] = at_least[society.covariates[:, -1] == band].mean(axis=0)
     return NetworkWorld("network", society, NetworkCapacity(willing, knows), NetworkOffspring(society))

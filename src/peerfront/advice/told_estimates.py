@@ -1,0 +1,193 @@
+"""Estimates and diagnostics of the sample as the report tells them: no group of fewer than five people follows.
+
+An outcome with a category that fewer than five recruits have is not told at all. Shares are told to whole percents, and
+pictures of parts of the sample (waves, trees, the first people who came) leave out small parts and round to 5%.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from peerfront.advice.estimation import Estimates, estimate
+from peerfront.data.study import Study
+from peerfront.estimates.diagnostics import Diagnostics
+from peerfront.estimates.estimating import OutcomeEstimates
+from peerfront.estimates.estimators import IN_WORDS
+from peerfront.estimates.sample import Outcome, Sample
+from peerfront.foundation.privacy import FEWEST
+from peerfront.foundation.words import percent
+
+_LEAST_PART = 20  # people of a wave, a category or a stratum that is told
+_LEAST_TREE = 30  # people of a tree, or of the sample so far, from which on an estimate is told
+_EVERY = 5  # of the points of a curve, one is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class ToldOutcome:
+    """One outcome as the page tells it."""
+
+    name: str
+    hidden: str
+    """Why it is not told; empty if it is."""
+    lines: tuple[str, ...] = ()
+    rows: tuple[dict[str, Any], ...] = ()
+    """The table of estimates: what, estimator, estimate, interval, effect, worth, off, valid, best, why."""
+    homophily: tuple[dict[str, Any], ...] = ()
+    effectiveness: tuple[dict[str, Any], ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    figures: tuple[OutcomeEstimates, Diagnostics] | None = None
+    """What pictures are drawn from."""
+
+
+@dataclass(frozen=True, eq=False)
+class ToldEstimates:
+    """All outcomes of a study, and what was decided on the way."""
+
+    outcomes: tuple[ToldOutcome, ...]
+    strata: str
+    notes: tuple[str, ...]
+
+
+def told_estimates(
+    study: Study,
+    outcomes: Sequence[str],
+    *,
+    population: int | None,
+    decisions: Path | None,
+    bootstraps: int,
+    seed: int,
+) -> ToldEstimates:
+    """Estimate the outcomes of a study and put together what the page may tell."""
+    made = estimate(
+        study, list(outcomes), population=population, decisions=decisions or (), bootstraps=bootstraps, seed=seed
+    )
+    told = tuple(
+        _told(each, diagnostics, made.study_sample.sample)
+        for each, diagnostics in zip(made.made, made.diagnostics, strict=True)
+    )
+    return ToldEstimates(told, made.study_sample.strata, _told_notes(made))
+
+
+def _told_notes(made: Estimates) -> tuple[str, ...]:
+    """Notes without counts of people: those say how many answers are missing, which may be few."""
+    notes = ["Answers that are not known are left out; peerfront estimate says how many."]
+    if made.population is None:
+        notes.append("The population's size was not given.")
+    return tuple(notes)
+
+
+def _told(made: OutcomeEstimates, diagnostics: Diagnostics, sample: Sample) -> ToldOutcome:
+    outcome = made.outcome
+    few = _few(outcome, sample)
+    if few:
+        return ToldOutcome(outcome.name, few)
+    table = made.table[made.table["group"] == "everybody"]
+    shown = told_diagnostics(diagnostics, sample, outcome)
+    return ToldOutcome(
+        outcome.name,
+        "",
+        tuple(made.verdict.words),
+        tuple(_rows(table, made)),
+        tuple(
+            {"category": row["category"], "recruitment": row["recruitment_homophily"]}
+            for row in shown.homophily.to_dict("records")
+        ),
+        tuple(
+            {"of": f"{row['by']} = {row['value']}", "person": row["per_person"], "coupon": row["per_coupon"]}
+            for row in shown.effectiveness.to_dict("records")
+        ),
+        tuple(_facts(diagnostics)),
+        (made, shown),
+    )
+
+
+def _few(outcome: Outcome, sample: Sample) -> str:
+    """Say why an outcome is not told; nothing if it may be."""
+    known = outcome.known & ~sample.seed
+    bands = outcome.bands[known]
+    counts = np.bincount(bands, minlength=len(outcome.band_names))
+    if counts.min(initial=len(sample)) < FEWEST:
+        return f"fewer than {FEWEST} recruits have one of its answers"
+    return f"fewer than {_LEAST_TREE} recruits have a known answer" if len(bands) < _LEAST_TREE else ""
+
+
+def _rows(table: pd.DataFrame, made: OutcomeEstimates) -> list[dict[str, Any]]:
+    """One row for each estimate; what is estimated stands in the first of its rows alone."""
+    rows, before = [], ""
+    for each in table.to_dict("records"):
+        row = _row(each, made)
+        rows.append(row | {"what": "" if row["what"] == before else row["what"]})
+        before = row["what"]
+    return rows
+
+
+def _row(row: dict[Any, Any], made: OutcomeEstimates) -> dict[str, Any]:
+    number = made.outcome.numeric
+
+    def shown(value: float) -> str:
+        return "" if value != value else f"{value:.3g}" if number else f"{value:.0%}"
+
+    known = row["low"] == row["low"]
+    effect, bias = row["design_effect"], row["likely_bias"]
+    return {
+        "what": made.outcome.name if number else f"{made.outcome.name} = {row['category']}",
+        "estimator": row["estimator"],
+        "described": IN_WORDS[row["estimator"]],
+        "estimate": shown(row["estimate"]),
+        "interval": f"{shown(row['low'])} to {shown(row['high'])}" if known else "",
+        "effect": "" if effect != effect else f"{effect:.1f}",
+        "worth": "" if effect != effect else f"{5 * round(row['effective_size'] / 5):,.0f}",
+        "off": "" if bias != bias else f"{bias:+.2g}" if number else f"{round(100 * bias) + 0:+d} points",
+        "valid": bool(row["valid"]),
+        "best": row["estimator"] == made.verdict.best,
+        "why": row["why"],
+    }
+
+
+def _facts(diagnostics: Diagnostics) -> list[tuple[str, str]]:
+    waves = int(diagnostics.seeds["wave"].max())
+    settle = diagnostics.waves_to_settle
+    return [
+        (
+            "waves until the seeds no longer matter",
+            "not known" if settle is None else f"{settle} (the sample has {waves})",
+        ),
+        ("share of the recruits who descend from one seed", percent(diagnostics.largest_tree)),
+    ]
+
+
+def told_diagnostics(diagnostics: Diagnostics, sample: Sample, outcome: Outcome) -> Diagnostics:
+    """The tables with small parts of the sample left out, and shares rounded."""
+    to = 0.0 if outcome.numeric else 0.05
+    curves = []
+    for table in (diagnostics.convergence, diagnostics.bottlenecks):
+        kept = table[table["people"] >= _LEAST_TREE]
+        by = ["tree"] if "tree" in kept else []
+        place = kept.groupby([*by, "category"]).cumcount(ascending=False)
+        curves.append(_rounded(kept[place % _EVERY == 0], ["estimate"], to if by else to / 5.0))
+    seeds = diagnostics.seeds[(diagnostics.seeds["wave"] >= 2) | (diagnostics.seeds["people"] >= _LEAST_PART)].copy()
+    seeds.loc[seeds["people"] < _LEAST_PART, "share"] = np.nan
+    seeds.loc[seeds["wave"] < 2, "expected"] = np.nan
+    seeds = _rounded(seeds, ["share", "expected", "equilibrium"], 0.05)
+    pairs = diagnostics.homophily
+    homophily = pairs[(pairs["pairs"] >= _LEAST_PART) & (pairs["same"] >= FEWEST)]
+    brought = diagnostics.effectiveness
+    effectiveness = brought[(brought["people"] >= _LEAST_PART) & (brought["recruits"] >= FEWEST)]
+    return replace(
+        diagnostics,
+        convergence=curves[0],
+        bottlenecks=curves[1],
+        seeds=seeds,
+        homophily=homophily.assign(recruitment_homophily=homophily["recruitment_homophily"].round(1)),
+        effectiveness=effectiveness.assign(
+            per_person=effectiveness["per_person"].round(1), per_coupon=effectiveness["per_coupon"].round(1)
+        ),
+    )
+
+
+def _rounded(table: pd.DataFrame, columns: Sequence[str], to: float) -> pd.DataFrame:
+    return table.assign(**{name: (table[name] / to).round() * to for name in columns}) if to else table
