@@ -14,7 +14,7 @@ from peerfront.advice.day_policies import coming_of
 from peerfront.advice.heading import Heading
 from peerfront.advice.model import Model
 from peerfront.advice.orders import PlanOrder
-from peerfront.advice.population import read_population
+from peerfront.advice.population import found_shares, read_population
 from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.advice.standing import generation_days, rounds_until
 from peerfront.advice.study_standing import standing_of, times_of
@@ -173,15 +173,7 @@ def _restricted(order: PlanOrder) -> list[str]:
 def _share_left(model: Model, people: Frontier, order: PlanOrder) -> "SharesLeft | None":
     """How the population runs out in a forecast by date; None where it does not."""
     population = read_population(order, model.fit, people) if len(people) else None
-    if population is None:
-        return None
-    sizes = population.sizes / population.sizes.sum()
-
-    def left(recruited: NDArray[np.int64]) -> NDArray[np.float64]:
-        shares = population.shares(recruited[:, None] * sizes)
-        return population.shares_of_people(shares)[:, -1]
-
-    return left
+    return None if population is None else found_shares(population, model.fit, people)
 
 
 def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int) -> WeekPlan:
