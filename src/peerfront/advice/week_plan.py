@@ -14,7 +14,6 @@ from peerfront.advice.day_policies import coming_of
 from peerfront.advice.heading import Heading
 from peerfront.advice.model import Model
 from peerfront.advice.orders import PlanOrder
-from peerfront.advice.population import found_shares, read_population
 from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.advice.standing import generation_days, rounds_until
 from peerfront.advice.study_standing import share_left_of, standing_of, times_of
