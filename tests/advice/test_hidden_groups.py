@@ -295,7 +295,7 @@ def test_spans() -> None:
 
 @pytest.mark.parametrize("with_ids", [False, True])
 def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
-    """Every table is attacked above, or tells of nobody: forecast, open coupons, settings, the sheet that was asked for."""
+    """Every table is attacked above, or tells of nobody: forecast, open coupons, settings, the sheet if asked for."""
     study, schema = a_study()
     people = a_frontier(23)
     settings = ReportSettings(episodes=10, with_ids=with_ids)
