@@ -331,7 +331,13 @@ def _warnings(findings: Findings) -> list[str]:
             "will bring have come. How many people bring rests on how the rest will come, which nobody has seen. If "
             'the study has ended and accepts no coupons any more, write still_open = "none" into the schema file.'
         )
-    if findings.small:
+    helped = findings.help is not None and findings.help.used
+    if findings.small and helped:
+        warnings.append(
+            f"Warning: {_about(findings.n_holders)} people are very few. What the model says rests on the earlier "
+            "studies as far as they count: if this one is of another kind, it cannot tell yet."
+        )
+    elif findings.small:
         warnings.append(
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
             "use the sheet to share coupons sensibly over the rounds, not to tell people apart."
@@ -356,7 +362,7 @@ def _warnings(findings: Findings) -> list[str]:
             f"Warning: hardly anybody in the study had fewer than {n_coupons(fewest)}, so what fewer bring is "
             "extrapolated downwards. Plans that give people fewer rely on what a coupon is believed to do."
         )
-    if findings.n_pairs < _FEW_PAIRS:
+    if findings.n_pairs < _FEW_PAIRS and not (helped and findings.help is not None and findings.help.alike):
         warnings.append(f"Warning: with {_about(findings.n_pairs)} pairs, whom people bring is mostly a guess.")
     shown, most = findings.response.most_shown, findings.rules.max_per_person
     beyond = beyond_shown(shown, most)
