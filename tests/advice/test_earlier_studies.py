@@ -166,10 +166,22 @@ def test_a_dozen_people_can_be_planned_with_earlier_studies() -> None:
     assert "SECRET" not in text
 
 
+def _of_itself(study: Study, schema: StudySchema) -> Fit:
+    from peerfront.advice.returning import fitted_returns
+    from peerfront.artifacts import fingerprint
+
+    returning, _ = fitted_returns(study, return_settings([a_fit()])[0])
+    history = history_of(study, private_schema(study, schema)[0], None if returning is None else returning.exposure)
+    return replace(a_fit(), data_fingerprint=fingerprint(history))
+
+
 def test_the_same_model_twice_and_models_without_columns_are_refused() -> None:
     study, schema = new_study()
     with pytest.raises(SettingError, match="the same data"):
         earlier(study, schema, a_fit(), a_fit())
+    itself, own = a_study()
+    with pytest.raises(SettingError, match="itself"):
+        fit_study(itself, own, FitSettings(budget=10, learning=QUICK), prior=[_of_itself(itself, own)])
     with pytest.raises(DataFileError, match="does not say which columns"):
         earlier(study, schema, replace(a_fit(), study_schema=""))
 

@@ -224,10 +224,16 @@ def _fitted(
     exposure = None if returning is None else returning.exposure
     history = history_of(study, schema, exposure)
     n_holders = int((history.coupons > 0).sum())
+    earlier: EarlierStudies | None = None
     helped: _Helped | None = None
     if prior:
         if n_holders < FEWEST_WITH_EARLIER:
             raise DataFileError(_why_too_small(study, n_holders, FEWEST_WITH_EARLIER))
+        if fingerprint(history) in {each.data_fingerprint for each in prior}:
+            raise SettingError(
+                f"An earlier model (--prior) was fitted to {study.source} itself. Leave it out: it would count twice."
+            )
+        earlier = EarlierStudies.of(prior, study, asked, schema, merged)
     elif n_holders < FEWEST or not len(history.parents):
         raise DataFileError(_why_too_small(study, n_holders, FEWEST))
     evidence = n_holders if history.exposure is None else float(history.exposure.sum())
@@ -237,8 +243,7 @@ def _fitted(
     how = response_settings(small)
     alone = n_holders >= FEWEST and len(history.parents) > 0
     fitted = fit_stories(learned_from, how, counting) if alone else ()
-    if prior and len(learned_from.coupons) == len(history.coupons):
-        earlier = EarlierStudies.of(prior, study, asked, schema, merged)
+    if earlier is not None and len(learned_from.coupons) == len(history.coupons):
         private = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
         helped = _helped(study, earlier, exposure, n_holders, Alone(fitted, private, schema) if fitted else None)
         better, gain, error = own_is_better(fitted, helped.fitted) if fitted else (False, 0.0, 0.0)
