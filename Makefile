@@ -54,7 +54,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --cov --cov-report=term --numprocesses=$(WORKERS) --dist=loadfile
+	$(BIN)/python -m pytest --cov --cov-report=term --numprocesses=$(WORKERS) --dist=loadfile --max-worker-restart=0
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/episodes.py

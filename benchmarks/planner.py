@@ -56,6 +56,7 @@ def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Calla
         survival,
         coverage_gains(survival, uncovered),
         weights,
+        np.zeros(len(weights)),
         DISCOUNT,
         budget,
         budget,

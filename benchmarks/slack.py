@@ -1,11 +1,13 @@
 """How far the bounds lie above the optimum where it is known, and whether any lies below it.
 
 OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 20
+OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 0 --bridge 10 --sheet
 
 tiny: random worlds of two types, 3 people, up to 8 coupons, 2 to 50 rounds (`simulation.exact`); exact price tables.
 bridge: five rounds, 60 coupons, 10 people; the optimum of each first frontier by backward induction over (coupons,
 hubs), as in `bridge_optimum.py`, which leaves out what the dead bring (.02 each), so the true optimum is a little
-higher.
+higher. --sheet: the certificate of a coupon sheet, which knows the models and fits its own prices, in place of the
+lookahead with exact price tables.
 """
 
 import argparse
@@ -14,16 +16,18 @@ import numpy as np
 from scipy.stats import binom
 
 from bridge_optimum import Array, capped, expected, recruits
+from peerfront.advice.certificate import certify_state
 from peerfront.bounds.certificate import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import lookahead_bound
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.problem import Rules
+from peerfront.problem import Frontier, Rules, State
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, bridge, typed_world
 from peerfront.value.states import StateBatch
+from peerfront.value.surrogate import PersonInputs
 
 BUDGET, ROUNDS, MOST_HUBS, MOST_EACH = 60, 5, 60, 14
 
@@ -99,30 +103,40 @@ def first_round(locals_: int, bridges: int, values: Array, discount: float) -> f
     return best
 
 
-def five_rounds(discount: float, frontiers: int, outcomes: int) -> Array:
-    """As `tiny`, for first frontiers of bridge."""
+def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool) -> Array:
+    """As `tiny`, for first frontiers of bridge; the lookahead's place is taken by the sheet's certificate if asked."""
     world = bridge()
     values = hub_values(3.0, 0.6, discount)
     index = index_of(world, discount, BoundSettings(largest_budget=BUDGET))
     rows = []
     for number in range(frontiers):
         codes = world.seeds(named_luck(("slack", number), 1), 10).covariates
-        luck = named_luck(("slack", "bridge", number), 1)
-        _, found = lookahead_bound(index, world.offspring, codes, BUDGET, ROUNDS, luck, outcomes=outcomes)
+        bound, error = _certified(world, codes, discount) if sheet else _ahead(index, world, codes, number, outcomes)
         best = first_round(int((codes == 0).sum()), int((codes == 1).sum()), values, discount)
-        rows.append(
-            [discount, best, priced(index, codes, BUDGET, ROUNDS), found.bound.mean, found.bound.standard_error]
-        )
+        rows.append([discount, best, priced(index, codes, BUDGET, ROUNDS), bound, error])
     return np.array(rows)
 
 
-def report(name: str, rows: Array) -> None:
+def _ahead(index: PriceIndex, world: TypedWorld, codes: np.ndarray, number: int, outcomes: int) -> tuple[float, float]:
+    luck = named_luck(("slack", "bridge", number), 1)
+    _, found = lookahead_bound(index, world.offspring, codes, BUDGET, ROUNDS, luck, outcomes=outcomes)
+    return found.bound.mean, found.bound.standard_error
+
+
+def _certified(world: TypedWorld, codes: np.ndarray, discount: float) -> tuple[float, float]:
+    state = State(BUDGET, Frontier.of(codes), 0, Rules(BUDGET, len(codes), ROUNDS))
+    found = certify_state(state, world.response, world.offspring, PersonInputs(world.schema, world.response), discount)
+    assert found is not None
+    return found.bound, found.standard_error
+
+
+def report(name: str, rows: Array, judged: str = "lookahead") -> None:
     best, price, ahead, error = rows[:, 1:].T
     z = (ahead - best) / np.maximum(error, 1e-9)
     lost = 1.0 - (ahead.sum() - best.sum()) / (price.sum() - best.sum())
     print(
         f"{name} (n = {len(rows)}): optimum {best.mean():.3f}, price bound {price.mean():.3f} (slack "
-        f"{price.sum() / best.sum() - 1:.2%}), lookahead {ahead.mean():.3f} +- "
+        f"{price.sum() / best.sum() - 1:.2%}), {judged} {ahead.mean():.3f} +- "
         f"{np.sqrt(np.square(error).sum()) / len(rows):.3f} (slack {ahead.sum() / best.sum() - 1:.2%}); "
         f"{lost:.0%} of the slack removed; below the optimum: {(ahead < best - 1e-9).sum()}, by more than 3 standard "
         f"errors: {((z < -3) & (ahead < best - 1e-6)).sum()}; price bound below: {(price < best - 1e-9).sum()}",
@@ -135,6 +149,7 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=160, help="random tiny worlds")
     parser.add_argument("--bridge", type=int, default=20, help="first frontiers of bridge")
     parser.add_argument("--outcomes", type=int, default=600, help="sampled rounds of an evaluation")
+    parser.add_argument("--sheet", action="store_true", help="judge the certificate of a coupon sheet")
     chosen = parser.parse_args()
     if chosen.worlds:
         rows = np.array([tiny(number, chosen.outcomes) for number in range(chosen.worlds)])
@@ -142,7 +157,8 @@ def main() -> None:
             report(f"tiny worlds, discount {discount}", rows[rows[:, 0] == discount])
     for discount in (0.9, 1.0):
         if chosen.bridge:
-            report(f"bridge in five rounds, discount {discount}", five_rounds(discount, chosen.bridge, chosen.outcomes))
+            found = five_rounds(discount, chosen.bridge, chosen.outcomes, chosen.sheet)
+            report(f"bridge in five rounds, discount {discount}", found, "sheet" if chosen.sheet else "lookahead")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from peerfront.foundation.leftovers import names_in, temporary_name
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.models.response import LearnedResponse
+from peerfront.models.return_times import ReturnTimes
 from peerfront.problem import BranchingWorld, Frontier, History, Rules
 from peerfront.stored_models import (
     GENERATORS,
@@ -85,6 +86,8 @@ class Fit:
     """How good they are: anything JSON can hold."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """What made the fit; filled in when it is saved for the first time."""
+    returns: ReturnTimes | None = None
+    """When people return; None where the study's dates do not say (and in models of earlier versions)."""
 
     @property
     def discount(self) -> float:
@@ -211,11 +214,13 @@ class Fit:
             f"response {number}": cast(LearnedResponse, story.response).stored()
             for number, story in enumerate(self.planner.stories, start=1)
         }
+        returns = {} if self.returns is None else {"returns": self.returns.stored()}
         return Stored.of_parts(
             {"offspring_kind": kind_of(self.offspring), "responses": len(responses)},
             **responses,
             offspring=self.offspring.stored(),
             planner=stored_planner(self.planner),
+            **returns,
         )
 
 
@@ -283,6 +288,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         settings=written.setting("settings", dict),
         scores=written.setting("scores", dict),
         versions={name: Stored(versions, {}, "versions").setting(name, str) for name in versions},
+        returns=ReturnTimes.restored(stored.part("returns")) if "returns" in stored.settings else None,
     )
     check_scores(fit.scores, MANIFEST)
     check_behaviour(schema, fit.planner, "the fit")

@@ -4,6 +4,7 @@ People respond by any family, and there may be two stories of what a coupon does
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def instances(draw: st.DrawFn, max_people: int = 6, max_budget: int = 14, extrem
     return Instance(tables, np.concatenate(weights, axis=1), discount, spendable, most, least)
 
 
-def solve(problem: Instance, **more: bool) -> GreedyPlan:
+def solve(problem: Instance, **more: Any) -> GreedyPlan:
     """The plan of exact greedy."""
     return greedy(
         problem.tables,

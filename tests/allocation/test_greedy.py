@@ -55,6 +55,7 @@ def test_lazy_is_plain(problem: Instance) -> None:
         problem.tables.gains,
         problem.tables.covers,
         problem.weights,
+        np.zeros(len(problem.weights)),
         problem.discount,
         problem.spendable,
         problem.most_per_person,
@@ -99,7 +100,19 @@ def test_a_crowd_of_a_few_kinds_is_planned_as_people_one_by_one() -> None:
     for most, least in ((3, 0), (5, 1), (7, 0)):
         found = greedy(tables, weights, 0.95, most_per_person=most, least_per_person=least)
         coupons, spend, values = kernels.plan_frontier(
-            tables.gains, tables.covers, weights, 0.95, 300, most, least, False, True, 10**9, nobody, nobody
+            tables.gains,
+            tables.covers,
+            weights,
+            np.zeros(301),
+            0.95,
+            300,
+            most,
+            least,
+            False,
+            True,
+            10**9,
+            nobody,
+            nobody,
         )
         np.testing.assert_array_equal(found.coupons, coupons)
         assert found.value == values[spend]

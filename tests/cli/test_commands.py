@@ -156,6 +156,7 @@ def test_compare_prints_tables_and_names_its_files(monkeypatch, capsys, tmp_path
         (["compare", "--discount", "1.2"], "found 1.2"),
         (["simulate", "--discount", "0"], "discount must lie above 0"),
         (["compare", "--draws", "0"], "draws must be a whole number of at least 1"),
+        (["compare", "--first-draw", "-1"], "first draw must be a whole number"),
         (["compare", "--resume"], "need --out"),
         (["compare", "--resume", "--overwrite", "--out", "x"], "Choose one of"),
         (["compare", "--against", "gfp"], "There is no policy in this comparison called 'gfp'"),

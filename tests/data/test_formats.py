@@ -244,8 +244,8 @@ def test_no_file(tmp_path) -> None:
     [
         ({"format": "exel"}, "no format called 'exel'"),
         ({"coupons_each": 2.5}, "coupons each must be a whole number"),
-        ({"still_open": "soon"}, "'soon' is not understood. Allowed: none, last-wave"),
-        ({"still_open": 30}, "30 is not understood. Allowed: none, last-wave"),
+        ({"still_open": "soon"}, "'soon' is not understood. Allowed: auto, none, last-wave"),
+        ({"still_open": 30}, "30 is not understood. Allowed: auto, none, last-wave"),
         ({"columns": {"ids": ("a",)}}, "no part of a study called 'ids'"),
         ({"columns": {"id": "person"}}, "columns for id must be a list of texts; found 'person'"),
         ({"columns": ["id"]}, "columns must name columns by role"),

@@ -9,8 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import peerfront as pf
 from experiments.small import SMALL, contents
 from peerfront.experiments.compare import Workers, run_comparison
 from peerfront.experiments.comparison import Comparison, tasks
@@ -40,6 +42,14 @@ def test_results_do_not_depend_on_the_backend(finished, tmp_path) -> None:
 
 
 @pytest.mark.filterwarnings("default")  # Ray warns of its own future
+def test_draws_may_begin_with_any_other(tmp_path) -> None:
+    asked = {"worlds": ["icpsr22140"], "policies": ["constant"], "episodes": 3, "discounts": [0.9]}
+    one = [pf.compare(**asked, draws=1, first_draw=draw).table["mean"] for draw in (1, 2)]
+    both = pf.compare(**asked, draws=2, first_draw=1).table["mean"]
+    assert not one[0].equals(one[1])
+    assert np.allclose((one[0] + one[1]) / 2, both)
+
+
 def test_results_do_not_depend_on_ray_either(finished, tmp_path) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no build for this Python")
     try:

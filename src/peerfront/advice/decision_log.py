@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from peerfront.advice.heading import Heading
+from peerfront.advice.study_folder import LOG, StudyFolder
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import write_csv
 from peerfront.foundation.spreadsheets import csv_text
@@ -137,6 +138,11 @@ def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> Re
 
 
 def _read(path: Path, *, may_be_empty: bool = False) -> TextTable:
+    if path.is_dir() or path.name == LOG:  # the folder of a running study, or the log in it
+        folder = path if path.is_dir() else path.parent
+        if not (folder / LOG).is_file():
+            raise DataFileError(f"{folder} holds no log of a running study ({LOG}). Name a folder of `peerfront week`.")
+        return _table_text(StudyFolder(folder).decided())
     content = file_bytes(path)
     if not is_workbook(content):
         return read_table(path, decoded(path, content)[0], may_be_empty=may_be_empty)

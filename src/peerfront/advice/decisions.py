@@ -76,10 +76,12 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     kinds = kinds_of(people)
     tables = planner.tables(kinds.rows, most)
     weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+    base = planner.base_with(state.rounds_left - 1)
+    anyway = None if base is None else base[: state.remaining_budget + 1]
     notes = list(floors.notes)
 
     def handed_out(coupons: NDArray[np.int64]) -> Plan:
-        return _with(plan, tables, kinds.kind, weights, planner.discount, coupons)
+        return _with(plan, tables, kinds.kind, weights, anyway, planner.discount, coupons)
 
     if restriction.is_any:
         return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
@@ -93,6 +95,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             spendable=state.spendable,
             most_per_person=most,
             least_per_person=least,
+            base=anyway,
         )
         chosen = handed_out(floored.plan.coupons)
         notes.append(_cost_of_floors(floored.cost))
@@ -148,6 +151,8 @@ def _restricted(
         notes.append(_cost_of_floors(without.value - within.value))
     chances = _member_chances(planner, kinds.rows)
     weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+    base = planner.base_with(state.rounds_left - 1)
+    anyway = None if base is None else base[: state.remaining_budget + 1]
     ties = None
     if within.label is None:  # people may differ one by one, so ties are drawn by lot as in every plan
         worth = planner.discount * weights[state.remaining_budget - min(int(within.planned.sum()), state.spendable)]
@@ -164,7 +169,7 @@ def _restricted(
     drawn = draw_within(within, ties, names, restriction, state.frontier.ids, order.seed)
     by = np.where(drawn.at_random, AT_RANDOM, np.where(drawn.by_lot, BY_LOT, BY_PLAN)).astype(object)
     notes += [*drawn.notes, *unequal_groups(restriction.schema, people, drawn.coupons, chances[:, kinds.kind])]
-    handed_out = _with(free, tables, kinds.kind, weights, planner.discount, drawn.coupons)
+    handed_out = _with(free, tables, kinds.kind, weights, anyway, planner.discount, drawn.coupons)
     values = np.full(state.spendable + 1, np.nan)
     if within.floor is None:  # otherwise how many coupons go out is left to chance
         values[: len(within.values)] = within.values
@@ -186,7 +191,13 @@ def _cost_of_floors(cost: float) -> str:
 
 
 def _with(
-    plan: Plan, tables: Tables, kind: NDArray[np.int64], weights: Array, discount: float, coupons: NDArray[np.int64]
+    plan: Plan,
+    tables: Tables,
+    kind: NDArray[np.int64],
+    weights: Array,
+    anyway: Array | None,
+    discount: float,
+    coupons: NDArray[np.int64],
 ) -> Plan:
     """The plan with other coupons, and what each of them is worth; `tables` are by kind."""
     if (coupons == plan.allocation.coupons).all():
@@ -194,6 +205,8 @@ def _with(
     everybody, spend = tables.take(kind), int(coupons.sum())
     worth = discount * weights[len(weights) - 1 - spend]
     value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
+    if anyway is not None:
+        value += discount * float(anyway[len(weights) - 1 - spend])
     values = plan.values.copy()
     if np.isnan(values[spend]):  # other spends are compared as plans, before floors, lots and random numbers
         values[spend] = value

@@ -70,7 +70,7 @@ def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
             linestyle=STYLES[number % len(STYLES)],
             marker="o",
             capsize=3,
-            label=_label(f"if {IN_WORDS[story['name']]} (weight {story['weight']:.0%})", narrow),
+            label=label_of(f"if {IN_WORDS[story['name']]} (weight {story['weight']:.0%})", narrow),
         )
     axis.set(xlabel="coupons for a person", ylabel="recruits expected, with 95% interval", title="What coupons bring")
     axis.set_ylim(bottom=0)
@@ -92,7 +92,7 @@ _SHORT_STORIES = {
 
 def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
     """Draw recruits so far (the plan's bands, the mean of every policy), and the same by round."""
-    figure, panels = _two_panels(narrow)
+    figure, panels = two_panels(narrow)
     wanted = forecast.still_wanted
     if wanted is not None and 0 < wanted <= forecast.rules.budget:
         label = f"target: {wanted:,} to come"
@@ -108,7 +108,7 @@ def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
                 linewidth=2.4 if number == 0 else 1.6,
                 marker="o" if number == 0 else None,
                 markersize=4,
-                label=_label(str(row.described), narrow),
+                label=label_of(str(row.described), narrow),
             )
         _draw_stories(axis, forecast, prefix)
         axis.set(xlabel="round from now on", title=title)
@@ -120,12 +120,12 @@ def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
     return figure
 
 
-def _label(text: str, narrow: bool) -> str:
+def label_of(text: str, narrow: bool) -> str:
     """A label of a legend, in lines that fit."""
     return "\n".join(textwrap.wrap(text, LABEL if narrow else 90))
 
 
-def _two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
+def two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
     """Side by side for a page, one below the other for a telephone."""
     figure = new_figure(NARROW, 7.6) if narrow else new_figure(10.5, 4.8)
     one, two = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
@@ -168,7 +168,7 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
     """Draw who recruited whom, in layers (each person's recruits stand to the right of them), and people by wave."""
     largest, tree = _trees_by_size(study)
     if len(study) <= MOST_DRAWN:
-        figure, (layers, counts) = _two_panels(narrow)
+        figure, (layers, counts) = two_panels(narrow)
         _draw_icicle(layers, study, tree)
     else:
         figure = new_figure(NARROW if narrow else 10.5, 4.8)

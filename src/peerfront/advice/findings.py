@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from peerfront.advice.earlier_studies import Help
 from peerfront.advice.reasons import MIN_EFFECT_TO_MENTION, chance_if
+from peerfront.advice.returning import Returning
 from peerfront.allocation.planner import Planner
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
@@ -16,11 +18,13 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.models.diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.choice import OffspringChoice
+from peerfront.models.population import QUANTILES
 from peerfront.models.response import LearnedResponse
 from peerfront.models.stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
 from peerfront.value.learning import ValueReport
 
+_FEWEST_SIZES = 50  # answers to "how many do you know" from which something is told of them
 _MOST_TOLD = 10  # coupons up to which it is told what they bring
 
 
@@ -50,10 +54,16 @@ class Findings:
     """Columns of which answers were merged or left out because too few people gave them, and what was done."""
     notes: tuple[str, ...] = ()
     """Warnings about columns that are used because the user says so."""
+    returning: Returning | None = None
+    """When people return, if dates say so."""
+    undated: str = ""
+    """Why they do not."""
+    help: Help | None = None
+    """What came of earlier studies, if there are some."""
 
     @property
     def n_holders(self) -> int:
-        """People whose coupons are finished, so that they show how many one brings."""
+        """People whose coupons show how many one brings: finished, or open and dated."""
         return int((self.history.coupons > 0).sum())
 
     @property
@@ -63,7 +73,14 @@ class Findings:
     @property
     def n_open(self) -> int:
         """People whose coupons may still be used."""
-        return int(self.study.still_open.sum())
+        return int(self.study.still_open.sum()) if self.returning is None else self.returning.open_holders
+
+    @cached_property
+    def expected_of_open(self) -> float:
+        """Recruits still to come with coupons that are open."""
+        if self.returning is None:
+            return 0.0
+        return self.returning.expected(self.responses, self.stories.weights, encode_study(self.study, self.schema))
 
     @property
     def best(self) -> str:
@@ -159,6 +176,15 @@ class Findings:
         """field, and the chance that a first coupon is used in each category: the largest differences first."""
         return field_effects(self.planner, encode_study(self.study, self.schema))
 
+    @property
+    def _network_size(self) -> dict[str, Any]:
+        """How many people somebody knows, five rounded numbers for plans in which the population runs out."""
+        sizes = self.study.network_size
+        known = None if sizes is None else sizes[np.isfinite(sizes) & (sizes > 0)]
+        if known is None or len(known) < _FEWEST_SIZES:
+            return {}
+        return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(known, QUANTILES)]}
+
     def scores(self) -> dict[str, Any]:
         """The findings as a saved fit keeps them."""
         gain, gain_error = self.gain
@@ -167,6 +193,8 @@ class Findings:
             "finished_coupon_holders": rounded_count(self.n_holders),
             "pairs": rounded_count(self.n_pairs),
             "still_open": rounded_count(self.n_open),
+            **self._network_size,
+            **({} if self.help is None else {"earlier_studies": self.help.scores()}),
             "responses": {name: response.scores() for name, response in self.responses.items()},
             "coupon_stories": self.coupon_stories,
             "all_used": self.all_used,
@@ -179,6 +207,7 @@ class Findings:
             "coupon_use": self.told_use,
             "gain_of_knowing_people": {"log_likelihood": round(gain, 2), "standard_error": round(gain_error, 2)},
             "effects": self.effects,
+            **({} if self.returning is None else {"returns": self.returning.scores(self.expected_of_open)}),
             "value": {
                 "promised": self.value.promised,
                 "simulated": self.value.simulated,
@@ -193,7 +222,7 @@ def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
     """Per field the chance that a first coupon is used if everybody had one category of it, other things equal."""
     effects = []
     for number, field in enumerate(planner.schema.fields):
-        there = [code for code in range(len(field)) if (people[:, number] == code).any()]
+        there = [code for code in range(len(field)) if (people[:, number] == code).sum() >= FEWEST]
         chances = {field.categories[code]: chance_if(planner, people, number, code).mean().item() for code in there}
         if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
             effects.append({"field": field.name, "chances": chances})

@@ -6,6 +6,7 @@ import numpy as np
 
 from peerfront.advice.findings import Findings
 from peerfront.advice.orders import beyond_shown
+from peerfront.advice.returning import FEW_RETURNS
 from peerfront.advice.stories import IN_WORDS
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.words import Sentences, counted, n_coupons, n_people, percent
@@ -20,6 +21,7 @@ _GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_FIELDS = 3
 _MOST_COUPONS_TOLD = 6
 _ON_PEOPLE = ", which depends on who they are"
+_MOST_SEEN = 0.6  # share of the recruits to come that have come, below which the summary warns
 _PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
 _COUNTS = {
     "poisson": "as a number that varies by chance alone around a mean, which depends on who they are (Poisson)",
@@ -40,7 +42,7 @@ _GENERATORS = {
 
 def summary_of(findings: Findings) -> Sentences:
     """The fit in sentences, most important first; warnings begin with "Warning"."""
-    parts = (_basis, _use, _coupons, _choice, _certainty, _value, _warnings)
+    parts = (_basis, _help, _returns, _use, _coupons, _choice, _certainty, _value, _warnings)
     return Sentences(sentence for part in parts for sentence in part(findings))
 
 
@@ -60,6 +62,45 @@ def _basis(findings: Findings) -> list[str]:
     return lines
 
 
+def _help(findings: Findings) -> list[str]:
+    """What earlier studies have to do with it."""
+    return [] if findings.help is None else findings.help.sentences()
+
+
+def _returns(findings: Findings) -> list[str]:
+    """When people come, and what is still to come of open coupons."""
+    found = findings.returning
+    if found is None:
+        return []
+    half, early, late = (found.days(share) for share in (0.5, 0.1, 0.9))
+    words = f"Half of those who come, come within {_days(half)} (8 of 10: between {early:,.0f} and {late:,.0f})"
+    if found.open_coupons >= FEWEST:
+        expected = round(findings.expected_of_open)
+        words += (
+            f"; coupons still open on {found.day}: {_about(found.open_coupons)}, of which about {expected:,} will be "
+            "used"
+        )
+    low, high = found.days_interval(0.5)
+    lines = [f"{words}."]
+    if high - low >= 1.0:
+        lines[0] += f" How soon half of them come is known to between {low:,.0f} and {_days(high)}."
+    if found.dated_returns < FEW_RETURNS:
+        lines.append(
+            "So few have come with a dated coupon that how soon people come rests mostly on two studies that were "
+            "published (half within 12 and within 20 days)."
+        )
+    if np.isinf(found.usual_validity) and found.open_coupons >= FEWEST:
+        lines.append(
+            "No date of expiry is known, so unused coupons count as open however old they are. If yours expire, say so "
+            "in the schema file: valid_days = 60."
+        )
+    return lines
+
+
+def _days(days: float) -> str:
+    return counted(round(days), "day", "days")
+
+
 def _about(count: int) -> str:
     """A count as a model may tell it: to the nearest five."""
     return f"about {rounded_count(count):,}" if count >= FEWEST else "fewer than five"
@@ -67,8 +108,9 @@ def _about(count: int) -> str:
 
 def _use(findings: Findings) -> list[str]:
     lines = []
+    so_far = "" if findings.returning is None or not findings.n_open else " so far"
     for row in findings.told_use[:4]:
-        least = counted(row["coupon"], "recruit", "recruits")
+        least = counted(row["coupon"], "recruit", "recruits") + so_far
         people = f"the about {row['people']:,} people who had {n_coupons(row['coupon'])} or more"
         verdict = f"the model says {percent(row['predicted'])}"
         if row["observed"] is None:
@@ -155,9 +197,12 @@ def _choice(findings: Findings) -> list[str]:
         if not findings.small
         else "left out best. The study is small, so only a simple model was tried."
     )
-    words = [counts, _knowing_people(findings)]
+    helped = findings.help is not None and findings.help.used
+    if helped:
+        counts = f"How many people bring is modelled {modelled}, as in the earlier studies."
+    words = [counts] if helped and findings.schema.used else [counts, _knowing_people(findings)]
     gain, error = findings.gain
-    sure = "by the model" if gain > _PROBABLY * error else "by the model; may well be chance"
+    sure = "by the model" if helped or gain > _PROBABLY * error else "by the model; may well be chance"
     for effect in findings.effects[:_SHOWN_FIELDS]:
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]
@@ -279,7 +324,20 @@ def _rarely(p_value: float) -> str:
 def _warnings(findings: Findings) -> list[str]:
     """What the user of this fit must know."""
     warnings = list(findings.notes)
-    if findings.small:
+    found = findings.returning
+    if found is not None and found.share_seen < _MOST_SEEN:
+        warnings.append(
+            f"Warning: by the model, only {percent(found.share_seen)} of the recruits whom coupons given out so far "
+            "will bring have come. How many people bring rests on how the rest will come, which nobody has seen. If "
+            'the study has ended and accepts no coupons any more, write still_open = "none" into the schema file.'
+        )
+    helped = findings.help is not None and findings.help.used
+    if findings.small and helped:
+        warnings.append(
+            f"Warning: {_about(findings.n_holders)} people are very few. What the model says rests on the earlier "
+            "studies as far as they count: if this one is of another kind, it cannot tell yet."
+        )
+    elif findings.small:
         warnings.append(
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
             "use the sheet to share coupons sensibly over the rounds, not to tell people apart."
@@ -304,7 +362,7 @@ def _warnings(findings: Findings) -> list[str]:
             f"Warning: hardly anybody in the study had fewer than {n_coupons(fewest)}, so what fewer bring is "
             "extrapolated downwards. Plans that give people fewer rely on what a coupon is believed to do."
         )
-    if findings.n_pairs < _FEW_PAIRS:
+    if findings.n_pairs < _FEW_PAIRS and not (helped and findings.help is not None and findings.help.alike):
         warnings.append(f"Warning: with {_about(findings.n_pairs)} pairs, whom people bring is mostly a guess.")
     shown, most = findings.response.most_shown, findings.rules.max_per_person
     beyond = beyond_shown(shown, most)
@@ -320,9 +378,10 @@ def _warnings(findings: Findings) -> list[str]:
         warnings.append(
             "Warning: every coupon was used, so nobody's limit was ever seen: how many more people bring is a guess."
         )
-    if not findings.n_open:
+    if not findings.n_open and findings.returning is None:
+        because = f" ({findings.undated})" if findings.undated else ""
         warnings.append(
-            "Note: all coupons count as finished. If people can still use theirs, set still_open in the schema file, "
-            "or recruiting looks harder than it is."
+            f"Note: all coupons count as finished{because}. If people can still use theirs, add the dates, or set "
+            "still_open in the schema file, or recruiting looks harder than it is."
         )
     return warnings

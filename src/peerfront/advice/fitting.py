@@ -1,5 +1,8 @@
 """Fit models and a planner to a checked study, and summarise them in words.
 
+Where dates suffice, return times are fitted first (`returning`): coupons that are still open then count for as long as
+they were out, instead of as failures. Otherwise all coupons count as finished, or as `still_open` says.
+
 Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
 deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
 study's own people; their rows are used while learning and are not part of what is saved. For more people and coupons
@@ -15,16 +18,27 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from peerfront.advice.earlier_studies import (
+    FEWEST_WITH_EARLIER,
+    Alone,
+    EarlierStudies,
+    Help,
+    own_is_better,
+    return_settings,
+)
 from peerfront.advice.findings import Findings
 from peerfront.advice.fit_summary import summary_of
 from peerfront.advice.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
+from peerfront.advice.returning import fitted_returns
 from peerfront.advice.stories import IN_WORDS
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.story import Story
 from peerfront.artifacts import Fit, fingerprint
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
 from peerfront.data.column_findings import Vetted
+from peerfront.data.dates import date_text
 from peerfront.data.private_schema import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
@@ -174,6 +188,8 @@ def fit_study(
     settings: FitSettings,
     progress: Progress = silent,
     allowed: Vetted | None = None,
+    start: Planner | None = None,
+    prior: Sequence[Fit] = (),
 ) -> Fit:
     """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
 
@@ -183,24 +199,54 @@ def fit_study(
     What comes out may leave the house: models know only categories that at least five people share, tables of whom
     people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
     fit, to the last bit, whatever the number of threads.
+
+    `start` is the planner of an earlier fit of the same study: one of the rules that learning may start from, so that
+    fewer simulations do. `prior` are models of earlier studies, which help as far as they agree with each other and
+    with this one (`earlier_studies`): with them a study of a few people can be fitted.
     """
     with one_thread(training=True):
-        return _fitted(study, schema, settings, progress, allowed)
+        return _fitted(study, schema, settings, progress, allowed, start, prior)
 
 
 def _fitted(
-    study: Study, schema: StudySchema, settings: FitSettings, progress: Progress, allowed: Vetted | None
+    study: Study,
+    schema: StudySchema,
+    settings: FitSettings,
+    progress: Progress,
+    allowed: Vetted | None,
+    start: Planner | None,
+    prior: Sequence[Fit],
 ) -> Fit:
-    schema, merged = private_schema(study, schema)
-    history = history_of(study, schema)
+    asked, (schema, merged) = schema, private_schema(study, schema)
+    progress(0.0, "when people return")
+    expected, lag = return_settings(prior)
+    returning, undated = fitted_returns(study, expected if prior else None)
+    exposure = None if returning is None else returning.exposure
+    history = history_of(study, schema, exposure)
     n_holders = int((history.coupons > 0).sum())
-    if n_holders < FEWEST or not len(history.parents):
+    helped: _Helped | None = None
+    if prior:
+        if n_holders < FEWEST_WITH_EARLIER:
+            raise DataFileError(_why_too_small(study, n_holders, FEWEST_WITH_EARLIER))
+    elif n_holders < FEWEST or not len(history.parents):
         raise DataFileError(_why_too_small(study, n_holders, FEWEST))
-    small = len(study) < FEW or n_holders < FEW
+    evidence = n_holders if history.exposure is None else float(history.exposure.sum())
+    small = len(study) < FEW or evidence < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
-    counting = part_of(progress, 0.0, 0.28, "how many people bring")
+    counting = part_of(progress, 0.02, 0.28, "how many people bring")
     how = response_settings(small)
-    fitted = fit_stories(learned_from, how, counting)
+    alone = n_holders >= FEWEST and len(history.parents) > 0
+    fitted = fit_stories(learned_from, how, counting) if alone else ()
+    if prior and len(learned_from.coupons) == len(history.coupons):
+        earlier = EarlierStudies.of(prior, study, asked, schema, merged)
+        private = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
+        helped = _helped(study, earlier, exposure, n_holders, Alone(fitted, private, schema) if fitted else None)
+        better, gain, error = own_is_better(fitted, helped.fitted) if fitted else (False, 0.0, 0.0)
+        if better:
+            helped = replace(helped, help=replace(helped.help, behind=(gain, error)))
+        else:
+            schema, merged, history = helped.studies.schema, helped.studies.merged, helped.history
+            learned_from, fitted = history, helped.fitted
     notes = [] if allowed is None else list(allowed.notes)
     reason = implausible_gain(fitted, learned_from)
     if reason:
@@ -209,11 +255,20 @@ def _fitted(
             raise DataFileError(stopped_by_gain(study.source, reason, learned_from))
         notes.append(f"Warning: {reason}. Plans rest on it: {ONLY_IF_KNOWN}")
     weighed = _pinned(fitted, settings.response) if settings.response != AUTO else weigh(fitted)
+    if helped is not None and helped.help.used and helped.help.level is not None and settings.response == AUTO:
+        weighed = helped.studies.weigh(weighed, helped.help.level.prior_share)
     weighed = replace(weighed, weights=_rounded(weighed.weights), stacked=_rounded(weighed.stacked))
-    responses = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
+    if helped is not None and helped.help.used:
+        responses = {story.name: story.response for story in fitted}  # rounded already
+    else:
+        responses = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
     rivals = ("inheritance",) if len(learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
     generating = part_of(progress, 0.3, 0.34, "whom they bring")
-    offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
+    if helped is not None and helped.help.used and len(rivals) == 1:
+        offspring, alike = helped.studies.offspring(study, history)
+        helped = replace(helped, help=replace(helped.help, alike=alike, times=lag))
+    else:
+        offspring = fit_offspring(learned_from, seed=settings.seed, rivals=rivals, progress=generating, private=True)
     generator = cast("Generator", offspring.model)  # the quick rivals can all be saved
     waiting = int(study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
@@ -234,7 +289,7 @@ def _fitted(
             world,
             played,
             settings.discount,
-            simple_rules(model, played),
+            [*simple_rules(model, played), *_earlier(start, schema, played)],
             learning,
             part_of(progress, begin, end, "" if len(stories) == 1 else f"value if {IN_WORDS[name]}"),
         )
@@ -257,6 +312,9 @@ def _fitted(
         discount=settings.discount,
         merged=merged,
         notes=tuple(notes),
+        returning=returning,
+        undated=undated,
+        help=None if helped is None else helped.help,
     )
     progress(1.0, "done")
     return Fit(
@@ -272,16 +330,46 @@ def _fitted(
             "seed": settings.seed,
             "threads": THREADS,
             "learning": _plain(asdict(learning)),
+            **({} if study.day is None else {"day": date_text(study.day, study.numbered_days)}),
         },
         scores=findings.scores() | {"summary": list(summary_of(findings))},
+        returns=None if returning is None else returning.times,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Helped:
+    """A study as earlier ones help it."""
+
+    studies: EarlierStudies
+    history: History
+    fitted: tuple[StoryFit, ...]
+    help: Help
+
+
+def _helped(
+    study: Study,
+    earlier: EarlierStudies,
+    exposure: NDArray[np.float64] | None,
+    n_holders: int,
+    alone: Alone | None,
+) -> _Helped:
+    history = history_of(study, earlier.schema, exposure)
+    stories, fitted = earlier.responses(study, history, alone)
+    best = stories[max(fitted, key=lambda story: float(story.held_out.sum())).name]
+    return _Helped(earlier, history, fitted, Help(earlier, n_holders, best.level, best.slope, best.believed))
+
+
+def _earlier(start: Planner | None, schema: StudySchema, rules: Rules) -> list[Policy]:
+    """An earlier planner, if it knows people by the same fields and can plan as many coupons."""
+    return [start] if start is not None and start.schema == schema.schema and start.budget >= rules.budget else []
 
 
 def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     """Why a study is refused, and what it shows all the same."""
     issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
     fault = (
-        f"only {n_people(n_holders)} had coupons that are finished; at least {fewest} are needed"
+        f"only {n_people(n_holders)} had coupons whose counts can be used; at least {fewest} are needed"
         if n_holders < fewest
         else "nobody's recruiter is known, so it does not show whom people bring"
     )

@@ -57,12 +57,12 @@ def _read(text: str, schema: Schema) -> Floor:
             f"A floor must be written FIELD=CATEGORY:SHARE, such as district=East:0.2; found {text!r}. The share is "
             "part of everybody's mean coupons."
         )
-    name, category = _group(group, schema)
+    name, category = split_group(group, schema)
     number = typed_number(share)
     return Floor(name, category, share.strip() if number is None else number)  # type: ignore[arg-type] # checked there
 
 
-def _group(text: str, schema: Schema) -> tuple[str, str]:
+def split_group(text: str, schema: Schema) -> tuple[str, str]:
     """Split FIELD=CATEGORY; where names hold an = of their own, the split that the study knows."""
     for field in schema.fields:
         if text.startswith(f"{field.name}=") and text[len(field.name) + 1 :] in field.code_of:

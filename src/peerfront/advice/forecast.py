@@ -3,7 +3,7 @@
 All policies meet the same people with the same luck, so their differences are not luck, and leaving a rival out changes
 no other number. Bands are quantiles of the simulated studies: what luck alone does if the fitted models are right.
 A second band adds what the data leave open about capacities (`uncertainty`). No band allows for models that are wrong
-in kind, for people who change during a study, or for a population that is finite.
+in kind or for people who change during a study; the population runs out only where its size is given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,13 @@ import pandas as pd
 
 from peerfront.advice.forecast_tables import rounds_table, story_means, story_row, summary_row
 from peerfront.advice.orders import PlanOrder, task_of
+from peerfront.advice.population import population_size, said_of, with_population
 from peerfront.advice.restrictions import restriction_of
 from peerfront.advice.stories import IN_WORDS, believed, ordered_planner, rollout_stories, story_of_episode
-from peerfront.advice.uncertainty import UncertainWorld
+from peerfront.advice.uncertainty import uncertain_world
 from peerfront.artifacts import Fit
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
@@ -74,6 +76,10 @@ class Forecast:
     """Why nothing is given out, in any simulated study; empty where something is."""
     warnings: tuple[str, ...] = ()
     """Why the numbers are to be taken with care."""
+    population: int | None = None
+    """People in the population, which runs out in the simulations; None if it does not."""
+    assumed: tuple[str, ...] = ()
+    """What is assumed about the population, in sentences."""
 
     @property
     def of_plan(self) -> "pd.Series[float]":
@@ -103,14 +109,15 @@ class Forecast:
         if wanted is not None:
             lines.append(self._target_line(wanted))
         lines.append(
-            f"Chance that nobody is left who could refer while coupons and rounds remain: {_chance(plan['dies_out'])}."
+            "Chance that nobody is left who could refer while coupons and rounds remain: "
+            f"{chance_in_words(plan['dies_out'])}."
         )
         lines.append(
             f"Of {n_coupons(rules.budget)}, {plan['recruits']:.0f} are used, {plan['unused']:.0f} are issued "
             f"and not used, {plan['never_issued']:.0f} are never issued (averages)."
         )
         lines += [self._rival_line(row) for _, row in self.summary.iloc[1:].iterrows()]
-        lines += [*self.warnings, self.caveat]
+        lines += [*self.assumed, *self.warnings, self.caveat]
         return lines
 
     @property
@@ -131,7 +138,7 @@ class Forecast:
         known = self.stories[(self.stories["policy"] == KNOWING) & (self.stories["story"] == row["story"])].iloc[0]
         more, error = -float(known["plan_lead"]), float(known["plan_lead_error"])
         adds = f"knowing it would add {more:.1f}" if more > max(2 * error, 0.05) else "knowing it would not help"
-        chance = "" if not self.still_wanted else f"; target {_chance(row['reaches_target'])}"
+        chance = "" if not self.still_wanted else f"; target {chance_in_words(row['reaches_target'])}"
         return (
             f"  If {IN_WORDS[row['story']]} (weight {percent(row['weight'])}): {row['recruits']:.0f} "
             f"({row['p10']:.0f} to {row['p90']:.0f}){chance}; {adds}."
@@ -144,23 +151,23 @@ class Forecast:
         come = f"{whole}, {wanted:,} to come" if self.already else counted(wanted, "recruit", "recruits")
         if wanted > self.rules.budget:
             return f"The target ({come}) is out of reach: {n_coupons(self.rules.budget)} bring no more than that."
-        text = f"Chance to reach the target ({come}): {_chance(plan['reaches_target'])}"
+        text = f"Chance to reach the target ({come}): {chance_in_words(plan['reaches_target'])}"
         if self.with_model:
-            text += f"; {_chance(plan['with_model_reaches_target'])} when the model's uncertainty is counted in"
+            text += f"; {chance_in_words(plan['with_model_reaches_target'])} when the model's uncertainty is counted in"
         return text + "."
 
     def _rival_line(self, row: "pd.Series[float]") -> str:
-        verdict = _verdict(row["plan_lead"], row["plan_lead_error"])
+        compared = verdict(row["plan_lead"], row["plan_lead_error"])
         own = self.stories[self.stories["policy"] == row["policy"]].to_dict("records")
         leads = [each["plan_lead"] for each in own]
         if max(leads) - min(leads) > max(2.0 * max(each["plan_lead_error"] for each in own), _LEADS_APART):
-            verdict = "; ".join(
-                f"if {IN_WORDS[each['story']]}, {_verdict(each['plan_lead'], each['plan_lead_error'])}" for each in own
+            compared = "; ".join(
+                f"if {IN_WORDS[each['story']]}, {verdict(each['plan_lead'], each['plan_lead_error'])}" for each in own
             )
-        chance = "" if self.still_wanted is None else f", target {_chance(row['reaches_target'])}"
+        chance = "" if self.still_wanted is None else f", target {chance_in_words(row['reaches_target'])}"
         return (
             f"{row['described']}: {row['recruits']:.0f} recruits ({row['p10']:.0f} to {row['p90']:.0f}){chance}, "
-            f"dies out {_chance(row['dies_out'])}; {verdict}."
+            f"dies out {chance_in_words(row['dies_out'])}; {compared}."
         )
 
     @property
@@ -179,9 +186,14 @@ class Forecast:
             "without a held-out part, "
             "so its uncertainty is not known."
         )
+        if self.population is not None:
+            return (
+                f"{inside} The population runs out as the simulated recruits come. Not in them: a model that is wrong "
+                "in kind, people who change during the study, and errors of the population's size."
+            )
         return (
             f"{inside} Not in them: a model that is wrong in kind, people who change during the study, and a "
-            "population that runs out."
+            "population that runs out (--population)."
         )
 
     def plot(self, *, narrow: bool = False) -> "Figure":
@@ -219,6 +231,15 @@ def forecast(
     n_episodes, seed = whole_number("episodes", episodes, 2, MOST_EPISODES), seed_number("seed", seed)
     n_already = whole_number("people who have taken part already", already, 0)
     n_wanted = None if target is None else whole_number("target", target, 1)
+    if order.population and order.already is None and n_already:
+        order = replace(order, already=n_already)
+    fit, frontier = with_population(fit, frontier, order)
+    size = population_size(fit)
+    if n_wanted is not None and size is not None and n_wanted > size:
+        raise SettingError(
+            f"The target is {n_people(n_wanted)}, and the population has {size:,}. Lower the target, or give a larger "
+            "--population."
+        )
     task = task_of(fit, frontier, order)
     task.check_study_goes_on()
     rules, nothing = task.rules, task.nothing_because
@@ -235,7 +256,7 @@ def forecast(
     luck = named_luck(("forecast", seed), n_episodes)
     story = story_of_episode([each.weight for each in stories], n_episodes)
     uncertain = [
-        UncertainWorld.of(world, fit.responses[stories[number].name], Luck(luck.keys[story == number]))
+        uncertain_world(world, fit.responses[stories[number].name], Luck(luck.keys[story == number]))
         for number, world in enumerate(worlds)
     ]
     with_model = all(world is not None for world in uncertain)
@@ -281,6 +302,8 @@ def forecast(
         with_model=with_model,
         nothing_because=nothing,
         warnings=tuple(note for note in task.notes if note.startswith(("Warning", "Hardly anybody"))),
+        population=size,
+        assumed=said_of(fit),
     )
 
 
@@ -298,12 +321,12 @@ def usual_rivals(world: World, rules: Rules, discount: float, seed: int = 0) -> 
     ]
 
 
-def _chance(share: float) -> str:
+def chance_in_words(share: float) -> str:
     """A share of simulated studies as a person would say it; none of a thousand is not the same as never."""
     return f"{share:.0%} of the simulated studies" if share in (0.0, 1.0) else percent(share)
 
 
-def _verdict(lead: float, error: float) -> str:
+def verdict(lead: float, error: float) -> str:
     """How the plan compares with a rival."""
     if not abs(lead) > max(2 * error, 0.05):
         return "no clear difference to the plan"

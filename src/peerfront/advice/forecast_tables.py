@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from peerfront.problem import Ending, Rules, Trajectories
 
-_QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
+QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
 
 
 def rounds_table(name: str, played: Trajectories, unsure: Trajectories | None) -> pd.DataFrame:
@@ -34,17 +34,17 @@ def _wider(
     """The band with the model's uncertainty: never narrower than the one without, whatever chance does to either."""
     if unsure is None:
         return {f"{prefix}{label}": np.full(certain.shape[1:], np.nan) for label in ("p10", "p90")}
-    low, high = _QUANTILES["p10"], _QUANTILES["p90"]
+    low, high = QUANTILES["p10"], QUANTILES["p90"]
     return {
-        f"{prefix}p10": np.minimum(_quantile(certain, low), _quantile(unsure, low)),
-        f"{prefix}p90": np.maximum(_quantile(certain, high), _quantile(unsure, high)),
+        f"{prefix}p10": np.minimum(quantile_of(certain, low), quantile_of(unsure, low)),
+        f"{prefix}p90": np.maximum(quantile_of(certain, high), quantile_of(unsure, high)),
     }
 
 
 def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_], wanted: int | None) -> dict[str, float]:
     """Recruits in the episodes of one story, and how many more the plan brings there."""
     totals, lead = played.total_recruits[own], (plan.total_recruits - played.total_recruits)[own]
-    band = {label: float(_quantile(totals, _QUANTILES[label])) for label in ("p10", "p90")}
+    band = {label: float(quantile_of(totals, QUANTILES[label])) for label in ("p10", "p90")}
     return {
         "episodes": int(own.sum()),
         "recruits": float(totals.mean()),
@@ -70,10 +70,10 @@ def _error(values: NDArray[np.int64]) -> float:
 
 
 def _bands(prefix: str, counts: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    return {f"{prefix}{label}": _quantile(counts, share) for label, share in _QUANTILES.items()}
+    return {f"{prefix}{label}": quantile_of(counts, share) for label, share in QUANTILES.items()}
 
 
-def _quantile(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
+def quantile_of(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
     """Over episodes; whole people."""
     quantiles: NDArray[np.float64] = np.quantile(counts, share, axis=0, method="inverted_cdf").astype(np.float64)
     return quantiles
@@ -87,7 +87,7 @@ def summary_row(
     with_model = None if unsure is None else unsure.total_recruits
     return {
         "recruits": float(totals.mean()),
-        **{label: float(_quantile(totals, share)) for label, share in _QUANTILES.items()},
+        **{label: float(quantile_of(totals, share)) for label, share in QUANTILES.items()},
         **{name: float(value) for name, value in _wider("with_model_", totals, with_model).items()},
         "reaches_target": _share_of(totals, wanted),
         "with_model_reaches_target": math.nan if with_model is None else _share_of(with_model, wanted),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise
+from peerfront.foundation.binomials import thinned_counts
 from peerfront.models.stories import StoryFit
 from peerfront.problem import History
 
@@ -25,6 +26,8 @@ def implausible_gain(fitted: Sequence[StoryFit], history: History) -> str:
             continue
         chances = np.exp(story.logs)
         chances = chances / chances.sum(axis=1, keepdims=True)
+        if story.exposure is not None:
+            chances = thinned_counts(chances, story.exposure)  # of recruits so far
         means = chances @ np.arange(chances.shape[1])
         evidence = CountingNoise(story.coupons, story.recruits, len(fitted)).judge(means, 1.0 - chances[:, 0])
         if evidence.implausible:

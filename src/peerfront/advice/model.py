@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date as calendar_date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from peerfront.foundation.words import Sentences
 from peerfront.problem import Frontier
 
 if TYPE_CHECKING:
+    from peerfront.advice.date_forecast import DateForecast
     from peerfront.advice.fitting import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.sheet import CouponSheet
@@ -47,12 +49,12 @@ class Model:
     fit: Fit
     """The fitted models and the planner, as they are saved."""
 
-    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: float | None) -> "CouponSheet":
+    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: Any) -> "CouponSheet":
         """Decide who gets how many coupons this round.
 
         `budget` is the number of coupons left for the rest of the study; otherwise the one the model was fitted for.
-        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve. A whole
-        `PlanOrder` may stand in for both.
+        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve; population
+        (people who could be recruited at all, so that it runs out), already. A whole `PlanOrder` may stand in for both.
 
         >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
         >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
@@ -72,7 +74,7 @@ class Model:
         episodes: float = 1000,
         seed: int = 0,
         progress: ShowProgress = False,
-        **limits: float | None,
+        **limits: Any,
     ) -> "Forecast":
         """Simulate the rest of the study, under the plan and under other rules. `budget` and `limits` as in `plan`.
 
@@ -95,6 +97,54 @@ class Model:
             progress=_shown(progress),
         )
 
+    def forecast_by_date(
+        self,
+        study: Study | Path | str,
+        until: calendar_date | str,
+        budget: float | PlanOrder | None = None,
+        *,
+        as_of: str | None = None,
+        target: float | None = None,
+        interviews_per_week: float | None = None,
+        episodes: float = 400,
+        seed: int = 0,
+        sheet: str = "",
+        progress: ShowProgress = False,
+        **limits: float | None,
+    ) -> "DateForecast":
+        """Simulate the study day by day until a deadline, under the plan and under three coupons each.
+
+        The study says who waits, which coupons are open and since when; it is looked at on its last day, or `as_of` an
+        earlier one. At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits` as in
+        `plan`, `target` as in `forecast`.
+
+        >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
+        >>> print(forecast.lines()[0])
+        On ... wait for coupons, 20 coupons are left to give out, and ...
+        """
+        from peerfront.advice.date_forecast import forecast_by_date, read_day
+        from peerfront.advice.study_standing import share_left_of, standing_of, times_of
+
+        order = self._order(budget, limits)
+        last = read_day("--until", until)
+        checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
+        seen = checked if as_of is None else checked.as_of(as_of)
+        times = times_of(self.fit, seen)
+        standing = standing_of(seen, self.schema, times)
+        return forecast_by_date(
+            self.fit,
+            standing,
+            order,
+            times,
+            last,
+            target=target,
+            interviews_per_week=interviews_per_week,
+            studies=episodes,
+            seed=seed,
+            share_left=share_left_of(self.fit, standing, order),
+            progress=_shown(progress),
+        )
+
     def report(
         self,
         study: Study | Path | str,
@@ -108,24 +158,28 @@ class Model:
         with_ids: bool = False,
         with_trees: bool = True,
         heading: Heading | None = None,
+        forecast_before: Path | str | None = None,
+        backtest: Path | str | None = None,
         outcome: str | Sequence[str] = (),
         population: float | None = None,
         decisions: Path | str | None = None,
         progress: ShowProgress = False,
-        **limits: float | None,
+        **limits: Any,
     ) -> str:
         """Make one HTML page about study, model, plan and forecast; `out` names a file to write it to as well.
 
         Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
-        `heading` says study, date and round. `outcome` names columns to estimate, with diagnostics of the sample;
-        `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
+        `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
+        that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the
+        sample; `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
         True
         """
         from peerfront.advice.report import ReportSettings, study_report
+        from peerfront.advice.report_calendar import read_earlier_backtest, read_earlier_forecast
         from peerfront.foundation.files import write_text
 
         settings = ReportSettings(
@@ -142,7 +196,9 @@ class Model:
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
-        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress))
+        before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
+        tested = None if backtest is None else read_earlier_backtest(Path(backtest))
+        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)
         if out is not None:
             write_text(Path(out), page, private=with_ids)
         return page
@@ -171,13 +227,18 @@ class Model:
         """Save the model in a folder of two files; they hold nobody's row and no ids."""
         self.fit.save(Path(folder), overwrite=overwrite)
 
-    def frontier(self, people: People, sheet: str = "") -> Frontier:
-        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is."""
-        return people if isinstance(people, Frontier) else read_frontier(people, self.schema, sheet=sheet)
+    def frontier(self, people: People, sheet: str = "", left_column: str | None = None) -> Frontier:
+        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is.
 
-    def _order(self, budget: float | PlanOrder | None, limits: dict[str, float | None]) -> PlanOrder:
+        `left_column` names the column of acquaintances who have not taken part, if it is not `acquaintances left`.
+        """
+        if isinstance(people, Frontier):
+            return people
+        return read_frontier(people, self.schema, sheet=sheet, left_column=left_column)
+
+    def _order(self, budget: float | PlanOrder | None, limits: dict[str, Any]) -> PlanOrder:
         if isinstance(budget, PlanOrder):
-            return replace(budget, **limits)  # type: ignore[arg-type] # checked there
+            return replace(budget, **limits)
         left = self.fit.rules.budget if budget is None else budget
         return PlanOrder(left, **limits)  # type: ignore[arg-type] # checked there
 
@@ -195,6 +256,8 @@ def fit(
     schema: "StudySchema | Guess | Path | str | None" = None,
     settings: "FitSettings | None" = None,
     *,
+    start: Model | None = None,
+    prior: Sequence[Model | Path | str] = (),
     progress: ShowProgress = False,
     **fields: Any,
 ) -> Model:
@@ -202,7 +265,9 @@ def fit(
 
     `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
-    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them.
+    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does. `prior` are
+    models of other studies (or their folders), which help as far as they agree with each other and with this one.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -221,7 +286,9 @@ def fit(
         columns = read_schema(columns)
     columns.check_columns(study)
     allowed = vetted(study, columns)
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed))
+    earlier = None if start is None else start.fit.planner
+    others = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, others))
 
 
 def load(folder: Path | str) -> Model:

@@ -61,6 +61,13 @@ class PlanOrder:
     by simulation; None does not."""
     seed: int = 0
     """Names the luck by which ties are drawn and random numbers are handed out."""
+    population: tuple[str, ...] = ()
+    """People in the population, which then runs out: one number, or "sex=f:300" for every group of one field (with
+    ":80" after it, how many of them have taken part); empty if it is not known."""
+    already: int | None = None
+    """People who have taken part, those who wait included; None: as many as in the study the model was fitted to."""
+    acquaintances: int | None = None
+    """Members of the population whom somebody knows; None: what the study says, or about 10."""
     strata: tuple[str, ...] = ()
     """Fields between whose categories alone coupons may differ, such as ("district", "gender") or "district+gender";
     none: people may differ one by one."""
@@ -81,7 +88,12 @@ class PlanOrder:
             strata=_field_names,
             randomise=_chance_of_each,
             seed=at_least(0, MOST_SEED),
+            population=_texts,
+            already=optional(at_least(0)),
+            acquaintances=optional(one_or_more),
         )
+        if not self.population and self.acquaintances is not None:
+            raise SettingError("--acquaintances says whom people know of a population: give --population, too.")
         if self.reserve > self.budget:
             raise SettingError(
                 f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
@@ -106,6 +118,12 @@ class PlanOrder:
 def _auto_or_share(name: str, value: Any) -> float | str | None:
     """Rule: "auto", a share from 0 to 1, or None."""
     return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: one number, one text or several; kept as texts."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return tuple(str(each) for each in several)
 
 
 def _field_names(name: str, value: Any) -> tuple[str, ...]:

@@ -15,14 +15,23 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 import peerfront
+from peerfront.advice.coupon_calendar import exposure_of, why_undated
 from peerfront.advice.disclosure import GUIDELINE, disclosures
 from peerfront.advice.figures import MOST_DRAWN, coupons_figure, tree_figure
 from peerfront.advice.forecast import Forecast, forecast
 from peerfront.advice.heading import Heading
 from peerfront.advice.homophily import homophily_figure, homophily_table
 from peerfront.advice.orders import PlanOrder
+from peerfront.advice.report_calendar import (
+    CalendarPage,
+    EarlierBacktest,
+    EarlierForecast,
+    calendar_figure,
+    calendar_page,
+)
 from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.advice.sheet_words import promises_of
 from peerfront.advice.stories import IN_WORDS
@@ -109,8 +118,13 @@ def study_report(
     frontier: Frontier | None = None,
     settings: ReportSettings | None = None,
     progress: Progress = silent,
+    before: EarlierForecast | None = None,
+    backtest: EarlierBacktest | None = None,
 ) -> str:
-    """Write the page. Without a frontier it is for the people of the file whose coupons may still be used, if any."""
+    """Write the page. Without a frontier it is for the people of the file whose coupons may still be used, if any.
+
+    `before` is a forecast by date that was made earlier, `backtest` one of this study: the calendar shows them.
+    """
     settings = settings or ReportSettings()
     order.check_study_goes_on()
     if schema.schema != fit.schema:
@@ -119,7 +133,7 @@ def study_report(
             "study, or fit a model to this one."
         )
     schema.check_columns(study)
-    history, summary = history_of(study, schema), summarise(study)
+    history, summary = history_of(study, schema, _exposure(fit, study)), summarise(study)
     natural = frontier is None
     people = frontier_of(study, schema) if frontier is None else frontier
     sheet, outlook = None, None
@@ -142,6 +156,7 @@ def study_report(
     homophily = told_homophily(homophily_table(study, schema, settings.seed))
     told_plan = None if sheet is None else _told_plan(sheet, people, fit)
     hides_people = told_plan is not None and told_plan.is_rounded and not settings.with_ids
+    calendar = calendar_page(study, before, backtest)
     numbers = told_study(study, summary, open_is_rounded=natural and hides_people)
     if outlook is not None and hides_people:
         outlook = replace(outlook, people=rounded_count(outlook.people))
@@ -181,6 +196,9 @@ def study_report(
             forecast=outlook,
             forecast_rows=[] if outlook is None else _forecast_rows(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
+            calendar=calendar,
+            calendar_picture=_calendar_picture(calendar),
+            backtest_picture=None if backtest is None else _backtest_picture(backtest),
             settings=_settings(fit, rules, order, settings, natural),
             versions={**fit.versions, "this page made by": f"peerfront {peerfront.__version__}"},
             disclosures=disclosures(fit, study, summary, numbers, schema, rules),
@@ -202,6 +220,11 @@ def _environment() -> Environment:
     environment.filters["percent"] = lambda share: NOT_TOLD if share != share else percent(share)
     environment.filters["one"] = lambda number: NOT_TOLD if number != number else f"{number:,.1f}"
     return environment
+
+
+def _exposure(fit: Fit, study: Study) -> NDArray[np.float64] | None:
+    """How far the study's open coupons have come by the model's return times; None where dates do not say."""
+    return None if fit.returns is None or why_undated(study) else exposure_of(study, fit.returns)
 
 
 def _warnings(fit: Fit, history: History) -> list[str]:
@@ -261,6 +284,17 @@ def _coupons_picture(fit: Fit) -> Picture | None:
     return _picture(
         coupons_figure, known, "Recruits expected with 1, 2, 3 coupons, by what a coupon is believed to do."
     )
+
+
+def _calendar_picture(page: CalendarPage | None) -> Picture | None:
+    if page is None or not page.ends:
+        return None
+    return _picture(calendar_figure, page, "Recruits by week, and what was forecast for them before.")
+
+
+def _backtest_picture(backtest: EarlierBacktest) -> Picture:
+    shows = "What came, and what forecasts from earlier days said would come."
+    return Picture(backtest.picture, backtest.picture, shows)
 
 
 def _forecast_picture(outlook: Forecast) -> Picture:

@@ -16,6 +16,7 @@ from peerfront.advice.certificate import certify_sheet
 from peerfront.advice.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.advice.heading import Heading
 from peerfront.advice.orders import PlanOrder, Task, task_of
+from peerfront.advice.population import said_of, with_population
 from peerfront.advice.reasons import Facts, alike, reasons_of
 from peerfront.advice.restrictions import Cost, costs_of, planned_within, restriction_of
 from peerfront.advice.spend_curve import curve_of, is_whole, spend_curve
@@ -180,12 +181,20 @@ def wants_workbook(path: Path) -> bool:
 
 
 @one_thread()
-def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
-    """Plan one round. The same fit, people and order give the same sheet, byte for byte."""
+def plan_coupons(
+    fit: Fit, frontier: Frontier, order: PlanOrder, coming: Mapping[str, Array] | None = None
+) -> CouponSheet:
+    """Plan one round. The same fit, people and order give the same sheet, byte for byte.
+
+    `coming` is what recruits still to come from open coupons leave uncovered, by story (`Planner.with_coming`). What
+    the sheet expects is then of its own coupons: recruits of open ones are the forecast's business.
+    """
+    fit, frontier = with_population(fit, frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
     if task.nothing_because:
         return _nothing(fit, task, people)
-    planner = ordered_planner(fit, task)
+    afterwards = ordered_planner(fit, task)
+    planner = afterwards if coming is None else afterwards.with_coming(coming)
     decision = decide(fit, planner, task, every_spend=is_whole(task))
     plan = decision.plan
     kinds = alike(frontier.covariates, plan.allocation.coupons)
@@ -203,8 +212,8 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
     elif (decision.decided_by != BY_PLAN).any():
         table["reason"] += [_decided(how, order) for how in decision.decided_by.tolist()]
     curve = curve_of(plan.values) if restriction.is_any else spend_curve(planner, task, plan)
-    later = restriction.policy(planner)
-    results = _simulated(fit, planner, later, task, plan.allocation, decision.planned)
+    later = restriction.policy(afterwards)
+    results = _simulated(fit, afterwards, later, task, plan.allocation, decision.planned)
     costs = costs_of(
         fit, planner, task, restriction, decision.planned, named_luck(("sheet",), _episodes(task)),
         lambda step: planned_within(planner, task, step).value, decision.free_value,
@@ -222,7 +231,7 @@ def plan_coupons(fit: Fit, frontier: Frontier, order: PlanOrder) -> CouponSheet:
         promised=plan.value,
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
-        notes=(*decision.notes, *(cost.sentence for cost in costs), *task.notes),
+        notes=(*decision.notes, *said_of(fit), *(cost.sentence for cost in costs), *task.notes),
         gap=plan.gap,
         learning=decision.learning,
         costs=costs,

@@ -36,7 +36,8 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame
     """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
     spends, most = _some_spends(task, plan, _POINTS), task.state.most_per_person
     tables = planner.tables(task.state.frontier.covariates, most)
-    _, values = greedy_at(tables, _weights(planner, task), planner.discount, spends, most, task.order.min_per_person)
+    least, weights, base = task.order.min_per_person, _weights(planner, task), _base(planner, task)
+    _, values = greedy_at(tables, weights, planner.discount, spends, most, least, base)
     return pd.DataFrame({"spend": spends, "value": values})
 
 
@@ -46,8 +47,8 @@ def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     tables = planner.tables(kinds.rows, most)
     others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]
     values = plan.values.copy()
-    least, weights = task.order.min_per_person, _weights(planner, task)
-    values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least)
+    least, weights, base = task.order.min_per_person, _weights(planner, task), _base(planner, task)
+    values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least, base)
     return curve_of(values)
 
 
@@ -61,3 +62,8 @@ def _some_spends(task: Task, plan: Plan, points: int) -> list[int]:
 
 def _weights(planner: Planner, task: Task) -> Array:
     return planner.weights_with(task.state.rounds_left - 1)[: task.state.remaining_budget + 1]
+
+
+def _base(planner: Planner, task: Task) -> Array | None:
+    base = planner.base_with(task.state.rounds_left - 1)
+    return None if base is None else base[: task.state.remaining_budget + 1]

@@ -13,6 +13,7 @@ family and the generator of recruits stay as fitted.
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,9 @@ from scipy.special import chdtri, ndtri
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck
+from peerfront.models.depletion import Depleted, DepletingWorld
 from peerfront.models.response import LearnedResponse
-from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel
+from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel, World
 
 Array = NDArray[np.float64]
 
@@ -57,12 +59,8 @@ class UncertainWorld:
     @classmethod
     def of(cls, learned: BranchingWorld, fitted: LearnedResponse, episodes: Luck) -> "UncertainWorld | None":
         """Draw each episode's errors; None where nothing was held out, because the uncertainty is then unknown."""
-        members = len(fitted.rates.log_scale)
-        if members < 2:
-            return None
-        normal = ndtri(episodes.uniforms("model", members)) * np.sqrt((members - 1) / members)
-        spread = np.sqrt((members - 1) / chdtri(members - 1, episodes.uniform("model spread")))
-        return cls(learned, fitted, normal * spread[:, None])
+        weights = member_weights(fitted, episodes)
+        return None if weights is None else cls(learned, fitted, weights)
 
     @property
     def name(self) -> str:
@@ -89,6 +87,25 @@ class UncertainWorld:
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         drawn = _DrawnResponse(self.fitted, self.weights[crowd.episode])
         return replace(self.learned, response=drawn).refer(crowd, coupons)
+
+
+def member_weights(fitted: LearnedResponse, episodes: Luck) -> Array | None:
+    """The weights c_1 .. c_G of each episode, [episodes, members]; None where nothing was held out."""
+    members = len(fitted.rates.log_scale)
+    if members < 2:
+        return None
+    normal = ndtri(episodes.uniforms("model", members)) * np.sqrt((members - 1) / members)
+    spread = np.sqrt((members - 1) / chdtri(members - 1, episodes.uniform("model spread")))
+    weights: Array = normal * spread[:, None]
+    return weights
+
+
+def uncertain_world(world: World, response: ResponseModel, episodes: Luck) -> World | None:
+    """`UncertainWorld` of a learned world, also of one whose population runs out."""
+    if isinstance(world, DepletingWorld) and isinstance(response, Depleted):
+        inner = uncertain_world(world.inner, response.response, episodes)
+        return None if inner is None else replace(world, inner=inner)
+    return UncertainWorld.of(cast(BranchingWorld, world), cast(LearnedResponse, response), episodes)
 
 
 def log_rate_errors(fitted: LearnedResponse, covariates: Codes) -> Array:

@@ -77,6 +77,7 @@ def greedy_with_floors(
     most_per_person: int | None = None,
     least_per_person: int = 0,
     spends: Sequence[int] | None = None,
+    base: Array | None = None,
 ) -> FlooredPlan:
     """Plan one frontier with floors; the other arguments are those of `greedy`.
 
@@ -90,7 +91,7 @@ def greedy_with_floors(
             "of the file, or leave the floors out."
         )
     limits = {"spendable": spendable, "most_per_person": most_per_person, "least_per_person": least_per_person}
-    free = greedy(tables, weights, discount, every_spend=budget <= _WHOLE_CURVE, **limits)  # type: ignore[arg-type]
+    free = greedy(tables, weights, discount, every_spend=budget <= _WHOLE_CURVE, base=base, **limits)  # type: ignore[arg-type]
     if floors.met(free.coupons):
         return FlooredPlan(free, free)
     most = budget if most_per_person is None else most_per_person
@@ -106,6 +107,8 @@ def greedy_with_floors(
         found = _spend(tables, worth, floors, lines, spend, most, least_per_person)
         if found is None:
             continue
+        if base is not None:
+            found = found[0] + discount * float(base[budget - spend]), found[1]
         values[spend] = found[0]
         if best is None or found[0] > best[0]:
             best = found

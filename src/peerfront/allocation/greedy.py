@@ -21,6 +21,9 @@ Where the value is flat that leaves hundreds of spends, so after a few of them a
 
 with W = discount * w(r - s), u = exp(-x*), l(k) = log(T(k) / T(k + 1)). It is exact to second order: what it misses
 is less than what Q loses.
+
+Recruits still to come from coupons that are out add to Q of each spend what they are worth with the coupons left
+(`base`), the same for every allocation of that spend (`coming.py`).
 """
 
 from collections.abc import Sequence
@@ -79,10 +82,11 @@ def greedy(
     least_per_person: int = 0,
     every_spend: bool = False,
     check: bool = True,
+    base: Array | None = None,
 ) -> GreedyPlan:
     """Plan one frontier: the best spend and its greedy allocation.
 
-    `weights` is [budget + 1, latent] (row r is w(r)).
+    `weights` is [budget + 1, latent] (row r is w(r)); `base` [budget + 1] is the value of who comes anyway.
     `spendable` caps the round, `most_per_person` each person, and everybody gets `least_per_person`. `every_spend`
     turns pruning off, for the whole curve of Q over the spend.
     """
@@ -101,6 +105,7 @@ def greedy(
         tables.gains,
         tables.covers,
         np.ascontiguousarray(weights, dtype=np.float64),
+        np.zeros(budget + 1) if base is None else np.ascontiguousarray(base, dtype=np.float64),
         float(discount),
         int(spendable),
         int(most),
@@ -120,6 +125,7 @@ def greedy_at(
     spends: Sequence[int],
     most_per_person: int,
     least_per_person: int = 0,
+    base: Array | None = None,
 ) -> tuple[NDArray[np.int64], Array]:
     """The greedy allocations of given spends, [spends, people], and their values (the inner loop of Algorithm 1)."""
     people, latent = tables.people, tables.latent
@@ -145,6 +151,8 @@ def greedy_at(
             heap_persons,
             fresh,
         )
+        if base is not None:
+            values[number] += discount * base[len(weights) - 1 - spend]
     return coupons, values
 
 
@@ -168,11 +176,13 @@ def greedy_many(
     discount: float,
     first: NDArray[np.int64],
     limits: Limits,
+    coming: Array | None = None,
 ) -> tuple[NDArray[np.int64], Array]:
     """Plans for many frontiers that stand one after another in the tables: coupons [people], values [frontiers].
 
     Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
-    budget + 1, latent]. One call of compiled code: what training and rollouts use.
+    budget + 1, latent]. `coming` [frontiers, latent] is what recruits still to come leave uncovered (`coming.py`). One
+    call of compiled code: what training and rollouts use.
     """
     previous_twin, next_twin = np.full((2, tables.people), -1)
     for f in np.flatnonzero(np.diff(first) > _MAX_PEOPLE_WITHOUT_TWINS_IN_BULK).tolist():
@@ -183,6 +193,7 @@ def greedy_many(
         tables.covers,
         np.ascontiguousarray(weights, dtype=np.float64),
         which,
+        np.empty((0, tables.latent)) if coming is None else np.ascontiguousarray(coming, dtype=np.float64),
         float(discount),
         first,
         limits.budgets,

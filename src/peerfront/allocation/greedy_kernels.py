@@ -5,6 +5,7 @@ They release the GIL, share nothing, and are cached on disk. What their arrays a
 - `chance` [people, coupons]: what each coupon adds to the expected recruits, the chance that it is used;
 - `covers` [people, coupons, latent]: 1 - T(k + 1) / T(k), the share of what is uncovered that one more covers;
 - `worth` [latent]: discount * w(r - s), what covering a coordinate is worth after this spend;
+- `base` [budget + 1]: the value of who comes anyway, without new coupons, with so many coupons left (`coming.py`);
 - `left` [latent]: u_j, the share of each coordinate that is still uncovered;
 - `previous_twin`, `next_twin` [people]: neighbours among people with the same rows (`greedy.twins`), -1 for none;
 - `heap_gains`, `heap_persons`: the heap of candidates, and `fresh` the step in which each one's gain was computed.
@@ -15,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array
+from peerfront.allocation.coming import split_weights
 from peerfront.allocation.greedy_pruning import coverages, tangent_bound, upper_bounds
 
 _ROUNDING_SLACK = 1e-9  # relative; a spend whose bound is within it is never pruned, so rounding cannot change the plan
@@ -159,6 +161,7 @@ def plan_frontier(
     chance: Array,
     covers: Array,
     weights: Array,
+    base: Array,
     discount: float,
     spendable: int,
     most: int,
@@ -183,6 +186,8 @@ def plan_frontier(
         order = np.arange(spendable + 1)
     else:
         bounds = upper_bounds(chance, covers, weights, discount, spendable, most, least)
+        for spend in range(spendable + 1):
+            bounds[spend] += discount * base[budget - spend]
         order = np.argsort(-bounds)
     best, best_spend = -np.inf, least * people
     for at in range(len(order)):
@@ -193,12 +198,13 @@ def plan_frontier(
         if bounds[spend] < to_beat:
             break
         worth = discount * weights[budget - spend]
+        anyway = discount * base[budget - spend]
         if not every_spend and begun >= runs_before_tangent:
             if begun == runs_before_tangent:
                 logs = coverages(covers)
             begun += 1
             bound, smallest = tangent_bound(chance, logs, worth, best_left, spend, most, least, 0.9 * smallest, entries)
-            if bound < to_beat:
+            if bound + anyway < to_beat:
                 continue
         else:
             begun += 1
@@ -209,7 +215,7 @@ def plan_frontier(
             spend,
             most,
             least,
-            to_beat,
+            to_beat - anyway,
             lazy,
             previous_twin,
             next_twin,
@@ -221,6 +227,7 @@ def plan_frontier(
         )
         if value == -np.inf:
             continue
+        value += anyway
         values[spend] = value
         if value > best or (value == best and spend < best_spend):
             best, best_spend = value, spend
@@ -235,6 +242,7 @@ def plan_frontiers(
     covers: Array,
     weights: Array,
     which: NDArray[np.int64],
+    coming: Array,
     discount: float,
     first: NDArray[np.int64],
     budgets: NDArray[np.int64],
@@ -245,15 +253,23 @@ def plan_frontiers(
     previous_twin: NDArray[np.int64],
     next_twin: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Array]:
-    """Plan frontiers that stand one after another: coupons [people] and values [frontiers]."""
+    """Plan frontiers that stand one after another: coupons [people] and values [frontiers].
+
+    `coming` [frontiers, latent] is what recruits still to come leave uncovered; without rows, nobody is to come.
+    """
     frontiers = len(budgets)
     coupons, values = np.zeros(len(chance), np.int64), np.zeros(frontiers)
     for f in range(frontiers):
         start, end = first[f], first[f + 1]
+        own_weights = weights[which[f]][: budgets[f] + 1]
+        base = np.zeros(len(own_weights))
+        if len(coming):
+            own_weights, base = split_weights(own_weights, coming[f])
         own, spend, spend_values = plan_frontier(
             chance[start:end],
             covers[start:end],
-            weights[which[f]][: budgets[f] + 1],
+            own_weights,
+            base,
             discount,
             min(spendable[f], most[f] * (end - start)),
             most[f],

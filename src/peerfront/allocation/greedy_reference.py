@@ -18,10 +18,12 @@ def greedy_reference(
     spendable: int,
     most_per_person: int,
     least_per_person: int = 0,
+    base: Array | None = None,
 ) -> tuple[NDArray[np.int64], Array]:
     """Coupons of the first best spend, [people], and the value of every spend, [spendable + 1] (NaN: not allowed).
 
     `weights` is [budget + 1, latent]: row r - s holds w(r - s), so its last row belongs to the whole remaining budget.
+    `base` [budget + 1] is the value of who comes anyway.
     """
     people, columns = tables.gains.shape
     budget = len(weights) - 1
@@ -52,6 +54,8 @@ def greedy_reference(
         value = reward
         for j in range(len(left)):
             value += worth[j] * (1.0 - left[j])
+        if base is not None:
+            value += discount * base[budget - spend]
         values[spend] = value
         if value > best:
             best, best_coupons = value, coupons

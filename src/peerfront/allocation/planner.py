@@ -4,7 +4,7 @@ Exact greedy plans every frontier up to `MOST_PEOPLE_EXACT` people and `MOST_WOR
 larger one is planned by a common price (`price_plan.py`), and the plan says how far from the best it can be.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array, Tables, check_embeddings
+from peerfront.allocation.coming import split_weights
 from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
 from peerfront.allocation.greedy import Limits, greedy, greedy_many
 from peerfront.allocation.price_plan import PricePlan, gap_below, people_of_kinds, plan_by_price
@@ -70,6 +71,9 @@ class Planner:
 
     A value that depends on the rounds left is read with one round less than the state has: in the last round the future
     is worth nothing, and everything that may be used is given out.
+
+    Recruits still to come from coupons that are out join the next frontier too (`coming.py`): they are part of the
+    stories (`with_coming`) where one state is planned, and an argument where many are.
     """
 
     stories: tuple[Story, ...]
@@ -115,6 +119,11 @@ class Planner:
         """A planner that believes one story alone."""
         return self.weighted([1.0 if story.name == name else 0.0 for story in self.stories])
 
+    def with_coming(self, coming: Mapping[str, Array] | None) -> "Planner":
+        """The same planner when recruits are still to come: what they leave uncovered, by story; None for nobody."""
+        stories = tuple(replace(story, coming=None if coming is None else coming[story.name]) for story in self.stories)
+        return replace(self, stories=stories)
+
     @property
     def schema(self) -> Schema:
         return self.stories[0].surrogate.inputs.schema
@@ -130,42 +139,86 @@ class Planner:
         return self.stories[0].surrogate.rounds
 
     @cached_property
-    def weight_tables(self) -> Array:
+    def _whole_weights(self) -> Array:
         """The weights w(r) of all stories side by side, each times its share, [tables, budget + 1, latent]."""
         if len(self.stories) == 1:
             return self.stories[0].surrogate.tables()
         return np.concatenate([story.weight * story.surrogate.tables() for story in self.stories], axis=2)
+
+    @cached_property
+    def coming(self) -> Array | None:
+        """What recruits still to come leave uncovered, the stories side by side, [latent]; None for nobody."""
+        if all(story.coming is None for story in self.stories):
+            return None
+        tables = [story.surrogate.tables() for story in self.stories]
+        return np.concatenate(
+            [
+                np.ones(table.shape[2]) if story.coming is None else story.coming
+                for story, table in zip(self.stories, tables, strict=True)
+            ]
+        )
+
+    @cached_property
+    def weight_tables(self) -> Array:
+        """The weights of what recruits still to come leave uncovered, U w(r), [tables, budget + 1, latent]."""
+        return self._whole_weights if self.coming is None else self._whole_weights * self.coming
 
     def weights_with(self, rounds_left: int) -> Array:
         """The table for so many rounds left after this one's decision, [budget + 1, latent]."""
         table: Array = self.weight_tables[self.stories[0].surrogate.table_with(np.array(rounds_left))]
         return table
 
+    def base_with(self, rounds_left: int) -> Array | None:
+        """The value of who comes anyway, with so many rounds left after this one's decision, [budget + 1]."""
+        if self.coming is None:
+            return None
+        table = self._whole_weights[self.stories[0].surrogate.table_with(np.array(rounds_left))]
+        base: Array = split_weights(np.ascontiguousarray(table), self.coming)[1]
+        return base
+
+    def _weights_and_base(self, budget: int, rounds_left: int) -> tuple[Array, Array | None]:
+        """Both for a budget and so many rounds left, this one included."""
+        base = self.base_with(rounds_left - 1)
+        return self.weights_with(rounds_left - 1)[: budget + 1], None if base is None else base[: budget + 1]
+
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
-    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """One allocation for each state; the models are evaluated once for everybody."""
+    def allocate_many(
+        self, states: Sequence[State], lucks: Sequence[Luck], coming: Array | None = None
+    ) -> list[Allocation]:
+        """One allocation for each state; the models are evaluated once for everybody.
+
+        `coming` [states, latent] is what recruits still to come leave uncovered in each, the stories side by side.
+        """
         first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
         covariates = np.concatenate([state.frontier.covariates for state in states])
         rounds_left = np.array([state.rounds_left for state in states])
-        coupons, _ = self.plan_many(covariates, first, self.limits(states), rounds_left)
+        coupons, _ = self.plan_many(covariates, first, self.limits(states), rounds_left, coming)
         return [Allocation(part) for part in np.split(coupons, first[1:-1])]
 
     def plan_many(
-        self, covariates: Codes, first: NDArray[np.int64], limits: Limits, rounds_left: NDArray[np.int64]
+        self,
+        covariates: Codes,
+        first: NDArray[np.int64],
+        limits: Limits,
+        rounds_left: NDArray[np.int64],
+        coming: Array | None = None,
     ) -> tuple[NDArray[np.int64], Array]:
         """Coupons [people] and values [frontiers] of frontiers that stand one after another.
 
-        Frontier f is rows first[f] .. first[f + 1] - 1 of `covariates`.
+        Frontier f is rows first[f] .. first[f + 1] - 1 of `covariates`; `coming` [frontiers, latent] as in
+        `allocate_many`.
         """
+        if coming is None and self.coming is not None:
+            coming = np.tile(self.coming, (len(first) - 1, 1))
         self.stories[0].surrogate.check_budget(int(limits.budgets.max(initial=0)))
         large = np.array([f for f in range(len(first) - 1) if too_large(_part(covariates, first, f), limits, f)], int)
         if len(large):
-            return self._plan_some_by_price(large, covariates, first, limits, rounds_left)
+            return self._plan_some_by_price(large, covariates, first, limits, rounds_left, coming)
         tables = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
         which = self.stories[0].surrogate.table_with(rounds_left - 1)
-        return greedy_many(tables, self.weight_tables, which, self.discount, first, limits)
+        return greedy_many(tables, self._whole_weights, which, self.discount, first, limits, coming)
 
     def _plan_some_by_price(
         self,
@@ -174,30 +227,40 @@ class Planner:
         first: NDArray[np.int64],
         limits: Limits,
         rounds_left: NDArray[np.int64],
+        coming: Array | None,
     ) -> tuple[NDArray[np.int64], Array]:
         """`plan_many` where the frontiers `large` are too large for exact greedy."""
         coupons, values = np.zeros(len(covariates), np.int64), np.zeros(len(first) - 1)
         for f in large.tolist():
             kinds = kinds_of(_part(covariates, first, f))
-            _, plan = self._by_price(kinds, limits, f, int(rounds_left[f]))
+            _, plan = self._by_price(kinds, limits, f, int(rounds_left[f]), None if coming is None else coming[f])
             coupons[first[f] : first[f + 1]] = people_of_kinds(plan.totals, kinds.kind)
             values[f] = plan.value
         rest = np.setdiff1d(np.arange(len(values)), large)
         if len(rest):
             own = np.repeat(np.isin(np.arange(len(values)), rest), np.diff(first))
             ends = np.concatenate([[0], np.cumsum(np.diff(first)[rest])])
-            coupons[own], values[rest] = self.plan_many(covariates[own], ends, limits.take(rest), rounds_left[rest])
+            coupons[own], values[rest] = self.plan_many(
+                covariates[own], ends, limits.take(rest), rounds_left[rest], None if coming is None else coming[rest]
+            )
         return coupons, values
 
-    def _by_price(self, kinds: Kinds, limits: Limits, f: int, rounds_left: int) -> tuple[Tables, PricePlan]:
+    def _by_price(
+        self, kinds: Kinds, limits: Limits, f: int, rounds_left: int, coming: Array | None
+    ) -> tuple[Tables, PricePlan]:
         """Tables by kind, and the plan of frontier `f` of `limits`."""
         most, budget = int(limits.most_per_person[f]), int(limits.budgets[f])
         tables = self.tables(kinds.rows, most, check=True)
+        table = int(self.stories[0].surrogate.table_with(np.array(rounds_left - 1)))
+        weights, base = self._whole_weights[table][: budget + 1], None
+        if coming is not None:
+            weights, base = split_weights(np.ascontiguousarray(weights), coming)
         plan = plan_by_price(
             tables,
             kinds.number,
-            self.weights_with(rounds_left - 1)[: budget + 1],
+            weights,
             self.discount,
+            base=base,
             spendable=int(limits.spendable[f]),
             most_per_person=most,
             least_per_person=int(limits.least_per_person[f]),
@@ -211,7 +274,7 @@ class Planner:
         if too_large(state.frontier.covariates, self.limits([state]), 0):
             return self._plan_by_price(state)
         tables = self.tables(state.frontier.covariates, state.most_per_person, check=True)
-        weights = self.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
+        weights, base = self._weights_and_base(state.remaining_budget, state.rounds_left)
         tables.check(weights)
         limits = self.limits([state])
         best = greedy(
@@ -223,6 +286,7 @@ class Planner:
             least_per_person=int(limits.least_per_person[0]),
             every_spend=every_spend,
             check=False,
+            base=base,
         )
         worth = self.discount * weights[state.remaining_budget - best.spend]
         person, now, later = worth_of_each(tables, worth, best.coupons)
@@ -230,7 +294,7 @@ class Planner:
 
     def _plan_by_price(self, state: State) -> Plan:
         kinds = kinds_of(state.frontier.covariates)
-        tables, plan = self._by_price(kinds, self.limits([state]), 0, state.rounds_left)
+        tables, plan = self._by_price(kinds, self.limits([state]), 0, state.rounds_left, self.coming)
         coupons = people_of_kinds(plan.totals, kinds.kind)
         values = np.full(state.spendable + 1, np.nan)
         values[plan.spends] = plan.values

@@ -91,14 +91,15 @@ def plan_by_price(
     least_per_person: int = 0,
     tolerance: float = TOLERANCE,
     check: bool = True,
+    base: Array | None = None,
 ) -> PricePlan:
     """Plan one frontier of `number` [kinds] people of each kind: the best spend and its coupons.
 
-    `tables` has a row for each kind, `weights` is [budget + 1, latent]; the limits are those of `greedy.greedy`.
+    `tables` has a row for each kind, `weights` is [budget + 1, latent]; limits and `base` are those of `greedy.greedy`.
     """
     if check:
         tables.check(weights)
-    search = _Search(tables, number, weights, discount, spendable, most_per_person, least_per_person)
+    search = _Search(tables, number, weights, discount, spendable, most_per_person, least_per_person, base)
     bound, best = search.run(tolerance), search.best
     evaluated = sorted((each.spend, each.value) for each in search.points.values() if each.value > -np.inf)
     spends, values = (np.array(column) for column in zip(*evaluated, strict=True))
@@ -114,9 +115,10 @@ def values_by_price(
     spends: Sequence[int],
     most_per_person: int,
     least_per_person: int = 0,
+    base: Array | None = None,
 ) -> Array:
     """Q of given spends, [spends], each with its own coupons by price (as `greedy.greedy_at` does exactly)."""
-    search = _Search(tables, number, weights, discount, None, most_per_person, least_per_person)
+    search = _Search(tables, number, weights, discount, None, most_per_person, least_per_person, base)
     values, begin = np.zeros(len(spends)), None
     for place, spend in enumerate(spends):
         point = search.point(spend, begin, evaluate=True)
@@ -152,6 +154,7 @@ class _Search:
         spendable: int | None,
         most: int | None,
         least: int,
+        base: Array | None = None,
     ) -> None:
         budget, people = len(weights) - 1, int(number.sum())
         self.most = budget if most is None else most
@@ -166,6 +169,7 @@ class _Search:
         self.chance = np.ascontiguousarray(tables.gains[:, : self.most])
         self.logs = kernels.coverage_logs(np.ascontiguousarray(tables.covers[:, : self.most]))
         self.weights, self.discount = weights, float(discount)
+        self.base = self.discount * (np.zeros(budget + 1) if base is None else base)
         self.gains = np.empty_like(self.chance)
         self.points: dict[int, _Point] = {}
         self.best: _Point
@@ -182,12 +186,13 @@ class _Search:
         known = self.points.get(spend)
         if known is not None and (known.value > -np.inf or not evaluate):
             return known
-        worth = self.worth(spend)
+        worth, anyway = self.worth(spend), float(self.base[len(self.base) - 1 - spend])
         mixture, bound, left, price, coverage = self._mixture(spend, worth, begin)
+        bound += anyway
         value = -np.inf
         if evaluate or not self.points or bound > self.best.value:
             totals = self._whole_coupons(spend, worth, mixture)
-            value = self._value(worth, totals)
+            value = self._value(worth, totals) + anyway
             if not self.points or value > self.best.value:
                 self.best_totals = totals
                 self.best = _Point(spend, bound, left, price, coverage, value)
@@ -274,20 +279,23 @@ class _Search:
         ends = max(low.bound, high.bound)
         if high.spend - low.spend <= 1:
             return min(bound, ends)
-        lines = self._lines_above(low.spend, high.spend)
+        lines, anyway = self._lines_above(self.discount * self.weights, low.spend, high.spend), (0.0, 0.0)
+        if self.base.any():
+            at_low, at_high = self._lines_above(self.base[:, None], low.spend, high.spend)
+            anyway = float(at_low[0]), float(at_high[0])
         for left, price in ((low.left, low.price), (high.left, high.price)):
             here = -np.inf
-            for spend, worth in zip((low.spend, high.spend), lines, strict=True):
+            for spend, worth, more in zip((low.spend, high.spend), lines, anyway, strict=True):
                 kernels.gains_at(self.chance, self.logs, worth, left, self.gains)
                 at_end = kernels.priced_bound(self.gains, self.number, worth, left, price, spend, self.least)
-                here = max(here, at_end)
+                here = max(here, at_end + more)
             bound = min(bound, here + _ROUNDING * (1.0 + abs(here)))
         return bound
 
-    def _lines_above(self, low: int, high: int) -> tuple[Array, Array]:
+    def _lines_above(self, worths: Array, low: int, high: int) -> tuple[Array, Array]:
         """Straight lines above W_j(s) from `low` to `high`: their values at both ends, [latent] each."""
-        budget = len(self.weights) - 1
-        table = self.discount * self.weights[budget - high : budget - low + 1]
+        budget = len(worths) - 1
+        table = worths[budget - high : budget - low + 1]
         at_high, at_low = table[0], table[-1]
         share = np.linspace(0.0, 1.0, len(table))[:, None]
         lift = np.maximum((table - (at_high + share * (at_low - at_high))).max(axis=0), 0.0)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.allocation.backup import Array
+from peerfront.allocation.coming import check_coming
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.settings import check_fields, proportion
 from peerfront.problem import ResponseModel
@@ -84,9 +85,18 @@ class Story:
     weight: float = 1.0
     """Its share among the stories that are left; they add up to 1."""
     name: str = "capacity"
+    coming: Array | None = None
+    """What recruits still to come from coupons that are out leave uncovered of each coordinate, [latent] (`coming.py`);
+    None if nobody is to come. It belongs to one moment of a study and is never saved."""
 
     def __post_init__(self) -> None:
         check_fields(self, weight=proportion)
+        if self.coming is not None:
+            object.__setattr__(self, "coming", check_coming(self.coming, self.surrogate.tables().shape[2]))
+
+    def uncovered(self, covariates: Codes) -> Array:
+        """alpha of people: what a recruit of each leaves uncovered, [people, latent]."""
+        return self.laplace.uncovered(self.laplace.inputs.rows(covariates))
 
     def tables(self, covariates: Codes, most_per_person: int) -> tuple[Array, Array]:
         """Gains [people, coupons], up to the last coupon that may be used, and alpha [people, latent]."""
@@ -95,4 +105,4 @@ class Story:
         while levels < most_per_person and (gains[:, -1:] > _NEVER_USED).any():
             levels = min(2 * levels, most_per_person)
             gains = self.response.gains(covariates, levels)
-        return gains, self.laplace.uncovered(self.laplace.inputs.rows(covariates))
+        return gains, self.uncovered(covariates)

@@ -20,6 +20,7 @@ from peerfront.allocation.backup import Array, Tables
 from peerfront.allocation.greedy import greedy_many
 from peerfront.allocation.planner import Planner, too_large
 from peerfront.allocation.varied import vary
+from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
@@ -142,14 +143,23 @@ def _planned_together(planner: Planner, states: Sequence[State], weights: Array)
 
 
 def log_likelihoods(
-    planner: Planner, covariates: Codes, coupons: NDArray[np.int64], recruits: NDArray[np.int64]
+    planner: Planner,
+    covariates: Codes,
+    coupons: NDArray[np.int64],
+    recruits: NDArray[np.int64],
+    exposure: Array | None = None,
 ) -> Array:
-    """log P(N(k) = y) of each person by each of the planner's stories, [people, stories]."""
+    """log P(N(k) = y) of each person by each of the planner's stories, [people, stories].
+
+    With an exposure, [people], the recruits are those so far, Binomial(N(k), exposure).
+    """
     logs = np.zeros((len(coupons), len(planner.stories)))
     for given in np.unique(coupons[coupons > 0]).tolist():
         own = np.flatnonzero(coupons == given)
         for number, story in enumerate(planner.stories):
             counts = story.response.counts(covariates[own], given)
+            if exposure is not None:
+                counts = thinned_counts(counts, exposure[own])
             logs[own, number] = np.log(np.maximum(counts[np.arange(len(own)), recruits[own]], _LEAST_CHANCE))
     return logs
 

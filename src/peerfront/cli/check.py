@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    AS_OF,
     COUPONS_EACH,
     FILE,
     FORMAT,
@@ -22,6 +23,7 @@ from peerfront.cli.options import (
     SHEET,
     STILL_OPEN,
     STRICT,
+    VALID_DAYS,
     claim,
     out_path,
     read_settings,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from peerfront.data.study import Study, Summary
+    from peerfront.data.study_calendar import CouponCounts
     from peerfront.data.study_schema import FieldRule, StudySchema
 
 _SCHEMA_FILE = "schema.toml"
@@ -62,6 +65,8 @@ def check_command(
     missing: MISSING = None,
     coupons_each: COUPONS_EACH = None,
     still_open: STILL_OPEN = None,
+    valid_days: VALID_DAYS = None,
+    as_of: AS_OF = None,
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
 ) -> None:
@@ -69,6 +74,8 @@ def check_command(
 
     Nothing is written without --out. With it, the folder holds the problems, a summary, the tree for GraphViz and,
     unless --schema names one, a guessed schema.toml to edit. fit and convert read the file as schema.toml says.
+    Where there are dates, it says which coupons are open, expired and used, and who waits, on the last of them or on
+    the day of --as-of.
     """
     from peerfront.foundation.errors import SettingError
 
@@ -97,10 +104,13 @@ def check_command(
         still_open=still_open,
         sheet=sheet,
         preset=preset,
+        valid_days=valid_days,
     )
     if sheet is not None:
         _check_workbook(file, sheet)
     study = read_study(file, settings)
+    if as_of is not None:
+        study = study.as_of(as_of)
     notes: tuple[str, ...] = ()
     if saved is None:
         guess = guess_schema(study)
@@ -173,6 +183,7 @@ def _print_report(
     console.print(cell(study.source, "bold").append(f": {FORMATS[study.format]}.", style="not bold"))
     _print_columns(console, study)
     _print_sample(console, summary)
+    _print_calendar(console, study)
     _print_counts(console, summary)
     _print_trees(console, summary)
     _print_fields(console, study, summary, schema, reasons, guessed)
@@ -232,6 +243,53 @@ def _print_sample(console: "Console", summary: "Summary") -> None:
             shared = what == "coupons redeemed" and summary.coupons_issued
             table.add_row(what, _share(number, summary.coupons_issued) if shared else f"{number:,}")
     console.print(table)
+
+
+def _print_calendar(console: "Console", study: "Study") -> None:
+    """Print what is open, expired and used on the study's day, and who waits."""
+    if study.day is None:
+        return
+    from peerfront.data.dates import date_text
+    from peerfront.data.study_calendar import RECENT_DAYS, coupon_counts
+
+    counts = coupon_counts(study)
+    table = _table(console, f"Coupons on {date_text(study.day, study.numbered_days)}", "", " ", right=(" ",))
+    rows = {
+        "used": counts.used,
+        "open": counts.open,
+        "people with open coupons": counts.holders_open,
+        "expired, or no longer open": counts.expired,
+        "not used, date of issue not known": counts.undated,
+        "people who wait for coupons": counts.waiting,
+    }
+    for what, number in rows.items():
+        if number or what in ("used", "open", "people who wait for coupons"):
+            table.add_row(what, f"{number:,}")
+    console.print(table)
+    for sentence in _calendar_words(study, counts, round(RECENT_DAYS)):
+        console.print(cell(sentence))
+
+
+def _calendar_words(study: "Study", counts: "CouponCounts", recent: int) -> list[str]:
+    by_dates = study.settings.open_by_dates
+    words = []
+    if study.cut:
+        words.append("What came later is left out, as --as-of says.")
+    if not by_dates:
+        words.append(f"Open are those that still_open = {study.settings.still_open!r} says, whatever their dates.")
+    elif counts.open and study.valid_days is not None and bool((study.valid_days == float("inf")).any()):
+        words.append(
+            "Some coupons have no date of expiry and stay open: --valid-days N (valid_days in a schema file) says when "
+            "they expire."
+        )
+    if counts.waiting and "waiting" not in study.columns:
+        words.append("People wait who took part since the last coupons were issued, and have none.")
+    if counts.passed_over:
+        words.append(
+            f"{counts.passed_over:,} more of the {recent} days before have none either, and are not taken for people "
+            "who wait; a column of yes and no decides instead (--map waiting=COLUMN)."
+        )
+    return words
 
 
 def _print_counts(console: "Console", summary: "Summary") -> None:

@@ -38,6 +38,9 @@ def compare_command(
         typer.Option(help="A discount; repeat for several.", show_default="0.9, 0.95, 0.99, 1"),
     ] = None,
     draws: Annotated[int, typer.Option(help="How many draws of each world.")] = 1,
+    first_draw: Annotated[
+        int, typer.Option(help="Number of the first of them: settings were chosen on draws 0 to 4, so 5 is fairer.")
+    ] = 0,
     episodes: Annotated[int, typer.Option(help="Episodes in each draw.")] = 400,
     budget: BUDGET = 100,
     people: PEOPLE = 10,
@@ -76,17 +79,21 @@ def compare_command(
     """
     from peerfront.cli.options import shown_progress
     from peerfront.experiments.compare import Workers, run_comparison
-    from peerfront.experiments.comparison import DEFAULT_POLICIES, DEFAULT_WORLDS, PAPER_DISCOUNTS, Comparison
+    from peerfront.experiments.comparison import (
+        DEFAULT_POLICIES,
+        DEFAULT_WORLDS,
+        PAPER_DISCOUNTS,
+        Comparison,
+        draws_from,
+    )
     from peerfront.experiments.tables import terminal_tables
     from peerfront.foundation.errors import SettingError, UnknownName
-    from peerfront.foundation.settings import whole_number
     from peerfront.foundation.specs import Spec
-    from peerfront.problem.limits import MOST_DRAWS
 
     comparison = Comparison(
         worlds=tuple(world or DEFAULT_WORLDS),
         policies=tuple(policy or DEFAULT_POLICIES),
-        draws=tuple(range(whole_number("draws", draws, 1, MOST_DRAWS))),
+        draws=draws_from(first_draw, draws),
         discounts=tuple(discount or PAPER_DISCOUNTS),
         episodes=episodes,
         rules=rules_of(budget, people, rounds, max_per_person, max_per_round),

@@ -64,7 +64,11 @@ def estimate_command(
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Take strata from this decision log (plan --decisions).", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Take strata from this decision log: of `plan --decisions`, or the folder of `week`.",
+            show_default=False,
+        ),
     ] = None,
     interval: Annotated[
         str, typer.Option(metavar="KIND", help="How intervals are made: neighbourhood or tree (bootstrap).")

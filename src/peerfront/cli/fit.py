@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
+from peerfront.cli.options import AS_OF, FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
 from peerfront.cli.screen import say
 
 
@@ -54,6 +54,15 @@ def fit_command(
             "--accept-gain", help="Go on although the columns predict recruits too well to have been known before."
         ),
     ] = False,
+    as_of: AS_OF = None,
+    prior: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Folder of a model of an earlier study, which helps this one as far as they agree; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     strict: STRICT = False,
     overwrite: OVERWRITE = False,
 ) -> None:
@@ -61,14 +70,18 @@ def fit_command(
 
     --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
     guesses as check does. Columns that hold what came of the coupons stop it; a column that only looks so, and was
-    known before, is used if its block in the schema says use = true.
+    known before, is used if its block in the schema says use = true. Where there are dates, coupons that are still open
+    count for as long as they were out, on the last date of the file or on the day of --as-of.
+
+    --prior names models of earlier studies. They count as far as they agree with each other and with this study, and a
+    study of a dozen people can be fitted with them.
     """
     from peerfront.artifacts import claimed_target
     from peerfront.cli.options import shown_progress
 
     context.with_resource(claimed_target(out, overwrite))
     from peerfront.advice.fitting import USUAL, FitSettings
-    from peerfront.advice.model import fit
+    from peerfront.advice.model import fit, load
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
 
@@ -85,9 +98,12 @@ def fit_command(
         accept_gain=accept_gain,
     )
     saved = read_schema(schema) if schema is not None else None
+    earlier = [load(folder) for folder in prior or ()]
     study = read_study(file, read_settings(saved, strict=strict))
+    if as_of is not None:
+        study = study.as_of(as_of)
     with shown_progress() as progress:
-        fitted = fit(study, saved, settings, progress=progress)
+        fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)
     say(str(fitted.summary))
     say(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")

@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from peerfront.cli.forecast_by_date import DATE_FILES, show_by_date
 from peerfront.cli.options import (
+    ACQUAINTANCES,
     EPISODES,
+    LEFT_COLUMN,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    POPULATION,
     RANDOMISE,
     RESERVE,
     RESPONSE,
@@ -36,13 +40,44 @@ _FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.
 def forecast_command(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder of a fit.")],
-    frontier: Annotated[Path, typer.Argument(help="CSV or Excel file with the people who may refer next.")],
     budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left.")],
+    frontier: Annotated[
+        Path | None,
+        typer.Argument(help="CSV or Excel file with the people who may refer next.", show_default=False),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of FRONTIER, the study's file with dates: forecast by date, open coupons included.",
+            show_default=False,
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="With --study: the deadline, such as 2027-03-01.", show_default=False),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE", help="With --study: the day to look ahead from; otherwise its last.", show_default=False
+        ),
+    ] = None,
+    interviews_per_week: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N", help="With --study: interviews that can be held in a week; others queue.", show_default=False
+        ),
+    ] = None,
     sheet: SHEET = None,
     target: TARGET = None,
     already: Annotated[
-        float, typer.Option(metavar="N", help="People who have taken part so far, towards the target.")
+        float,
+        typer.Option(metavar="N", help="People who have taken part so far, towards the target and of the population."),
     ] = 0,
+    population: POPULATION = None,
+    acquaintances: ACQUAINTANCES = None,
+    left_column: LEFT_COLUMN = None,
     rounds_left: ROUNDS_LEFT = None,
     max_per_person: MAX_PER_PERSON_NOW = None,
     min_per_person: MIN_PER_PERSON = 0,
@@ -64,21 +99,50 @@ def forecast_command(
     ] = None,
     overwrite: OVERWRITE = False,
 ) -> None:
-    """Simulate the study from the people who may refer next: recruits by round, chances, coupons that stay unused."""
+    """Simulate the study from here on: recruits by round, chances, coupons that stay unused.
+
+    With FRONTIER, a file of the people who may refer next, by rounds; with --study and --until by date: interviews per
+    week, the date of the target, open coupons and a queue of interviews.
+    """
     from peerfront.advice.model import load
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
+    if (frontier is None) == (study is None):
+        raise SettingError(
+            "Give the people who may refer next (FRONTIER, a forecast by rounds) or the study's file (--study and "
+            "--until, a forecast by date): one of them."
+        )
+    if study is None and (until or as_of or interviews_per_week is not None):
+        raise SettingError(
+            "--until, --as-of and --interviews-per-week are about a forecast by date: give --study, too."
+        )
     if out is not None:
-        claim(context, out, _FILES, overwrite=overwrite, inputs=(model, frontier))
+        files = _FILES if study is None else DATE_FILES
+        claim(context, out, files, overwrite=overwrite, inputs=(model, frontier, study))
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, strata=strata, randomise=randomise,
+        population=population, acquaintances=acquaintances,
     )  # fmt: skip
     fitted = load(model)
-    people = fitted.frontier(frontier, sheet or "")
+    if study is not None:
+        if already or left_column or not until:
+            raise SettingError(
+                "A forecast by date needs --until, its last day, such as 2027-03-01; who has taken part it counts "
+                "itself, without --already and --left-column."
+            )
+        with shown_progress() as progress:
+            by_date = fitted.forecast_by_date(
+                study, until, order, as_of=as_of, target=target, interviews_per_week=interviews_per_week,
+                episodes=episodes, seed=seed, sheet=sheet or "", progress=progress,
+            )  # fmt: skip
+        show_by_date(by_date, out)
+        return
+    assert frontier is not None, "one of the two is there"
+    people = fitted.frontier(frontier, sheet or "", left_column)
     with shown_progress() as progress:
         forecast = fitted.forecast(
             people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from peerfront import __version__
+from peerfront.cli.backtest import backtest_command
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
@@ -20,6 +21,7 @@ from peerfront.cli.forecast import forecast_command
 from peerfront.cli.plan import plan_command
 from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
+from peerfront.cli.week import week_command
 from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.shown import lose_nothing, visible_message
@@ -38,9 +40,11 @@ app = typer.Typer(
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "A study": {
         "check": check_command,
+        "week": week_command,
         "fit": fit_command,
         "plan": plan_command,
         "forecast": forecast_command,
+        "backtest": backtest_command,
         "report": report_command,
         "estimate": estimate_command,
         "design": design_command,

@@ -99,6 +99,33 @@ RANDOMISE = Annotated[
 ]
 RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
 TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
+POPULATION = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="N",
+        help="People in the population, so that it runs out; or FIELD=CATEGORY:N for every group of one field, such as "
+        "sex=f:300 (sex=f:300:80 if 80 of them have taken part); repeatable.",
+        show_default=False,
+    ),
+]
+ACQUAINTANCES = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="People of the population whom somebody knows, about; otherwise as the study says (its network sizes), or "
+        "10.",
+        show_default=False,
+    ),
+]
+LEFT_COLUMN = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the people waiting that says how many of their acquaintances have not taken part; otherwise "
+        "'acquaintances left', if there is one.",
+        show_default=False,
+    ),
+]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
 
 # What stands above sheets and reports.
@@ -136,6 +163,7 @@ def order_of(
     learn: bool = False,
     learn_share: float | None = None,
     strata: str | None = None,
+    population: list[str] | None = None,
     **limits: Any,
 ) -> "PlanOrder":
     """What was ordered on the command line; `PlanOrder` checks it. `limits` are its fields by name."""
@@ -146,6 +174,7 @@ def order_of(
         at_least=tuple(at_least or ()),
         learn=AUTO if learn and learn_share is None else learn_share,
         strata=() if strata is None else (strata,),
+        population=tuple(population or ()),
         **limits,
     )
 
@@ -169,7 +198,8 @@ MAP = Annotated[
         "--map",
         metavar="PART=COLUMN",
         help="Name a column that was not recognised, such as own_coupon=CouponR or coupons=C1+C2; PART= for none. "
-        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed.",
+        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed, issued_date, "
+        "redeemed_date, expiry_date, valid_days, site, waiting.",
         show_default=False,
     ),
 ]
@@ -196,8 +226,21 @@ STILL_OPEN = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="Whose coupons may still be used, so that their recruits are not counted yet: last-wave, or a number of "
-        "days before the last date in the file, such as 30; otherwise nobody's.",
+        help="Whose coupons may still be used: auto (as the dates say), none, last-wave, or people of so many days "
+        "before the last date in the file, such as 30, whose recruits are then not counted yet; otherwise auto.",
+        show_default=False,
+    ),
+]
+VALID_DAYS = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Days from issue until coupons expire, if no column says so.", show_default=False),
+]
+AS_OF = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE",
+        help="See the study as it was in the evening of this day, such as 2026-03-02; otherwise of its last date.",
         show_default=False,
     ),
 ]
@@ -248,6 +291,7 @@ def read_settings(
     still_open: str | None = None,
     sheet: str | None = None,
     preset: str | None = None,
+    valid_days: float | None = None,
 ) -> "ReadSettings":
     """Combine what a schema file says about reading with what the command line says instead or in addition."""
     from peerfront.data.read_settings import ReadSettings, parse_columns
@@ -263,6 +307,8 @@ def read_settings(
         sheet=saved.sheet if sheet is None else sheet,
         preset=saved.preset if preset is None else preset,
         checkboxes=saved.checkboxes,
+        valid_days=saved.valid_days if valid_days is None else valid_days,
+        active_after_days=saved.active_after_days,
     )
 
 

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli.options import (
+    ACQUAINTANCES,
     AT_LEAST,
     DATE,
     LEARN,
     LEARN_SHARE,
+    LEFT_COLUMN,
     MAX_PER_PERSON_NOW,
     MIN_PER_PERSON,
     OVERWRITE,
+    POPULATION,
     RANDOMISE,
     RESERVE,
     RESPONSE,
@@ -54,6 +57,18 @@ def plan_command(
     at_least: AT_LEAST = None,
     learn: LEARN = False,
     learn_share: LEARN_SHARE = None,
+    population: POPULATION = None,
+    already: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="People who have taken part so far, those who wait included (with --population); otherwise as many as "
+            "in the study of the model.",
+            show_default=False,
+        ),
+    ] = None,
+    acquaintances: ACQUAINTANCES = None,
+    left_column: LEFT_COLUMN = None,
     strata: STRATA = None,
     randomise: RANDOMISE = 0.0,
     seed: SEED = 0,
@@ -110,13 +125,16 @@ def plan_command(
         )
     from peerfront.advice.model import load
 
+    if already is not None and not population:
+        raise SettingError("--already counts the people of a population: give --population, too.")
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
         learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
+        population=population, already=already, acquaintances=acquaintances,
     )  # fmt: skip
     fitted = load(model)
-    plan = fitted.plan(fitted.frontier(frontier, sheet or ""), order)
+    plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
     if decisions is not None:
         from peerfront.advice.decision_log import extended_log, write_log
 

@@ -78,6 +78,20 @@ def report_command(
         bool,
         typer.Option("--without-trees", help="Do not draw who recruited whom; single people can be counted there."),
     ] = False,
+    forecast_before: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Folder of an earlier forecast by date, to show beside what came since.",
+            show_default=False,
+        ),
+    ] = None,
+    backtest: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="Folder that `backtest` wrote, to show how forecasts fared.", show_default=False
+        ),
+    ] = None,
     outcome: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,7 +126,10 @@ def report_command(
     if (population is not None or decisions is not None) and not outcome:
         raise SettingError("--population and --decisions are for estimates; name what to estimate with --outcome.")
     heading = heading_of(study_name, date, round)
-    claim(context, out, overwrite=overwrite, inputs=(model, file, frontier, decisions), make_folder=False)
+    claim(
+        context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest, decisions),
+        make_folder=False,
+    )  # fmt: skip
     fitted = load(model)
     order = order_of(
         fitted.fit.rules.budget if budget is None else budget,
@@ -126,7 +143,7 @@ def report_command(
         fitted.report(
             study, people, order,
             out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids,
-            with_trees=not without_trees, heading=heading, outcome=outcome or (), population=population,
-            decisions=decisions, progress=progress,
+            with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
+            outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip
     say(f"Written: {out}.")

@@ -33,6 +33,17 @@ class Against(Enum):
     """Left out unless the schema says `use = true`."""
 
 
+_CALENDAR = {
+    "date": "a date",
+    "issued_date": "a date",
+    "redeemed_date": "a date",
+    "expiry_date": "a date",
+    "valid_days": "for how long coupons are valid, not who the person is",
+    "waiting": "tells how recruitment went",
+}
+"""Parts of the calendar that say nothing about a person; a site may."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What speaks against a column, in words that follow its name."""
@@ -65,8 +76,9 @@ def column_findings(study: Study) -> dict[str, Finding]:
 
 def _of_the_tree(study: Study, name: str, values: pd.Series) -> Finding | None:
     """Return what a column says about how recruitment went, if it says that plainly."""
-    if name == study.date_column:
-        return Finding(Against.COLLECTION, "a date")
+    role = next((role for role in _CALENDAR if (name,) == study.columns.get(role)), "")
+    if role:
+        return Finding(Against.COLLECTION, _CALENDAR[role])
     numbers = read_numbers(values) if looks_numeric(values) else np.zeros(0)
     facts = {
         "the number of recruits": (study.recruits, Against.OUTCOME),

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from peerfront.data.listing import guess_columns, texts
 from peerfront.data.read_settings import AUTO
+from peerfront.data.reading import MOST_KNOWN
 from peerfront.data.shaping import Shaped, shape
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
@@ -18,23 +20,32 @@ from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
+from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier
+
+LEFT_COLUMN = "acquaintances left"
+"""The column of acquaintances who have not taken part, however it is written (`Acquaintances_Left`)."""
 
 
 def read_frontier(
-    file: Path | str | pd.DataFrame, schema: StudySchema, id_column: str | None = None, sheet: str = ""
+    file: Path | str | pd.DataFrame,
+    schema: StudySchema,
+    id_column: str | None = None,
+    sheet: str = "",
+    left_column: str | None = None,
 ) -> Frontier:
     """Read the people who wait for coupons, in their order: ids, and categories of the schema's columns.
 
     `file` is a CSV file, an Excel workbook (`sheet` names the sheet, if several would do) or a pandas table; other
-    columns are ignored.
+    columns are ignored. A column `acquaintances left` (or the one that `left_column` names) says how many of their
+    acquaintances have not taken part; it may be empty where nobody asked.
 
     >>> frontier = pf.read_frontier(pf.demo_study(people=120).frontier, model.schema)
     >>> frontier.covariates.shape == (len(frontier), 5)
     True
     """
     if isinstance(file, pd.DataFrame):
-        return frontier_from_table(file, schema, id_column)
+        return frontier_from_table(file, schema, id_column, left_column=left_column)
     path = Path(file)
     content = file_bytes(path)
     if not (is_workbook(content) or is_r_data(content)):
@@ -42,19 +53,24 @@ def read_frontier(
             raise DataFileError(
                 f"{path} is no Excel workbook, so there is no sheet {sheet!r} in it. Leave --sheet out."
             )
-        return _frontier(path, read_table(path, decoded(path, content)[0], may_be_empty=True), schema, id_column)
+        table = read_table(path, decoded(path, content)[0], may_be_empty=True)
+        return _frontier(path, table, schema, id_column, left_column)
     from peerfront.data.sheets import sheet_of  # only here: openpyxl takes a while to load
 
     table, _ = sheet_of(path, content, sheet, lambda table: _misfit(path, table, schema, id_column), may_be_empty=True)
-    return _frontier(path, table, schema, id_column)
+    return _frontier(path, table, schema, id_column, left_column)
 
 
 def frontier_from_table(
-    table: pd.DataFrame, schema: StudySchema, id_column: str | None = None, name: str = "the table"
+    table: pd.DataFrame,
+    schema: StudySchema,
+    id_column: str | None = None,
+    name: str = "the table",
+    left_column: str | None = None,
 ) -> Frontier:
     """Read the same from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
     text_table = read_table(Path(name), csv_text(table), may_be_empty=True)
-    return _frontier(Path(name), text_table, schema, id_column)
+    return _frontier(Path(name), text_table, schema, id_column, left_column)
 
 
 def _shaped(path: Path, table: TextTable, schema: StudySchema) -> Shaped:
@@ -74,7 +90,9 @@ def _misfit(path: Path, table: TextTable, schema: StudySchema, id_column: str | 
     return f"there is no column {absent[0]!r}." if absent else ""
 
 
-def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> Frontier:
+def _frontier(
+    path: Path, table: TextTable, schema: StudySchema, id_column: str | None, left_column: str | None = None
+) -> Frontier:
     if not len(table.rows):
         raise DataFileError(f"{path}: there is a header and nobody below it: nobody is on the frontier. Add people.")
     shaped = _shaped(path, table, schema)
@@ -87,7 +105,35 @@ def _frontier(path: Path, table: TextTable, schema: StudySchema, id_column: str 
         more = f"\n  ... and {len(faults) - 10:,} more." if len(faults) > 10 else ""
         listed = "\n  ".join(faults[:10])
         raise DataFileError(f"{path}: everybody needs a row and an id of their own.\n  {listed}{more}")
-    return Frontier(ids, schema.encode(frame, rows, str(path), "row"))
+    return Frontier(ids, schema.encode(frame, rows, str(path), "row"), _left(path, shaped.table, schema, left_column))
+
+
+def _left(path: Path, table: TextTable, schema: StudySchema, named: str | None) -> NDArray[np.int64] | None:
+    """Acquaintances left, [people], -1 where the cell is empty; None without such a column."""
+    header = [str(name) for name in table.frame.columns]
+    if named is not None and named not in header:
+        raise UnknownName(f"column in {path}", named, header)
+    used = {rule.name for rule in schema.used}
+    found = [name for name in header if _plain(name) == _plain(LEFT_COLUMN) and name not in used]
+    column = named if named is not None else found[0] if found else None
+    if column is None:
+        return None
+    cells = texts(table.frame, column)
+    numbers = read_numbers(pd.Series(cells, dtype=object))
+    with np.errstate(invalid="ignore"):
+        wrong = ~((numbers >= 0) & (numbers <= MOST_KNOWN) & (numbers == np.floor(numbers))) & (cells != "")
+    if wrong.any():
+        faults = [f"row {table.rows[i]:,}: {cells[i]!r}" for i in np.flatnonzero(wrong)]
+        more = f", and {len(faults) - 5:,} more" if len(faults) > 5 else ""
+        raise DataFileError(
+            f"{path}: {column!r} says how many acquaintances have not taken part, a whole number from 0 to "
+            f"{MOST_KNOWN:,}, or nothing where it is not known. Found in {'; '.join(faults[:5])}{more}."
+        )
+    return np.where(np.isfinite(numbers), numbers, -1).astype(np.int64)
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
 def _id_column(path: Path, shaped: Shaped, schema: StudySchema, named: str | None) -> str:

@@ -15,7 +15,7 @@ from peerfront.data.coupons import IssuedCoupons, issued_coupons
 from peerfront.data.listing import Listing, Texts, each
 from peerfront.data.problems import Problem
 from peerfront.data.seeds import NOT_SAID, RECRUIT, SEED, own_code_seeds, seed_marks
-from peerfront.data.study import NOBODY
+from peerfront.data.trees import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21

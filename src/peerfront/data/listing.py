@@ -14,7 +14,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, noted
-from peerfront.data.read_settings import COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings, settle_with
+from peerfront.data.read_settings import (
+    ANSWER_ROLES,
+    COUPONS,
+    MOST_COUPONS_EACH,
+    RECRUITER,
+    Columns,
+    ReadSettings,
+    settle_with,
+)
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import read_numbers
@@ -104,7 +112,7 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
         of_the_tree.add(columns["coupons_issued"][0])
     people = frame[[name for name in frame.columns if name not in of_the_tree]]
     used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
-    shown = {role: names for role, names in columns.items() if role in (*used[format], "network_size", "date", "seed")}
+    shown = {role: names for role, names in columns.items() if role in (*used[format], *ANSWER_ROLES, "seed")}
     if coupons is not None:
         shown["coupons"] = columns["coupons"]
     return Listing(
@@ -167,12 +175,33 @@ _NAMES = {
         "time",
     ),
     "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),
+    "issued_date": (
+        "issueddate", "dateissued", "issuedate", "dateofissue", "couponissuedate", "couponissueddate",
+        "couponsissueddate", "datecouponissued", "datecouponsissued", "dateofcouponissue", "couponissuedon",
+        "couponsissuedon", "coupongivendate", "couponsgivendate", "datecoupongiven", "datecouponsgiven",
+        "coupondateissued", "handoutdate",
+    ),
+    "redeemed_date": (
+        "redeemeddate", "dateredeemed", "redemptiondate", "dateofredemption", "couponredeemeddate",
+        "couponredemptiondate", "datecouponredeemed", "couponredeemedon", "coupondateredeemed", "couponuseddate",
+        "datecouponused",
+    ),
+    "expiry_date": (
+        "expirydate", "expirationdate", "dateofexpiry", "dateofexpiration", "couponexpirydate", "couponexpirationdate",
+        "couponexpiry", "couponexpires", "couponsexpire", "expires", "expireson", "validuntil", "couponvaliduntil",
+    ),
+    "valid_days": ("validdays", "daysvalid", "couponvaliddays", "coupondaysvalid", "validitydays"),
+    "site": ("site", "studysite", "sitename", "siteid", "interviewsite", "enrolmentsite", "enrollmentsite"),
+    "waiting": ("waiting", "iswaiting", "waitingforcoupons", "waitsforcoupons", "awaitingcoupons"),
 }  # fmt: skip
 _ONE_ISSUED = (
     "couponout", "couponsout", "outcoupon", "couponissued", "issuedcoupon", "coupongiven", "givencoupon",
     "couponcodeout", "couponnumberout", "newcoupon", "couponcodeissued", "couponcodegiven", "outpon", "outpons",
 )  # fmt: skip
-_NOT_A_CODE = ("date", "expir", "time", "count", "status", "number of", "complete", "type", "reason", "how")
+_NOT_A_CODE = (
+    "date", "expir", "valid", "waits", "waiting", "time", "count", "status", "number of", "complete", "type", "reason",
+    "how",
+)  # fmt: skip
 _ISSUED = re.compile(
     r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?(?:coupon|coup|outpon|voucher|cpn)s?"
     r"(?:issued|given|out|no|num|number|code|id)*(?:\d+|[a-h])(?:issued|given|out|no|num|number|code|id)*"

@@ -101,6 +101,45 @@ KINDS = {
     ),
     "bad-date": Kind(WARNING, "not a date", "Write dates as 2024-05-31. Until then the date counts as unknown."),
     "unsure-dates": Kind(WARNING, "day and month unsure", "Write dates as 2024-05-31 to be certain."),
+    "future-date": Kind(WARNING, "dated in the future", "Correct the date. Until then it counts as unknown."),
+    "missing-date": Kind(
+        WARNING,
+        "no date",
+        "Add the date. Until then this person does not count for when people return and how many they bring.",
+    ),
+    "unlike-dates": Kind(WARNING, "dates and numbers of days", "Write dates as 2024-05-31 in every column of dates."),
+    "long-after": Kind(
+        WARNING,
+        "dated long after everybody else",
+        "Correct the date if it is a typo: coupons look older than they are. Otherwise nothing is to be done.",
+    ),
+    "redeemed-before-issue": Kind(
+        WARNING,
+        "coupon redeemed before its issue",
+        "Correct one of the two dates. Until then it is not known how long this coupon took.",
+    ),
+    "used-after-expiry": Kind(
+        WARNING,
+        "coupon used after it expired",
+        "Nothing to do if it was accepted: it counts as used. Otherwise correct the date, or for how long coupons are "
+        "valid (valid_days in a schema file).",
+    ),
+    "issued-before-date": Kind(
+        WARNING,
+        "coupons issued before the person took part",
+        "Correct one of the two dates. The coupons count from their date of issue.",
+    ),
+    "expires-before-issue": Kind(
+        WARNING,
+        "coupons expire before their issue",
+        "Correct one of the two dates. Until then these coupons are valid as long as the others (valid_days).",
+    ),
+    "bad-valid-days": Kind(
+        WARNING,
+        "days of validity are no number of days",
+        "Write a number of days, such as 60, or leave it empty. Until then these coupons are valid as long as the "
+        "others.",
+    ),
     "bad-network-size": Kind(
         WARNING,
         "network size is no number of people",

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.settings import among, at_least, check_fields, one_of, optional, text, text_list, truth
+from peerfront.foundation.settings import (
+    among,
+    at_least,
+    between,
+    check_fields,
+    one_of,
+    optional,
+    text,
+    text_list,
+    truth,
+)
 from peerfront.foundation.typed_values import typed_number
 
 COUPONS = "coupons"
@@ -43,12 +53,26 @@ ROLES = {
     "network_size": "how many people the person knows",
     "date": "when the person took part",
     "seed": "whether the person is a seed",
+    "issued_date": "when the person got coupons (otherwise the day they took part)",
+    "redeemed_date": "when the person came with a coupon (otherwise the day they took part)",
+    "expiry_date": "when the person's coupons expire",
+    "valid_days": "for how many days the person's coupons are valid",
+    "site": "where the person took part",
+    "waiting": "whether the person waits for coupons",
 }
+CALENDAR_ROLES = ("date", "issued_date", "redeemed_date", "expiry_date", "valid_days", "site", "waiting")
+"""Parts of a study's calendar; their columns stay among those of people."""
+ANSWER_ROLES = ("network_size", *CALENDAR_ROLES)
+"""Parts that are answers, in files whose other columns have fixed names."""
 Columns = Mapping[str, tuple[str, ...]]  # role -> columns of the file; an empty tuple says there is none
 
 MOST_COUPONS_EACH = 1_000
 """Coupons that one person can have been issued; more is a typing error."""
+MOST_DAYS_VALID = 3_650.0
+"""Days for which coupons can be valid; more is a typing error."""
 _MOST_OPEN_DAYS = 100_000.0
+BY_DATES = "auto"
+"""Coupons are open as the dates say; without dates, none are."""
 _LAST_WAVE = "last-wave"
 _NONE = "none"
 
@@ -70,8 +94,9 @@ class ReadSettings:
     """Codes that mean "not known" in every column, beside the usual ones (empty, NA, N/A, NaN, NULL, #N/A, a dot)."""
     coupons_each: int | None = None
     """Coupons issued to everybody, for files that say only who recruited whom."""
-    still_open: str = _NONE
-    """Whose coupons may still be used: `none`, `last-wave`, or days before the last date in the file, such as `30`."""
+    still_open: str = BY_DATES
+    """Whose counts are not final yet: `auto` (coupons are open or expired as the dates say; no dates: all are final),
+    `none`, `last-wave`, or people of so many days before the last date in the file, such as `30`."""
     strict: bool = False
     """Whether warnings stop the import."""
     sheet: str = ""
@@ -80,6 +105,10 @@ class ReadSettings:
     """The program that exported a table, one of PRESETS, or auto."""
     checkboxes: tuple[str, ...] | None = None
     """Groups of checkboxes that become one field each; the others are a field per box. None: as the answers suggest."""
+    valid_days: float | None = None
+    """Days from issue during which coupons can be used, where no column says so; None: they do not expire."""
+    active_after_days: float = 0.0
+    """Days from issue before which coupons cannot be used yet."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -93,7 +122,19 @@ class ReadSettings:
             sheet=text,
             preset=among("preset", (AUTO, *PRESETS)),
             checkboxes=optional(text_list),
+            valid_days=optional(_days_valid),
+            active_after_days=_days_valid,
         )
+        if self.valid_days is not None and self.valid_days < self.active_after_days:
+            raise SettingError(
+                f"Coupons are valid for {self.valid_days:g} days (valid_days) and cannot be used before "
+                f"{self.active_after_days:g} days have passed (active_after_days). Correct one of the two."
+            )
+
+    @property
+    def open_by_dates(self) -> bool:
+        """Whether dates say which coupons are open."""
+        return self.still_open == BY_DATES
 
     @property
     def open_days(self) -> float | None:
@@ -123,13 +164,16 @@ def _column_roles(name: str, value: Any) -> Columns:
 
 
 def _open_rule(name: str, value: Any) -> str:
-    """Rule: `none`, `last-wave`, or a number of days."""
-    if not isinstance(value, str) or (value not in (_NONE, _LAST_WAVE) and _days(value) is None):
+    """Rule: `auto`, `none`, `last-wave`, or a number of days."""
+    if not isinstance(value, str) or (value not in (BY_DATES, _NONE, _LAST_WAVE) and _days(value) is None):
         raise SettingError(
-            f"Coupons {name}: {value!r} is not understood. Allowed: {_NONE}, {_LAST_WAVE}, or a number of days up to "
-            f'{_MOST_OPEN_DAYS:,.0f}, such as "30".'
+            f"Coupons {name}: {value!r} is not understood. Allowed: {BY_DATES}, {_NONE}, {_LAST_WAVE}, or a number of "
+            f'days up to {_MOST_OPEN_DAYS:,.0f}, such as "30".'
         )
     return value
+
+
+_days_valid = between(0.0, MOST_DAYS_VALID, f"a number of days from 0 to {MOST_DAYS_VALID:,.0f}")
 
 
 def _days(text: str) -> float | None:

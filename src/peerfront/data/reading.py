@@ -10,15 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.data.dates import read_dates
 from peerfront.data.links import Links, link_coupons, link_recruiters
 from peerfront.data.listing import Listing, each
 from peerfront.data.problems import Problem, in_file_order, stop_on
-from peerfront.data.read_settings import APP, RECRUITER, ReadSettings, settle_with
-from peerfront.data.study import NOBODY, Study, Trees, trees_of
+from peerfront.data.read_settings import APP, RECRUITER, ReadSettings
+from peerfront.data.study import Study
+from peerfront.data.study_calendar import still_open
 from peerfront.data.study_files import Listed, list_file, list_text
-from peerfront.foundation.errors import SettingError
+from peerfront.data.trees import NOBODY, Trees, trees_of
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, read_days, read_numbers
+from peerfront.foundation.typed_values import read_numbers
 
 _SHOWN_OF_CIRCLE = 8
 MOST_KNOWN = 100_000
@@ -51,9 +53,9 @@ def _checked(listed: Listed) -> Study:
     listing, settings = listed.listing, listed.settings
     links = link_recruiters(listing) if listing.format in (RECRUITER, APP) else link_coupons(listing)
     trees = trees_of(links.recruiter)
-    days, date_faults = _dates(listing, links.recruiter)
+    dates = read_dates(listing, links.recruiter, links.issued, settings)
     network_size, size_faults = _network_sizes(listing)
-    problems = [*listing.problems, *links.problems, *_circles(listing, trees), *date_faults, *size_faults]
+    problems = [*listing.problems, *links.problems, *_circles(listing, trees), *dates.problems, *size_faults]
     problems += _too_many_recruits(listing, links)
     stop_on(problems, listing.source, listing.place, strict=settings.strict)
     return Study(
@@ -68,13 +70,18 @@ def _checked(listed: Listed) -> Study:
         seed=links.seed,
         issued=links.issued,
         people=listing.people.reset_index(drop=True),
-        days=days,
+        days=dates.taken_part,
         network_size=network_size,
         own_coupons=listing.own_coupons,
         coupons=listing.coupons,
-        still_open=_still_open(settings, days, trees.wave, listing.source),
+        still_open=still_open(settings, dates.taken_part, trees.wave, dates.last, listing.source),
         problems=in_file_order(problems),
         steps=listed.steps,
+        day=dates.last,
+        issued_days=dates.issued,
+        redeemed_days=dates.redeemed,
+        valid_days=dates.valid_days,
+        numbered_days=dates.numbered,
     )
 
 
@@ -87,30 +94,6 @@ def _circles(listing: Listing, trees: Trees) -> list[Problem]:
         text = f"Recruiters in a circle of {len(circle):,}: {' <- '.join(shown)}."
         faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [text])
     return faults
-
-
-def _dates(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.float64] | None, list[Problem]]:
-    if "date" not in listing.columns:
-        return None, []
-    name = listing.columns["date"][0]
-    texts = listing.people[name].reset_index(drop=True)
-    days, unsure = read_days(texts)
-    unreadable = np.flatnonzero(np.isnan(days) & (texts != "").to_numpy())
-    said = [f"{name}: {texts[i]!r} is not understood as a date from {FIRST_YEAR} to {LAST_YEAR}." for i in unreadable]
-    faults = each(listing, "bad-date", unreadable, said)
-    if unsure:
-        example = texts[texts != ""].iloc[0]
-        text = f"{name}: {example!r} and the others were read as day, then month."
-        faults.append(Problem("unsure-dates", None, "", text))
-    came = recruiter != NOBODY
-    with np.errstate(invalid="ignore"):
-        early = np.flatnonzero(came & (days < days[recruiter]))
-    ids = listing.ids
-    said = [
-        f"{ids[i]!r} ({texts[i]}) is dated before their recruiter {ids[recruiter[i]]!r} ({texts[recruiter[i]]})."
-        for i in early
-    ]
-    return days, faults + each(listing, "before-recruiter", early, said)
 
 
 def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[Problem]]:
@@ -131,21 +114,3 @@ def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:
     people = np.flatnonzero(recruits > links.issued)
     said = [f"{listing.ids[i]!r} brought {recruits[i]} people with {links.issued[i]} coupons." for i in people]
     return each(listing, "too-many-recruits", people, said)
-
-
-def _still_open(
-    settings: ReadSettings, days: NDArray[np.float64] | None, wave: NDArray[np.int64], source: str
-) -> NDArray[np.bool_]:
-    """Mark the people whose coupons may still be used, [people]. Somebody without a date counts as finished."""
-    if settings.open_last_wave:
-        return np.asarray(wave == wave.max(initial=0))
-    window = settings.open_days
-    if window is None:
-        return np.zeros(len(wave), dtype=bool)
-    if days is None or not np.isfinite(days).any():
-        raise SettingError(
-            f"Coupons still open for {window:g} days: {source} has no dates to count from. Name their column: "
-            f"{settle_with('--map date=COLUMN')}. Or use --still-open last-wave (still_open in a schema file)."
-        )
-    with np.errstate(invalid="ignore"):
-        return np.asarray(days > np.nanmax(days) - window)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from peerfront.data.listing import guess_columns, layout_of, named_like, need_columns, texts
 from peerfront.data.read_settings import COUPONS, RECRUITER, Columns
-from peerfront.data.seeds import are_seed_marks
+from peerfront.data.seeds import are_marks, are_seed_marks
 from peerfront.data.shaping import Shaped
 from peerfront.data.suggestions import offered
 from peerfront.foundation.errors import DataFileError
@@ -32,6 +32,8 @@ def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[str, ...]]:
             steps.append(f"There is no other {role}, so {name!r} is used.")
     if "seed" in columns and "seed" not in named and not are_seed_marks(texts(frame, columns["seed"][0])):
         del columns["seed"]  # it names the seed, or counts them
+    if "waiting" in columns and "waiting" not in named and not are_marks(texts(frame, columns["waiting"][0])):
+        del columns["waiting"]  # it holds something else than yes and no
     if "own_coupon" in columns and "own_coupon" not in named and "coupons" in columns:
         columns["own_coupon"] = _own_coupon(frame, header, columns, source, steps)
     return columns, tuple(steps)

@@ -9,14 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peerfront.data.read_settings import AUTO, PRESETS, ROLES, ReadSettings
+from peerfront.data.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
 from peerfront.data.sensitive import MEANING, SENSITIVE
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
-_FILE = ("format", "sheet", "preset", "checkboxes", "missing", "coupons_each", "still_open")
+_FILE = (
+    "format", "sheet", "preset", "checkboxes", "missing", "coupons_each", "still_open", "valid_days",
+    "active_after_days",
+)  # fmt: skip
 _MOST_KEY_PARTS = 100  # of a key such as columns.recruiter
 _LONG_KEY = re.compile(
     rf"""(?:(?:"[^"\n]*+"|'[^'\n]*+'|(?<![\w-])[\w-]++)[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}"""
@@ -53,9 +56,17 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
             else []
         ),
         f'missing = {_list(reading.missing)}  # codes for "not known" in every column, such as "99"',
-        '# Whose coupons may still be used: "none", "last-wave", or days before the last date, such as "30".',
+        '# Whose coupons may still be used: "auto" (as the dates say), "none", "last-wave", or people of so many days',
+        '# before the last date, such as "30".',
         f"still_open = {_quoted(reading.still_open)}",
+        *(
+            []
+            if reading.valid_days is None
+            else [f"valid_days = {_number(reading.valid_days)}  # from issue to expiry"]
+        ),
     ]
+    if reading.active_after_days:
+        lines += [f"active_after_days = {_number(reading.active_after_days)}  # coupons cannot be used before"]
     if reading.coupons_each is not None:
         lines += [f"coupons_each = {reading.coupons_each}  # coupons issued to everybody"]
     if reading.columns:
@@ -197,10 +208,12 @@ def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
         roles,
         missing,
         file.get("coupons_each"),
-        file.get("still_open", "none"),
+        file.get("still_open", BY_DATES),
         sheet=file.get("sheet", ""),
         preset=file.get("preset", AUTO),
         checkboxes=None if boxes is None else _texts(f"{path}, [file]", "checkboxes", boxes),
+        valid_days=file.get("valid_days"),
+        active_after_days=file.get("active_after_days", 0.0),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.column_findings import Against, column_findings
-from peerfront.data.read_settings import APP, RDSAT, ReadSettings
+from peerfront.data.read_settings import ANSWER_ROLES, APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import categories_in
@@ -99,7 +99,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
 def _reading(study: Study) -> ReadSettings:
     """Return the settings that read the file again in the same way, guessed columns included."""
     settings = study.settings
-    of_answers = {role: names for role, names in study.columns.items() if role in ("network_size", "date")}
+    of_answers = {role: names for role, names in study.columns.items() if role in ANSWER_ROLES}
     columns = {RDSAT: {}, APP: of_answers}.get(study.format, study.columns)
     return replace(settings, format=study.format, columns=columns, strict=False)
 

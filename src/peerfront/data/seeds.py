@@ -27,11 +27,15 @@ def seed_marks(values: Texts) -> NDArray[np.int8]:
     return np.where(lower.isin(YES), SEED, np.where(lower.isin(NO), RECRUIT, NOT_SAID)).astype(np.int8)
 
 
+def are_marks(values: Texts) -> bool:
+    """Tell whether a column says nothing but yes and no."""
+    filled = values[values != ""]
+    return bool(len(filled)) and bool((seed_marks(filled) != NOT_SAID).all())
+
+
 def are_seed_marks(values: Texts) -> bool:
     """Tell whether a column says yes and no, and both."""
-    filled = values[values != ""]
-    marks = seed_marks(filled)
-    return bool(len(filled)) and bool((marks != NOT_SAID).all()) and len(set(marks.tolist())) == 2
+    return are_marks(values) and len(set(seed_marks(values[values != ""]).tolist())) == 2
 
 
 def own_code_seeds(

@@ -1,11 +1,12 @@
 """A study as its file states it: people, who recruited whom, coupons issued and redeemed, everything else as text.
 
-`Study` holds one entry per person in every array, `Trees` says where each person stands in the recruitment trees, and
-`Summary` counts what `peerfront check` prints.
+`Study` holds one entry per person in every array, and `Summary` counts what `peerfront check` prints. What there is on
+a day (open coupons, people waiting) is worked out in `study_calendar`.
 """
 
 import json
 from dataclasses import dataclass
+from datetime import date as calendar_date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,55 +17,14 @@ from numpy.typing import NDArray
 from peerfront.data.listing import Texts
 from peerfront.data.problems import ERROR, Problem
 from peerfront.data.read_settings import Columns, ReadSettings
+from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
+from peerfront.data.trees import NOBODY as NOBODY
+from peerfront.data.trees import Trees
+from peerfront.data.trees import trees_of as trees_of
 from peerfront.foundation.words import as_html
 
 if TYPE_CHECKING:
     import networkx as nx
-
-NOBODY = -1
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Where each person stands in the recruitment trees."""
-
-    wave: NDArray[np.int64]  # [people], steps from the root; 0 for roots
-    root: NDArray[np.int64]  # [people], index of the person the tree begins with
-    circles: tuple[tuple[int, ...], ...]
-    """People who recruited each other in a circle, in the order recruit, recruiter, recruiter's recruiter ..."""
-
-
-def trees_of(recruiter: NDArray[np.int64]) -> Trees:
-    """Find the waves and roots of everybody, [people]; they mean nothing for people in or behind a circle.
-
-    Recruiters are followed by doubling (two steps, four, eight, ...): every root is reached in log2(people) array
-    operations, whatever the shape of the trees. Somebody who has not arrived by then is in a circle or behind one.
-    """
-    n_people = len(recruiter)
-    is_root = recruiter == NOBODY
-    ahead = np.where(is_root, np.arange(n_people), recruiter)
-    wave = (~is_root).astype(np.int64)
-    for _ in range(n_people.bit_length()):
-        wave = wave + wave[ahead]
-        ahead = ahead[ahead]
-    caught = ~is_root[ahead]
-    return Trees(wave, ahead, _circles(recruiter, np.unique(ahead[caught])))
-
-
-def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    """List the circles; after enough steps people behind a circle stand inside it, so `inside` are those of circles."""
-    left = dict.fromkeys(inside.tolist())
-    circles = []
-    while left:
-        start = next(iter(left))
-        circle = []
-        person = start
-        while person in left:
-            circle.append(person)
-            del left[person]
-            person = int(recruiter[person])
-        circles.append(tuple(circle))
-    return tuple(circles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +61,18 @@ class Study:
     problems: tuple[Problem, ...]
     steps: tuple[str, ...] = ()
     """What was done and assumed to bring the file into this shape, in sentences."""
+    day: float | None = None
+    """The day the study is seen, in the unit of `days`: the file's last date, or that of `as_of`; None: no dates."""
+    issued_days: NDArray[np.float64] | None = None
+    """[people], when coupons were issued, in whole days; nan where nobody knows or none were. None without dates."""
+    redeemed_days: NDArray[np.float64] | None = None
+    """[people], when people came with a coupon, in whole days; nan where nobody knows or they had none."""
+    valid_days: NDArray[np.float64] | None = None
+    """[people], days from issue to expiry; inf where coupons never expire, nan where the date of issue is not known."""
+    numbered_days: bool = False
+    """Whether the file numbers its days instead of giving dates."""
+    cut: bool = False
+    """Whether something that came after `day` was left out (`as_of`)."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -165,20 +137,35 @@ class Study:
     def waiting(self) -> pd.DataFrame:
         """The people who may get coupons now, one row each: their id and the columns of the file.
 
-        They are those whose coupons may still be used. Where nobody's may (or nothing is said about that), they are
-        the people at the end of the study, by date or else in the order of the file, who were issued no coupons yet.
+        They took part since the last coupons were issued, by date or else in the order of the file, and have none. A
+        column of yes and no (`waiting`) says it better; and where `still_open` says whose coupons may still be used,
+        it is these people. See `study_calendar.waiting_people`.
         """
-        if self.still_open.any():
-            here = np.flatnonzero(self.still_open)
-        else:
-            order = np.arange(len(self))
-            if self.days is not None and np.isfinite(self.days).all():
-                order = np.argsort(self.days, kind="stable")
-            settled = np.flatnonzero(self.issued[order] > 0)
-            here = np.sort(order[settled[-1] + 1 if len(settled) else 0 :])
+        here = np.flatnonzero(waiting_people(self)[0])
         ids = pd.DataFrame({self.columns.get("id", ("id",))[0]: self.ids[here]}, dtype=object)
         people = self.people.drop(columns=ids.columns, errors="ignore").iloc[here].reset_index(drop=True)
         return pd.concat([ids, people], axis=1)
+
+    @property
+    def open(self) -> pd.DataFrame:
+        """Holders of coupons that can still be used on `day`: id, coupons, used, open, issued, age (days), expires.
+
+        >>> study = pf.read_study(pf.demo_study(people=120).study)
+        >>> list(study.open.columns)
+        ['id', 'coupons', 'used', 'open', 'issued', 'age', 'expires']
+        """
+        return open_table(self)
+
+    def as_of(self, date: str | calendar_date) -> "Study":
+        """The study as it was seen in the evening of a day, such as 2024-05-31.
+
+        People who took part later are not in it, coupons issued later are not issued, and what is open is as it was.
+
+        >>> study = pf.read_study(pf.demo_study(people=120).study)
+        >>> len(study.as_of("2024-01-20")) < len(study)
+        True
+        """
+        return study_as_of(self, date)
 
     def _repr_html_(self) -> str:
         facts = pd.DataFrame(summarise(self).facts, columns=["", self.source])

@@ -167,10 +167,14 @@ def encode_study(study: Study, schema: StudySchema) -> Codes:
     return schema.encode(study.people, study.rows, study.source, study.place)
 
 
-def history_of(study: Study, schema: StudySchema) -> History:
-    """Return what models learn from: censored triples (x, k, y) of informative people, and recruiter-recruit pairs."""
+def history_of(study: Study, schema: StudySchema, exposure: NDArray[np.float64] | None = None) -> History:
+    """Return what models learn from: censored triples (x, k, y) of informative people, and recruiter-recruit pairs.
+
+    With an `exposure` (`History.exposure`), [people], open coupons count for as long as they were out; people whose
+    exposure is nan are left out.
+    """
     codes = encode_study(study, schema)
-    informative = study.informative
+    informative = study.informative if exposure is None else study.informative & ~np.isnan(exposure)
     recruits = np.flatnonzero(study.recruiter >= 0)
     return History(
         schema.schema,
@@ -179,6 +183,7 @@ def history_of(study: Study, schema: StudySchema) -> History:
         study.recruits[informative],
         codes[study.recruiter[recruits]],
         codes[recruits],
+        None if exposure is None else exposure[informative],
     )
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from peerfront.data.listing import Listing, Texts, guess_columns, without_missing
 from peerfront.data.problems import Problem
-from peerfront.data.read_settings import APP, MOST_COUPONS_EACH, ReadSettings
+from peerfront.data.read_settings import ANSWER_ROLES, APP, CALENDAR_ROLES, MOST_COUPONS_EACH, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
 
 SEED = "__SEED__"
@@ -62,10 +62,10 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
     if len(repeated):
         raise DataFileError(f"{path}: the answer {repeated[0]!r} has the name of another one. Rename it.")
     answers = without_missing(answers.astype(object), settings.missing)
-    if not set(settings.columns) <= {"network_size", "date"}:
+    if not set(settings.columns) <= set(ANSWER_ROLES):
         raise SettingError(
             f"{path.name} is a survey app's file: --map ([columns] in a schema file) can name only network_size and "
-            "date in it."
+            f"the calendar in it ({', '.join(CALENDAR_ROLES)})."
         )
     columns = guess_columns(list(answers.columns), settings.columns, path.name)
     parents = _codes([record["parentSurveyCode"] for record in kept])
@@ -82,7 +82,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
             "id": ("surveyCode",),
             "recruiter": ("parentSurveyCode",),
             "coupons": ("childSurveyCodes",),
-            **{role: names for role, names in columns.items() if role in ("network_size", "date")},
+            **{role: names for role, names in columns.items() if role in ANSWER_ROLES},
         },
         recruiters=np.where(seeds, "", parents),
         own_coupons=np.where(seeds | (parents == ""), "", ids),

@@ -24,6 +24,7 @@ from peerfront.experiments.comparison import (
     Comparison,
     Task,
     TaskResult,
+    draws_from,
     planned_in,
     run_task,
     tasks,
@@ -35,7 +36,6 @@ from peerfront.foundation.leftovers import temporary_folder
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
 from peerfront.problem import Rules
-from peerfront.problem.limits import MOST_DRAWS
 
 BACKENDS = ("loky", "dask", "ray")
 _LOOK_EVERY = 1.0  # seconds between two looks of a worker at its parent
@@ -152,6 +152,7 @@ def compare(
     policies: Sequence[str] = ("random_split", "constant", "threshold", "population_dp"),
     *,
     draws: int = 5,
+    first_draw: int = 0,
     episodes: int = 400,
     discounts: Sequence[float] = PAPER_DISCOUNTS,
     budget: int = 100,
@@ -167,9 +168,9 @@ def compare(
     """Play policies in worlds and compare them fairly: the same people with the same luck for every policy.
 
     `peerfront worlds` and `peerfront policies` list the names. Every policy plays so many `episodes` of a study with
-    these rules in each of so many `draws` of a world. `models` says what policies plan with: the true models (oracle)
-    or models fitted to a simulated history (learned). `bound` adds an upper bound on every policy. Results do not
-    depend on the number of workers.
+    these rules in each of so many `draws` of a world, from `first_draw` on. `models` says what policies plan with: the
+    true models (oracle) or models fitted to a simulated history (learned). `bound` adds an upper bound on every policy.
+    Results do not depend on the number of workers.
 
     >>> import peerfront as pf
     >>> results = pf.compare(["bridge"], ["random_split", "constant"], episodes=50, discounts=[0.9], budget=20)
@@ -181,7 +182,7 @@ def compare(
     comparison = Comparison(
         worlds=worlds,  # type: ignore[arg-type] # kept as tuples by its checks
         policies=policies,  # type: ignore[arg-type]
-        draws=tuple(range(whole_number("draws", draws, 1, MOST_DRAWS))),
+        draws=draws_from(first_draw, draws),
         discounts=discounts,  # type: ignore[arg-type]
         episodes=episodes,
         rules=Rules(budget, people, rounds, max_per_person, max_per_round),

@@ -28,11 +28,12 @@ from peerfront.foundation.settings import (
     discount_factor,
     several,
     truth,
+    whole_number,
 )
 from peerfront.foundation.specs import Spec
 from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World, rollout
-from peerfront.problem.limits import MOST_EPISODES, check_caps, check_size
+from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import make_world, world_entry
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
@@ -109,6 +110,12 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+def draws_from(first: int, count: int) -> tuple[int, ...]:
+    """The numbers of so many draws, from this one on."""
+    start = whole_number("first draw", first, 0, MOST_DRAWS)
+    return tuple(range(start, start + whole_number("draws", count, 1, MOST_DRAWS)))
 
 
 @runtime_checkable

@@ -80,12 +80,11 @@ def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
     filled = texts[texts != ""]
     if not len(filled):
         return np.full(len(texts), np.nan), False
-    numbers = read_numbers(texts)
-    eight_digits = filled.str.fullmatch(r"(?:19|20)[0-9]{6}").all()
-    if not eight_digits and np.isfinite(numbers).sum() >= 0.9 * len(filled):
+    if are_day_numbers(texts):
+        numbers = read_numbers(texts)
         with np.errstate(invalid="ignore"):
             return np.where(np.abs(numbers) <= MOST_DAYS, numbers, np.nan), False
-    best = _days(texts, "ISO8601") if not eight_digits else np.full(len(texts), np.nan)
+    best = np.full(len(texts), np.nan) if _are_eight_digits(filled) else _days(texts, "ISO8601")
     unsure = False
     if np.isnan(best).sum() > (texts == "").sum():
         for group in (_OTHERS, _DAY_FIRST, _MONTH_FIRST):
@@ -98,6 +97,18 @@ def read_days(texts: pd.Series) -> tuple[NDArray[np.float64], bool]:
                     elif gained == 0 and group is _MONTH_FIRST and np.isfinite(days).any():
                         unsure = unsure or not np.array_equal(days, best, equal_nan=True)
     return best, unsure
+
+
+def are_day_numbers(texts: pd.Series) -> bool:
+    """Tell whether a column numbers its days (17, 18, 25) instead of giving dates: most of its values are numbers."""
+    filled = texts[texts != ""]
+    if not len(filled) or _are_eight_digits(filled):
+        return False
+    return bool(np.isfinite(read_numbers(filled)).sum() >= 0.9 * len(filled))
+
+
+def _are_eight_digits(filled: pd.Series) -> bool:
+    return bool(filled.str.fullmatch(r"(?:19|20)[0-9]{6}").all())
 
 
 def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:

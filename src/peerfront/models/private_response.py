@@ -48,14 +48,15 @@ class _Steps:
 def private_response(response: LearnedResponse, history: History, doubt: float | None) -> LearnedResponse:
     """Round the parameters so that they tell no count of fewer than five people of the history."""
     rows = history.informative_rows()
-    coupons, recruits = history.coupons[rows], history.recruits[rows]
+    coupons, recruits, exposure = history.coupons[rows], history.recruits[rows], history.exposure_of(rows)
     people = history.schema.one_hot(history.referrers[rows]).astype(np.float64)
     rounded = response.rounded()
     if not response.rates.shape.hidden:
-        rounded = _in_steps(response, people, _steps(response, people, coupons, recruits))
+        rounded = _in_steps(response, people, _steps(response, people, coupons, recruits, exposure))
     if doubt is None:
         return rounded
-    n_rows, used, given = (rounded_count(int(number)) for number in (len(rows), recruits.sum(), coupons.sum()))
+    evidence = len(rows) if exposure is None else exposure.sum()  # in people who have had all their time
+    n_rows, used, given = (rounded_count(int(number)) for number in (evidence, recruits.sum(), coupons.sum()))
     shown = rounded.most_shown or 1
     largest = largest_believed(rounded.family, n_rows, used, given, shown, doubt, rounded.size, rounded.use)
     return replace(rounded, rates=replace(rounded.rates, largest=largest))
@@ -110,7 +111,13 @@ def _in_steps(response: LearnedResponse, people: Array, steps: _Steps) -> Learne
     )
 
 
-def _steps(response: LearnedResponse, people: Array, coupons: NDArray[np.int64], recruits: NDArray[np.int64]) -> _Steps:
+def _steps(
+    response: LearnedResponse,
+    people: Array,
+    coupons: NDArray[np.int64],
+    recruits: NDArray[np.int64],
+    exposure: Array | None,
+) -> _Steps:
     family, rates = response.family, response.rates
     mean = replace(rates, log_scale=rates.log_scale.mean(keepdims=True))
     fitted = people @ rates.weights[0][:, :, 0].mean(axis=0) + rates.biases[0].mean()
@@ -125,6 +132,7 @@ def _steps(response: LearnedResponse, people: Array, coupons: NDArray[np.int64],
             response.size * np.exp(size),
             _of_logit(_logit(response.zero) + zero) if has_zero(family) else response.zero,
             _of_logit(_logit(response.use) + use) if family == "thinned" else response.use,
+            exposure,
         )
 
     used = (rates.weights[0] != 0.0).any(axis=(0, 2))  # [columns]

@@ -33,7 +33,7 @@ from peerfront.problem import BinomialResponse
 from peerfront.problem.response import UNLIMITED
 
 Array = NDArray[np.float64]
-_LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
+LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 _LARGEST_SIZE = 1e9
 _MOST_NODES_DEGREE = 127  # 64 nodes stand for a beta distribution, whatever the number of coupons
 
@@ -166,16 +166,21 @@ class LearnedResponse(BinomialResponse):
         )
 
     def sample_shifted(
-        self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck, weights: Array
+        self,
+        covariates: Codes,
+        coupons: NDArray[np.int64] | int,
+        luck: Luck,
+        weights: Array,
+        log_rate: Array | float = 0.0,
     ) -> NDArray[np.int64]:
         """Recruits if each parameter were off by the weighted sum of the members' deviations, [people].
 
-        `weights` are [people, members]; rates and sizes are shifted on the log scale, shares on the logit scale. The
-        luck is that of `sample`: weights of 0 give the same recruits.
+        `weights` are [people, members]; rates and sizes are shifted on the log scale, shares on the logit scale, and
+        log rates by `log_rate` [people] besides. The luck is that of `sample`: weights of 0 give the same recruits.
         """
         luck.check(len(covariates))
         logs = np.log(np.maximum(self.member_means(covariates), SMALLEST_RATE)).T  # [people, members]
-        rate = _shift(logs - logs.mean(axis=1, keepdims=True), weights)
+        rate = _shift(logs - logs.mean(axis=1, keepdims=True), weights) + log_rate
         assert self.members is not None, "__post_init__ fills it in"
         spread = self.members - self.members.mean(axis=0)
         drawn = _Parameters(
@@ -300,5 +305,5 @@ def _share(odds: Any) -> Any:
 
 def _shift(deviations: Array, weights: Array) -> Array:
     """Weighted sums of the members' deviations, [people]."""
-    shifts: Array = np.clip((deviations * weights).sum(axis=1), -_LARGEST_SHIFT, _LARGEST_SHIFT)
+    shifts: Array = np.clip((deviations * weights).sum(axis=1), -LARGEST_SHIFT, LARGEST_SHIFT)
     return shifts

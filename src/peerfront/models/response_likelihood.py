@@ -131,13 +131,17 @@ def log_likelihood(
 
     Y is N(k), or Binomial(N(k), exposure) if there is an exposure above 0; gradients flow through it, too.
     """
-    logs = _all_seen(family, coupons, recruits, rates, log_size, zero_logit, use_logit)
     if exposure is None:
+        return _all_seen(family, coupons, recruits, rates, log_size, zero_logit, use_logit)
+    every = torch.broadcast_tensors(coupons, recruits, rates, log_size, zero_logit, use_logit, exposure)
+    partly = (every[-1] < 1.0) & (every[0] > 0)
+    if not bool(partly.any()):
+        return _all_seen(family, *every[:-1])
+    # Each row is computed in one way only: this is where fits spend their time.
+    logs = torch.zeros_like(every[2]).masked_scatter(partly, _partly_seen(family, *(part[partly] for part in every)))
+    if bool(partly.all()):
         return logs
-    part = exposure < 1.0
-    inside = torch.where(part, exposure, 0.5)  # so that no gradient of the other rows is infinite
-    partly = _partly_seen(family, coupons, recruits, rates, log_size, zero_logit, use_logit, inside)
-    return torch.where(part & (coupons > 0), partly, logs)
+    return logs.masked_scatter(~partly, _all_seen(family, *(part[~partly] for part in every[:-1])))
 
 
 def _all_seen(
@@ -222,14 +226,32 @@ def _log_rising(a: Tensor, count: Tensor, log_a: Tensor) -> Tensor:
     return torch.where(count > 0, log_a + rest, 0.0)
 
 
+_ALMOST_ALL = float(np.log1p(-1e-4))  # the rest of a sum of chances is precise enough below this
+
+
 def _thinned(
     family: str, coupons: Tensor, recruits: Tensor, rates: Tensor, log_size: Tensor, log_use: Tensor, log_not: Tensor
 ) -> Tensor:
     """Sum over what C can be: each c < k on its own, and all from k on as one. Zero inflation is left out."""
-    terms = [log_survival(family, coupons, rates, log_size) + _log_used(coupons, recruits, log_use, log_not)]
-    for c in range(int(coupons.max()) if coupons.numel() else 0):
+    if not coupons.numel() or int(coupons.max()) == 0:
+        return log_survival(family, coupons, rates, log_size)
+    terms, below = [], []
+    for c in range(int(coupons.max())):
         count = torch.full_like(coupons, float(c))
-        there = (recruits <= c) & (coupons > c)
-        each = log_pmf(family, count, rates, log_size) + _log_used(count, recruits, log_use, log_not)
-        terms.append(torch.where(there, each, -torch.inf))
+        fewer = torch.where(coupons > c, log_pmf(family, count, rates, log_size), -torch.inf)
+        used = _log_used(count, recruits, log_use, log_not)
+        terms.append(torch.where(recruits <= c, fewer + used, -torch.inf))
+        below.append(torch.where(coupons > 0, fewer, 0.0))  # without coupons nothing is below, and no gradient flows
+    tail = _log_rest(family, torch.logsumexp(torch.stack(below), dim=0), coupons, rates, log_size)
+    terms.append(tail + _log_used(coupons, recruits, log_use, log_not))
     return torch.logsumexp(torch.stack(torch.broadcast_tensors(*terms)), dim=0)
+
+
+def _log_rest(family: str, below: Tensor, coupons: Tensor, rates: Tensor, log_size: Tensor) -> Tensor:
+    """log P(C >= k) as what log P(C < k) leaves; computed anew, which takes longer, where that is hardly anything."""
+    enough = below < _ALMOST_ALL
+    rest = torch.log1p(-torch.where(enough, below, -1.0).exp())
+    if bool(enough.all()):
+        return rest
+    every = torch.broadcast_tensors(coupons, rates, log_size)
+    return rest.masked_scatter(~enough, log_survival(family, *(part[~enough] for part in every)))

@@ -134,7 +134,7 @@ def fit_stories(
                 continue
             searches[name].progress = part_of(progress, 0.8 if name != "both" else 0.9, 0.9 if name != "both" else 1.0)
             learned[name] = replace(searches[name].following(chosen), gain_of_knowing=gain)
-        return tuple(_story_fit(name, learned[name], history, lead.settings) for name in STORIES if name in learned)
+        return tuple(story_fit(name, learned[name], history, lead.settings) for name in STORIES if name in learned)
 
 
 def _settings_of(story: str, settings: ResponseSettings) -> ResponseSettings:
@@ -142,7 +142,8 @@ def _settings_of(story: str, settings: ResponseSettings) -> ResponseSettings:
     return replace(settings, family=family, story=story)
 
 
-def _story_fit(name: str, response: LearnedResponse, history: History, settings: ResponseSettings) -> StoryFit:
+def story_fit(name: str, response: LearnedResponse, history: History, settings: ResponseSettings) -> StoryFit:
+    """What the members of a response say of the people they were fitted without."""
     from peerfront.models.response_training import folds_of
 
     rows = history.informative_rows()

@@ -59,8 +59,15 @@ class Frontier:
 
     ids: NDArray[Any]  # [people], of any kind
     covariates: Codes  # [people, fields]
+    left: NDArray[np.int64] | None = None  # [people]
+    """Acquaintances who have not taken part yet, where somebody asked; -1 where it is not known."""
 
     def __post_init__(self) -> None:
+        if self.left is not None and len(self.left) != len(self.ids):
+            raise SettingError(
+                f"A frontier has {len(self.ids)} ids and {len(self.left)} numbers of acquaintances left; give one "
+                "for each."
+            )
         if len(self.ids) != len(self.covariates):
             raise SettingError(
                 f"A frontier has {len(self.ids)} ids and {len(self.covariates)} covariate rows; give one row per id."

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from peerfront.foundation.counts import poisson_log_pmf, poisson_log_survival, poisson_survival
 from peerfront.foundation.covariates import Codes, Schema
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, at_least, check_fields, mean_rate, optional, spread
 from peerfront.problem import BranchingWorld, History
@@ -191,6 +191,12 @@ def _capacity(
         )
     if settings.mean_capacity is not None:
         return calibrated(layout, weights, referrers, settings.mean_capacity)
+    exposure = history.exposure_of(np.arange(len(history.coupons)))
+    if exposure is not None and settings.calibrate == FIT_MEAN:
+        raise SettingError(
+            f"{source}: some coupons are still open, so the censored mean of the counts is not known. Use "
+            f"calibrate={FIT_RECRUITS}, or give a mean of your own (mean_capacity=)."
+        )
     mean = censored_mean(history.coupons, history.recruits)
     if mean == 0.0 or np.isinf(mean):
         found = "nobody with usable counts brought anybody" if mean == 0.0 else "everybody used all their coupons"
@@ -210,7 +216,9 @@ def _capacity(
             gains = poisson_survival(factor * rates, given.shape[1])
         else:
             gains = settings.story.response_of(model.scaled(factor)).gains(referrers, given.shape[1])
-        return float(gains[given].sum()) - came
+        if exposure is None:
+            return float(gains[given].sum()) - came
+        return float((gains * given).sum(axis=1) @ exposure) - came  # so far
 
     if more(_LOG_RATES[1]) <= 0.0:
         raise DataFileError(

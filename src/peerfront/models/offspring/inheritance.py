@@ -113,13 +113,15 @@ def fit_private_inheritance(pairs: Pairs) -> InheritanceTable:
     return InheritanceTable(pairs.schema, tuple(tables))
 
 
-def private_table(counts: Array) -> Array:
-    """Chances from counts, [categories + 1, categories] both; the last row is for unknown recruiters."""
-    totals = rounded_counts(counts.sum(axis=0))
+def private_table(counts: Array, alike: float | None = None, usual: Array | None = None) -> Array:
+    """Chances from counts, [categories + 1, categories] both; the last row is for unknown recruiters.
+
+    `alike` is the chance that a recruit is like the recruiter, if it is known better than from these counts, and
+    `usual` [categories] are pairs that are added to the recruits' own totals.
+    """
+    totals = rounded_counts(counts.sum(axis=0)) + (0.0 if usual is None else usual)
     marginal = (totals + 0.5) / (totals + 0.5).sum()
-    by_chance = (marginal**2).sum()
-    matching = rounded_counts(np.trace(counts), _LARGE_CELL) / max(totals.sum(), 1.0)
-    alike = np.clip((matching - by_chance) / max(1.0 - by_chance, 1e-9), 0.0, _MOST_ALIKE)
+    alike = private_alike(counts) if alike is None else min(max(alike, 0.0), _MOST_ALIKE)
     structure = np.vstack([alike * np.eye(len(marginal)) + (1.0 - alike) * marginal, marginal])
     large = counts >= _LARGE_CELL
     rest = rounded_counts(np.where(large, 0.0, counts).sum(axis=1, keepdims=True))
@@ -129,6 +131,15 @@ def private_table(counts: Array) -> Array:
     table: Array = (shown + _STRUCTURE_PAIRS * structure) / (shown.sum(axis=1, keepdims=True) + _STRUCTURE_PAIRS)
     table[-1] = marginal
     return table
+
+
+def private_alike(counts: Array) -> float:
+    """The chance that a recruit is like the recruiter, and otherwise like anybody, from rounded counts."""
+    totals = rounded_counts(counts.sum(axis=0))
+    marginal = (totals + 0.5) / (totals + 0.5).sum()
+    by_chance = (marginal**2).sum()
+    matching = rounded_counts(np.trace(counts), _LARGE_CELL) / max(totals.sum(), 1.0)
+    return float(np.clip((matching - by_chance) / max(1.0 - by_chance, 1e-9), 0.0, _MOST_ALIKE))
 
 
 def field_counts(parents: NDArray[np.int16], children: NDArray[np.int16], size: int) -> Array:

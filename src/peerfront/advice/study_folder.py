@@ -1,0 +1,170 @@
+"""The folder of a running study: a log of everything that was decided, and a folder of results for every week.
+
+    harbour/
+      log.jsonl                 every week, decision, hand-out and undo: only ever added to (`foundation.chained_log`)
+      schema.toml               how the study's file is read; edit it
+      week-01_2026-03-02/       what that week made: sheet, forecast, summary, who was in the file, model if refitted
+      week-02_2026-03-09/
+
+Nothing in it is ever overwritten or removed. Undoing a week adds a line to the log; its folder stays, and the next
+attempt gets a folder of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from peerfront.foundation.chained_log import ChainedLog
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.files import write_bytes
+from peerfront.foundation.leftovers import temporary_folder
+
+LOG, SCHEMA = "log.jsonl", "schema.toml"
+WEEK, DECISION, GIVEN, UNDO = "week", "decision", "given", "undo"
+"""Kinds of entries."""
+UNDONE = "UNDONE.txt"
+
+
+@dataclass(frozen=True)
+class Week:
+    """A week as the log has it."""
+
+    number: int
+    day: str
+    """The day of its plan, year-month-day."""
+    folder: str
+    facts: Mapping[str, Any]
+    """Everything else its entry says: file, digest, model, order ..."""
+    decisions: tuple[Mapping[str, Any], ...]
+    """Who was to get how many coupons: person, planned, decided_by, probability, stratum, reason."""
+
+
+class StudyFolder:
+    """A study's folder, its log checked. One that does not exist is a study that has not begun."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if path.exists() and not path.is_dir():
+            raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.with_suffix('').name}.")
+        self.log = ChainedLog(path / LOG)
+        self.weeks = self._active()
+
+    @property
+    def last(self) -> Week | None:
+        return self.weeks[-1] if self.weeks else None
+
+    @property
+    def schema(self) -> Path | None:
+        """The schema file, if there is one."""
+        path = self.path / SCHEMA
+        return path if path.exists() else None
+
+    def given(self) -> list[Mapping[str, Any]]:
+        """What was handed out against the plan, of the weeks that were not undone: week, person, planned, given."""
+        kept = {week.number for week in self.weeks}
+        latest: dict[tuple[int, str], Mapping[str, Any]] = {}
+        for entry in self.log.entries:
+            if entry["kind"] == GIVEN and entry["week"] in kept:
+                latest[entry["week"], entry["person"]] = entry
+        return list(latest.values())
+
+    def decided(self) -> pd.DataFrame:
+        """The last decision about everybody: person, coupons (handed out, or else planned), stratum, probability."""
+        handed_out = {str(entry["person"]): entry["given"] for entry in self.given() if entry["given"]}
+        latest = {str(entry["person"]): entry for week in self.weeks for entry in week.decisions}
+        return pd.DataFrame(
+            [
+                {
+                    "person": person,
+                    "coupons": handed_out.get(person, entry["planned"]),
+                    "stratum": entry.get("stratum") or "",
+                    "probability": entry["probability"],
+                }
+                for person, entry in latest.items()
+            ],
+            columns=["person", "coupons", "stratum", "probability"],
+        )
+
+    def file(self, week: Week, name: str) -> Path:
+        return self.path / week.folder / name
+
+    def model_of(self, week: Week) -> Path:
+        """The folder of the model that a week was planned with."""
+        return self.path / str(week.facts["model_folder"])
+
+    def free_name(self, number: int, day: str) -> str:
+        """A name for the folder of a new week; never one that is taken, also not by a week that was undone."""
+        name = plain = f"week-{number:02d}_{day}"
+        attempt = 1
+        while (self.path / name).exists():
+            attempt += 1
+            name = f"{plain}_{attempt}"
+        return name
+
+    def add_week(
+        self,
+        name: str,
+        files: Mapping[str, bytes],
+        facts: Mapping[str, Any],
+        decisions: Sequence[Mapping[str, Any]],
+        given: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Write a week's folder whole, then its lines of the log. A run that is killed between leaves a folder that no
+        line names, which nothing reads."""
+        with_folders = temporary_folder(self.path)
+        for file, content in files.items():
+            place = with_folders / file
+            place.parent.mkdir(exist_ok=True)
+            write_bytes(place, content, private=True)
+        try:
+            with_folders.rename(self.path / name)
+        except OSError as problem:
+            raise DataFileError(f"Cannot write {self.path / name} ({problem}). Nothing was logged.") from None
+        number = facts["number"]
+        week = {"kind": WEEK, "folder": name, **facts}
+        self.log.append(
+            [
+                *({"kind": GIVEN, **entry} for entry in given),
+                week,
+                *({"kind": DECISION, "week": number, **entry} for entry in decisions),
+            ]
+        )
+        self.weeks = self._active()
+
+    def undo(self) -> Week:
+        """Take back the last week: its plan no longer counts. Its folder and its lines of the log stay."""
+        week = self.last
+        if week is None:
+            raise SettingError(f"There is no week to undo in {self.path}.")
+        self.log.append([{"kind": UNDO, "week": week.number, "folder": week.folder}])
+        write_bytes(self.path / week.folder / UNDONE, b"This week was undone: it no longer counts.\n")
+        self.weeks = self._active()
+        return week
+
+    def _active(self) -> tuple[Week, ...]:
+        weeks: list[Week] = []
+        decisions: list[list[Mapping[str, Any]]] = []
+        for entry in self.log.entries:
+            kind = entry.get("kind")
+            if kind == WEEK:
+                facts = {key: value for key, value in entry.items() if key not in ("kind", "number", "day", "folder")}
+                weeks.append(Week(entry["number"], entry["day"], entry["folder"], facts, ()))
+                decisions.append([])
+            elif kind == DECISION:
+                decisions[-1].append({key: value for key, value in entry.items() if key not in ("kind", "week")})
+            elif kind == UNDO:
+                weeks.pop()
+                decisions.pop()
+        for week in weeks:
+            if not (self.path / week.folder).is_dir():
+                raise DataFileError(
+                    f"{self.path} lacks the folder {week.folder}, which its log names. Restore it from a copy, or undo "
+                    "the weeks from there on."
+                )
+        return tuple(
+            Week(week.number, week.day, week.folder, week.facts, tuple(own))
+            for week, own in zip(weeks, decisions, strict=True)
+        )

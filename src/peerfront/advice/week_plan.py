@@ -1,0 +1,205 @@
+"""The plan of a week: the sheet for who waits, with open coupons counted, and the forecast by date."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.advice.coupon_calendar import why_undated
+from peerfront.advice.date_forecast import DateForecast, forecast_by_date
+from peerfront.advice.day_policies import coming_of
+from peerfront.advice.heading import Heading
+from peerfront.advice.model import Model
+from peerfront.advice.orders import PlanOrder
+from peerfront.advice.population import found_shares, read_population
+from peerfront.advice.sheet import CouponSheet, plan_coupons
+from peerfront.advice.standing import generation_days, rounds_until
+from peerfront.advice.study_standing import standing_of, times_of
+from peerfront.advice.week_order import WeekOrder
+from peerfront.data.study import Study
+from peerfront.data.study_schema import encode_study
+from peerfront.foundation.figures import rendered
+from peerfront.foundation.progress import Progress
+from peerfront.foundation.spreadsheets import csv_text
+from peerfront.foundation.words import counted, n_coupons, n_people
+from peerfront.problem import Frontier
+
+if TYPE_CHECKING:
+    from peerfront.advice.day_simulator import SharesLeft
+
+USUAL_EACH = 3
+"""Coupons that everybody gets while a study is too small for a model."""
+SHEET, PRINTED, FORECAST, PICTURE = "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png"
+_SAME_FOR_ALL = "same for all"
+
+
+@dataclass(frozen=True, eq=False)
+class WeekPlan:
+    """This week's sheet and what to expect."""
+
+    table: pd.DataFrame
+    """person, coupons, decided_by, probability, reason, and whatever else the sheet has."""
+    sheet: CouponSheet | None
+    """None while the study is too small for a model."""
+    forecast: DateForecast | None
+    """None where nothing says when people return."""
+    words: tuple[str, ...]
+    """What to hand out, in sentences."""
+    ahead: tuple[str, ...] = ()
+    """What to expect, in sentences."""
+    details: tuple[str, ...] = ()
+    """What only somebody who asks needs to know: other numbers of coupons, bounds, what was assumed."""
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """Lines for the log: who is to get how many, and how that came about."""
+        model = "" if self.sheet is None else self.sheet.model_fingerprint[:16]
+        seed = None if self.sheet is None else self.sheet.order.seed
+        strata = self.table["stratum"].tolist() if "stratum" in self.table else [None] * len(self.table)
+        return [
+            {
+                "person": str(person),
+                "planned": int(coupons),
+                "decided_by": str(by),
+                "probability": float(probability),
+                "stratum": stratum,
+                "seed": seed,
+                "model": model,
+                "reason": str(reason),
+            }
+            for person, coupons, by, probability, reason, stratum in zip(
+                *(self.table[name].tolist() for name in ("person", "coupons", "decided_by", "probability", "reason")),
+                strata,
+                strict=True,
+            )
+        ]
+
+    def files(self, heading: Heading) -> dict[str, bytes]:
+        """What is kept of it."""
+        files = {SHEET: csv_text(self.table, float_format="%.6g").encode()}
+        if self.sheet is not None and len(self.table):
+            files[PRINTED] = self.sheet.excel(heading)
+        if self.forecast is not None:
+            files[FORECAST] = self.forecast.weeks.to_csv(index=False, lineterminator="\n", float_format="%.4f").encode()
+            files[PICTURE] = rendered(self.forecast.plot(), "png")
+        return files
+
+    def written(self) -> list[tuple[str, str]]:
+        """The files of the week's folder, and what each is."""
+        files = [(SHEET, "who gets how many coupons, and why")]
+        if self.sheet is not None and len(self.table):
+            files.append((PRINTED, "the same to print and fill in"))
+        if self.forecast is not None:
+            files += [(FORECAST, "interviews by week, with bands"), (PICTURE, "the same as a picture")]
+        return [*files, ("summary.txt", "everything above"), ("people.csv", "who was in the file, for next week")]
+
+
+def planned_week(
+    model: Model | None,
+    study: Study,
+    waits: NDArray[np.bool_],
+    order: WeekOrder,
+    left: int,
+    day: date,
+    studies: int,
+    progress: Progress,
+) -> WeekPlan:
+    """Plan for the people who wait (a mask, [people]), with so many coupons left on this day.
+
+    The forecast by date is of so many simulated `studies`; none for 0.
+    """
+    if model is None:
+        return _same_for_all(study, waits, order, left)
+    schema = model.schema
+    people = Frontier(study.ids[waits], encode_study(study, schema)[waits])
+    until = order.last_day(day)
+    undated = why_undated(study) if model.fit.returns is None else ""
+    if study.day is None or undated or not study.settings.open_by_dates:
+        sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study)))
+        why = undated or "the file has no dates" if study.day is None or undated else "its schema sets still_open"
+        note = f"No forecast by date: {why}. `peerfront forecast` looks ahead by rounds."
+        words, details = _sheet_words(sheet)
+        return WeekPlan(sheet.table, sheet, None, words, (note,), details)
+    times = times_of(model.fit, study)
+    standing = replace(standing_of(study, schema, times), waiting=people)
+    days = (until - day).days
+    rounds = rounds_until(days, generation_days(times, standing.valid_days), model.fit.rules.rounds)
+    asked = order.plan_order(left, rounds, len(study))
+    sheet = plan_coupons(model.fit, people, asked, coming_of(model.fit.planner, standing.open, times, days))
+    words, details = _sheet_words(sheet)
+    if not studies:
+        return WeekPlan(sheet.table, sheet, None, words, (), details)
+    progress(0.3, "looking ahead by date")
+    forecast = forecast_by_date(
+        model.fit,
+        standing,
+        replace(asked, strata=(), randomise=0.0),
+        times,
+        until,
+        target=order.target,
+        interviews_per_week=order.interviews_per_week,
+        studies=studies,
+        seed=order.seed,
+        share_left=_share_left(model, people, asked),
+        progress=progress,
+    )
+    ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
+    return WeekPlan(sheet.table, sheet, forecast, words, ahead, details)
+
+
+def _sheet_words(sheet: CouponSheet) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a coordinator must read of a sheet, and the rest."""
+    lines = sheet.lines()
+    first = lines[:2] if sheet.certificate is not None else lines
+    warnings = [line for line in lines[len(first) :] if line.startswith("Warning")]
+    return (*first, *warnings), tuple(line for line in lines[len(first) :] if line not in warnings)
+
+
+def _rounds_line(rounds: int, until: date, is_deadline: bool) -> str:
+    left = counted(rounds, "generation of recruits fits", "generations of recruits fit")
+    which = "the deadline" if is_deadline else "as far as is looked ahead; give --deadline if there is one"
+    return f"Until {until.isoformat()} ({which}) {left} in, by how long people take to return."
+
+
+def _restricted(order: PlanOrder) -> list[str]:
+    if not order.strata and not order.randomise:
+        return []
+    return ["The forecast by date is of the plan without strata and random numbers; the sheet says what these cost."]
+
+
+def _share_left(model: Model, people: Frontier, order: PlanOrder) -> "SharesLeft | None":
+    """How the population runs out in a forecast by date; None where it does not."""
+    population = read_population(order, model.fit, people) if len(people) else None
+    return None if population is None else found_shares(population, model.fit, people)
+
+
+def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int) -> WeekPlan:
+    """The sheet of a study that is too small for a model: everybody gets the same, while coupons last."""
+    people, available = study.ids[waits], max(left - order.reserve, 0)
+    if order.round_cap is not None:
+        available = min(available, order.round_cap)
+    wanted = max(min(USUAL_EACH, order.max_per_person or USUAL_EACH), order.min_per_person)
+    each = min(wanted, available // len(people)) if len(people) else 0
+    reason = (
+        f"{n_coupons(each)}, as for everybody: the study is too small to tell people apart."
+        if each == wanted
+        else f"{n_coupons(each)}, as for everybody: {n_coupons(available)} for {n_people(len(people))}."
+    )
+    table = pd.DataFrame(
+        {
+            "person": pd.Series(people, dtype=object),
+            "coupons": np.full(len(people), each),
+            "decided_by": _SAME_FOR_ALL,
+            "probability": 1.0,
+            "reason": reason,
+        }
+    )
+    words = (
+        f"Give {n_coupons(each)} to each of the {n_people(len(people))} who wait."
+        if len(people)
+        else "Nobody waits for coupons."
+    )
+    return WeekPlan(table, None, None, (words,))

@@ -1,0 +1,254 @@
+"""The dates of a study: when people took part, were issued coupons and came with one, and when coupons expire.
+
+Columns are optional. Coupons without a date of issue were issued when their holder took part, and redeemed when the
+recruit took part. What cannot be a date, lies in the future or contradicts another date is a problem with its row.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date as calendar_date
+from datetime import timedelta
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.data.listing import Listing, Texts, each
+from peerfront.data.problems import Problem
+from peerfront.data.read_settings import MOST_DAYS_VALID, ReadSettings
+from peerfront.data.trees import NOBODY
+from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
+
+Days = NDArray[np.float64]
+EPOCH = calendar_date(1970, 1, 1)
+FEW_MISSING = 0.2
+"""Share of missing dates up to which each is reported, and dates decide which coupons are open."""
+_LONG_AFTER = 180.0  # days without anybody before a last date that may be a typing error
+_TOMORROW = timedelta(days=1)  # it may be tomorrow already where the file was written
+
+
+@dataclass(frozen=True, eq=False)
+class Dates:
+    """The dates of a study in days since 1970, or since whatever day if the file numbers its days; nan: not known.
+
+    Dates of issue and redemption are whole days.
+    """
+
+    taken_part: Days | None = None  # [people], with the time of day if the file has it; None without such a column
+    issued: Days | None = None  # [people], nan also for those who were issued no coupons; None without dates
+    redeemed: Days | None = None  # [people], nan also for those who came without a known coupon; None without dates
+    valid_days: Days | None = None  # [people], inf: never expire, nan: date of issue not known; None without dates
+    numbered: bool = False
+    """Whether the file numbers its days, so that nobody knows which dates they are."""
+    problems: tuple[Problem, ...] = field(default=())
+
+    @property
+    def last(self) -> float | None:
+        """The last day on which something happened; None if no date is known."""
+        return last_day(self.taken_part, self.issued, self.redeemed)
+
+
+def last_day(*columns: Days | None) -> float | None:
+    """The last known day of several columns; None if there is none."""
+    known = [column[np.isfinite(column)] for column in columns if column is not None]
+    days = np.concatenate([np.zeros(0), *known])
+    return float(np.floor(days.max())) if len(days) else None
+
+
+def date_text(day: float, numbered: bool = False) -> str:
+    """Write a day as 2024-05-31, or as its number where the file numbers its days; "" for no day."""
+    if not np.isfinite(day):
+        return ""
+    return f"{np.floor(day):.0f}" if numbered else (EPOCH + timedelta(days=int(np.floor(day)))).isoformat()
+
+
+def latest_date() -> calendar_date:
+    """The last day that does not lie in the future, wherever the file was written."""
+    return calendar_date.today() + _TOMORROW
+
+
+def read_dates(
+    listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[np.int64], settings: ReadSettings
+) -> Dates:
+    """Read and check the dates of everybody in a listing, given recruiters and numbers of coupons, [people]."""
+    reader = _Columns(listing)
+    taken_part = reader.days("date")
+    given, came = reader.days("issued_date"), reader.days("redeemed_date")
+    expiry = reader.days("expiry_date", future=True)
+    if all(column is None for column in (taken_part, given, came)):
+        return Dates(problems=tuple(reader.problems))
+    unknown = np.full(len(listing.ids), np.nan)
+    taken = unknown if taken_part is None else taken_part
+    given, came = unknown if given is None else given, unknown if came is None else came
+    issue_days = np.where(issued > 0, np.floor(np.where(np.isnan(given), taken, given)), np.nan)
+    with_coupon = recruiter != NOBODY
+    redeemed = np.where(with_coupon, np.floor(np.where(np.isnan(came), taken, came)), np.nan)
+    problems = [*reader.problems, *_missing(listing, taken_part)]
+    early = _before_recruiter(listing, recruiter, taken)
+    problems += early
+    valid, faults = _validity(listing, issue_days, expiry, settings)
+    problems += faults
+    numbered = reader.numbered or False
+    problems += _contradictions(
+        listing, recruiter, taken, issue_days, redeemed, valid, {p.row for p in early}, numbered
+    )
+    problems += _long_after(listing, taken, numbered)
+    return Dates(taken_part, issue_days, redeemed, valid, numbered, tuple(problems))
+
+
+class _Columns:
+    """Reads one column of dates after another, and collects what is wrong with them."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self.problems: list[Problem] = []
+        self.numbered: bool | None = None  # as the first column has it
+
+    def days(self, role: str, *, future: bool = False) -> Days | None:
+        """Read the column of a role, [people]; None without one. Dates in the future are unknown unless allowed."""
+        if role not in self.listing.columns:
+            return None
+        name = self.listing.columns[role][0]
+        texts = self.listing.people[name].reset_index(drop=True)
+        numbered = are_day_numbers(texts)
+        filled = (texts != "").to_numpy()
+        if self.numbered is not None and filled.any() and numbered != self.numbered:
+            kinds = ("dates", "numbers of days") if numbered else ("numbers of days", "dates")
+            text = f"{name}: these are {kinds[1]}, while other columns hold {kinds[0]}; they count as unknown."
+            self.problems.append(Problem("unlike-dates", None, "", text))
+            return np.full(len(texts), np.nan)
+        if filled.any():
+            self.numbered = numbered
+        days, unsure = read_days(texts)
+        unreadable = np.flatnonzero(np.isnan(days) & filled)
+        said = [
+            f"{name}: {texts[i]!r} is not understood as a date from {FIRST_YEAR} to {LAST_YEAR}." for i in unreadable
+        ]
+        self.problems += each(self.listing, "bad-date", unreadable, said)
+        if unsure:
+            example = texts[filled].iloc[0]
+            text = f"{name}: {example!r} and the others were read as day, then month."
+            self.problems.append(Problem("unsure-dates", None, "", text))
+        if numbered or future:
+            return days
+        with np.errstate(invalid="ignore"):
+            later = days >= (latest_date() - EPOCH).days + 1
+        ahead = np.flatnonzero(later)
+        said = [f"{name}: {texts[i]!r} lies in the future." for i in ahead]
+        self.problems += each(self.listing, "future-date", ahead, said)
+        return np.where(later, np.nan, days)
+
+
+def _missing(listing: Listing, taken_part: Days | None) -> list[Problem]:
+    """Report people without a date: each of a few, or how many they are."""
+    if taken_part is None:
+        return []
+    name, ids = listing.columns["date"][0], listing.ids
+    empty = (listing.people[name] == "").to_numpy()
+    absent = np.flatnonzero(empty)
+    if empty.all():
+        return []
+    if len(absent) <= FEW_MISSING * len(empty):
+        return each(listing, "missing-date", absent, [f"{name}: {ids[i]!r} has no date." for i in absent])
+    text = f"{name}: {len(absent):,} of {len(empty):,} people have no date."
+    return [Problem("missing-date", None, "", text)]
+
+
+def _before_recruiter(listing: Listing, recruiter: NDArray[np.int64], taken: Days) -> list[Problem]:
+    if "date" not in listing.columns:
+        return []
+    with np.errstate(invalid="ignore"):
+        early = np.flatnonzero((recruiter != NOBODY) & (taken < taken[recruiter]))
+    texts: Texts = listing.people[listing.columns["date"][0]].to_numpy(dtype=object)
+    ids = listing.ids
+    said = [
+        f"{ids[i]!r} ({texts[i]}) is dated before their recruiter {ids[recruiter[i]]!r} ({texts[recruiter[i]]})."
+        for i in early
+    ]
+    return each(listing, "before-recruiter", early, said)
+
+
+def _validity(
+    listing: Listing, issue_days: Days, expiry: Days | None, settings: ReadSettings
+) -> tuple[Days, list[Problem]]:
+    """For how many days everybody's coupons are valid, by date of expiry, number of days, or the settings, [people]."""
+    valid = np.full(len(listing.ids), np.nan)
+    faults: list[Problem] = []
+    with np.errstate(invalid="ignore"):
+        if expiry is not None:
+            valid = np.floor(expiry) - issue_days
+            wrong = np.flatnonzero(valid < 0.0)
+            name, ids = listing.columns["expiry_date"][0], listing.ids
+            said = [f"{name}: the coupons of {ids[i]!r} expire before they were issued." for i in wrong]
+            faults += each(listing, "expires-before-issue", wrong, said)
+            valid = np.where(valid < 0.0, np.nan, valid)
+        if "valid_days" in listing.columns:
+            name = listing.columns["valid_days"][0]
+            texts = listing.people[name].reset_index(drop=True)
+            numbers = read_numbers(texts)
+            impossible = ~((numbers >= 0.0) & (numbers <= MOST_DAYS_VALID))
+            wrong = np.flatnonzero(impossible & (texts != "").to_numpy())
+            said = [f"{name}: {texts[i]!r} is not a number of days from 0 to {MOST_DAYS_VALID:,.0f}." for i in wrong]
+            faults += each(listing, "bad-valid-days", wrong, said)
+            valid = np.where(np.isnan(valid) & ~impossible, numbers, valid)
+    usual = np.inf if settings.valid_days is None else settings.valid_days
+    return np.where(np.isnan(issue_days), np.nan, np.where(np.isnan(valid), usual, valid)), faults
+
+
+def _contradictions(
+    listing: Listing,
+    recruiter: NDArray[np.int64],
+    taken: Days,
+    issue_days: Days,
+    redeemed: Days,
+    valid: Days,
+    reported: set[int | None],
+    numbered: bool,
+) -> list[Problem]:
+    """Find coupons used before they were issued or after they expired, and issued before their holder took part."""
+    ids = listing.ids
+    came = np.flatnonzero(recruiter != NOBODY)
+    holder = recruiter[came]
+    with np.errstate(invalid="ignore"):
+        ages = redeemed[came] - issue_days[holder]
+        before = came[(ages < 0.0) & ~np.isin(listing.rows[came], [row for row in reported if row is not None])]
+        after = came[ages > valid[holder]]
+        ahead = np.flatnonzero(issue_days < np.floor(taken))
+    said = [
+        f"{ids[i]!r} came on {date_text(redeemed[i], numbered)} with a coupon that {ids[recruiter[i]]!r} got on "
+        f"{date_text(issue_days[recruiter[i]], numbered)}."
+        for i in before
+    ]
+    faults = each(listing, "redeemed-before-issue", before, said)
+    said = [
+        f"{ids[i]!r} came on {date_text(redeemed[i], numbered)} with a coupon of {ids[recruiter[i]]!r} that expired on "
+        f"{date_text(issue_days[recruiter[i]] + valid[recruiter[i]], numbered)}."
+        for i in after
+    ]
+    faults += each(listing, "used-after-expiry", after, said)
+    said = [
+        f"{ids[i]!r} got coupons on {date_text(issue_days[i], numbered)} and took part on "
+        f"{date_text(taken[i], numbered)}."
+        for i in ahead
+    ]
+    return faults + each(listing, "issued-before-date", ahead, said)
+
+
+def _long_after(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
+    """Find a single last date long after all others: the study would be seen on a day that is a typing error."""
+    known = np.flatnonzero(np.isfinite(taken))
+    if len(known) < 3:
+        return []
+    before, last = known[np.argsort(taken[known], kind="stable")[-2:]]
+    gap = taken[last] - taken[before]
+    if gap <= _LONG_AFTER:
+        return []
+    text = (
+        f"{listing.ids[last]!r} is dated {date_text(taken[last], numbered)}, {gap:,.0f} days after everybody else; the "
+        "study counts as seen on that day."
+    )
+    return each(listing, "long-after", np.array([last]), [text])
+
+
+def dates_as_text(values: Days, numbered: bool) -> pd.Series:
+    """Write days as dates, "" where they are not known."""
+    return pd.Series([date_text(value, numbered) for value in values], dtype=object)

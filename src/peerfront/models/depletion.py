@@ -1,0 +1,258 @@
+"""What coupons do while the population runs out: a response model with fewer acquaintances left, and such a world.
+
+N'(k) = Binomial(min(k, C, A), P s): A acquaintances are left and, where coupons can be lost, s is the chance that the
+one who gets a coupon has not taken part (`models.population`). With P(A >= l) as another factor of P(C >= l) and s as
+another factor of P this is the family of `problem.response` again, so its tables, greedy and its guarantee hold. With
+everybody left it is the model itself, to the last bit.
+
+Where staff asked people how many of their acquaintances have not taken part, the answer is one more code of the person,
+the last one: A is that number, and -1 says that it is not known.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.binomials import binomial_quantile
+from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
+from peerfront.foundation.randomness import Luck
+from peerfront.models.population import Array, Population
+from peerfront.models.rates import RateEnsemble
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import BinomialResponse, Crowd, OffspringModel, Referrals, World
+from peerfront.problem.response import UNLIMITED
+
+
+@dataclass(frozen=True, eq=False)
+class Depleted(BinomialResponse):
+    """A response model of people who find fewer acquaintances than the people it was learned from.
+
+    Planners use it as it is now; `DepletingWorld` goes on from there.
+    """
+
+    response: BinomialResponse
+    population: Population | None = None
+    """None where only what staff asked is known."""
+    asked: bool = False
+    """Whether the last code of a person is the number of acquaintances left, or -1."""
+
+    def own(self, covariates: Codes) -> Codes:
+        """The codes that the response model knows."""
+        return covariates[:, :-1] if self.asked else covariates
+
+    @cached_property
+    def _shares(self) -> Array:
+        """The share of acquaintances left by the person's group, [groups + 1]."""
+        if self.population is None:
+            return np.ones(2)
+        return self.population.shares_of_people(self.population.shares())
+
+    def _group(self, covariates: Codes) -> NDArray[np.int64]:
+        if self.population is None:
+            return np.zeros(len(covariates), dtype=np.int64)
+        return self.population.groups(covariates)
+
+    @property
+    def _loses(self) -> bool:
+        return self.population is not None and self.population.coupons_lost and bool((self._shares < 1.0).any())
+
+    def _kept(self, covariates: Codes) -> Array:
+        """The chance that a used coupon brings somebody new, [people]; it is known to do so where staff asked."""
+        kept = self._shares[self._group(covariates)]
+        return np.where(covariates[:, -1] >= 0, 1.0, kept) if self.asked else kept
+
+    def finds(self, covariates: Codes, levels: int) -> Array | None:
+        """P(A >= l), [people, levels]; None where nobody is short of acquaintances."""
+        population, found = self.population, None
+        if population is not None and not population.coupons_lost and (self._shares < 1.0).any():
+            found = population.finds(self._shares, levels)[self._group(covariates)]
+        if not self.asked:
+            return found
+        left = covariates[:, -1:]
+        unknown = np.ones((len(covariates), levels)) if found is None else found
+        return np.where(left >= 0, (np.arange(levels) < left).astype(np.float64), unknown)
+
+    def survival(self, covariates: Codes, max_coupons: int) -> Array:
+        survival = self.response.survival(self.own(covariates), max_coupons)
+        found = self.finds(covariates, max_coupons)
+        return survival if found is None else survival * found
+
+    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
+        return np.minimum(self.response.capacities(self.own(covariates), luck), self.acquaintances(covariates, luck))
+
+    def chances(self, covariates: Codes, degree: int) -> tuple[Array, Array] | None:
+        chances = self.response.chances(self.own(covariates), degree)
+        if not self._loses:
+            return chances
+        kept = self._kept(covariates)[:, None]
+        if chances is None:
+            return kept, np.ones_like(kept)
+        return chances[0] * kept, chances[1]
+
+    def drawn_chances(self, covariates: Codes, luck: Luck) -> Array | None:
+        chances = self.response.drawn_chances(self.own(covariates), luck)
+        if not self._loses:
+            return chances
+        kept = self._kept(covariates)
+        return kept if chances is None else chances * kept
+
+    def acquaintances(self, covariates: Codes, luck: Luck, shares: Array | None = None) -> NDArray[np.int64]:
+        """A of each person, [people], by inversion of their own luck.
+
+        `shares` [people] are the shares of acquaintances left; None takes those of now.
+        """
+        population = self.population
+        found = np.full(len(covariates), UNLIMITED)
+        share = self._shares[self._group(covariates)] if shares is None else shares
+        if population is not None and not population.coupons_lost and (share < 1.0).any():
+            numbers = population.besides_recruiter
+            known = numbers[(luck.uniform("how many somebody knows") * len(numbers)).astype(np.int64)]
+            found = binomial_quantile(luck.uniform("acquaintances left"), known, share)
+            found = np.where(share < 1.0, found, UNLIMITED)
+        return np.where(covariates[:, -1] >= 0, covariates[:, -1], found) if self.asked else found
+
+    # What advice asks of a fitted model -------------------------------------------------------------------------------
+
+    @property
+    def fitted(self) -> LearnedResponse:
+        return cast(LearnedResponse, self.response)
+
+    def member(self, number: int) -> "Depleted":
+        """One member of the fitted model alone."""
+        return replace(self, response=self.fitted.member(number))
+
+    @property
+    def rates(self) -> RateEnsemble:
+        return self.fitted.rates
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.fitted.fields
+
+    @property
+    def most_shown(self) -> int | None:
+        return self.fitted.most_shown
+
+    @property
+    def reason(self) -> str:
+        return self.fitted.reason
+
+
+@dataclass(frozen=True, eq=False)
+class StillUnasked:
+    """Recruits of whom nobody has asked yet how many acquaintances they have left."""
+
+    offspring: OffspringModel
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        return _unasked(self.offspring.sample(parents[:, :-1], luck))
+
+
+@dataclass(frozen=True, eq=False)
+class DepletingWorld:
+    """A world in which everybody can be recruited once: every recruit leaves fewer for the rest of the episode.
+
+    `inner` draws who comes while enough people are left; `response` is what a planner may know now. The people of an
+    episode share what is left evenly: each meets the share left when half of the round's recruits have come.
+    """
+
+    inner: World
+    response: Depleted
+    schema: Schema
+    offspring: OffspringModel
+    asked: NDArray[np.int16] | None = None  # [first people], acquaintances left; -1 where it is not known
+
+    @classmethod
+    def of(
+        cls, inner: World, population: Population | None, schema: Schema, asked: NDArray[np.int16] | None = None
+    ) -> "DepletingWorld":
+        """The world from now on. Where first people were asked, `schema` has one field more than the inner world."""
+        response = Depleted(cast(BinomialResponse, inner.response), population, asked is not None)
+        offspring = inner.offspring if asked is None else StillUnasked(inner.offspring)
+        return cls(inner, response, schema, offspring, asked)
+
+    @property
+    def name(self) -> str:
+        return f"{self.inner.name}, running out"
+
+    def population(self, luck: Luck) -> Codes:
+        return self._with_answers(self.inner.population(luck), np.arange(len(luck)))
+
+    def seeds(self, episodes: Luck, people: int) -> Crowd:
+        crowd = self.inner.seeds(episodes, people)
+        codes = self._with_answers(crowd.covariates, np.arange(len(crowd)) % max(people, 1))
+        return Crowd(crowd.episode, crowd.keys, codes, crowd.members, self._nobody(len(episodes)))
+
+    def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
+        response, population = self.response, self.response.population
+        own = Crowd(crowd.episode, crowd.keys, response.own(crowd.covariates), crowd.members)
+        if population is None:
+            found = response.acquaintances(crowd.covariates, crowd.luck)
+            brought = self.inner.refer(own, np.minimum(coupons, found))
+            kept = np.ones(len(brought.parent), dtype=bool)
+            return self._referrals(len(crowd), brought, kept, None)
+        come = crowd.memory
+        if come is None:
+            come = self._nobody(int(crowd.episode.max(initial=-1)) + 1)
+        plain = self.inner.response.sample(own.covariates, coupons, crowd.luck)
+        half = 0.5 * np.bincount(crowd.episode, weights=plain, minlength=len(come))[:, None]
+        shares = population.shares(come + half * population.sizes / population.sizes.sum())  # [episodes, groups]
+        of_people = population.shares_of_people(shares)[crowd.episode, population.groups(crowd.covariates)]
+        found = response.acquaintances(crowd.covariates, crowd.luck, of_people)
+        brought = self.inner.refer(own, np.minimum(coupons, found))
+        recruits, group = brought.next_crowd, population.groups(brought.next_crowd.covariates)
+        kept = np.ones(len(recruits), dtype=bool)
+        if population.coupons_lost:
+            asked = response.asked & (crowd.covariates[brought.parent, -1] >= 0)
+            all_shares = np.concatenate([shares, shares.mean(axis=1, keepdims=True)], axis=1)
+            kept = asked | (recruits.luck.uniform("not yet recruited") < all_shares[recruits.episode, group])
+        kept &= self._within(recruits, group, kept, population.left(come))
+        came = _counts(recruits.episode[kept], group[kept], len(come), population)
+        return self._referrals(len(crowd), brought, kept, come + came)
+
+    def _within(
+        self, recruits: Crowd, group: NDArray[np.int64], kept: NDArray[np.bool_], left: Array
+    ) -> NDArray[np.bool_]:
+        """Who can come at all: no more than there are left, in a group and in all, whoever is first by lot."""
+        lot = recruits.luck.uniform("who comes first")
+        allowed = kept.copy()
+        in_all = np.floor(left.sum(axis=1) + 1e-9)
+        by_group = np.concatenate([np.floor(left + 1e-9), in_all[:, None]], axis=1)
+        for most, label in ((by_group, group), (in_all[:, None], np.zeros_like(group))):
+            here = np.flatnonzero(allowed)
+            order = here[np.lexsort((lot[here], label[here], recruits.episode[here]))]
+            places = recruits.episode[order] * (most.shape[1]) + label[order]
+            starts = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+            rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+            allowed[order] = rank < most[recruits.episode[order], label[order]]
+        return allowed
+
+    def _referrals(self, people: int, brought: Referrals, kept: NDArray[np.bool_], come: Array | None) -> Referrals:
+        recruits, parent = brought.next_crowd, brought.parent[kept]
+        codes = recruits.covariates if self.asked is None else _unasked(recruits.covariates)
+        next_crowd = Crowd(recruits.episode, recruits.keys, codes, recruits.members, come).where(kept)
+        return Referrals(np.bincount(parent, minlength=people).astype(np.int64), next_crowd, parent)
+
+    def _nobody(self, episodes: int) -> Array | None:
+        population = self.response.population
+        return None if population is None else np.zeros((episodes, len(population.sizes)))
+
+    def _with_answers(self, codes: Codes, person: NDArray[np.int64]) -> Codes:
+        if self.asked is None:
+            return codes
+        return np.concatenate([codes, self.asked[person % len(self.asked)][:, None]], axis=1)
+
+
+def _counts(episode: NDArray[np.int64], group: NDArray[np.int64], episodes: int, population: Population) -> Array:
+    """Recruits by episode and group, [episodes, groups]; whose group is not known counts a part in each."""
+    groups = len(population.sizes)
+    counts = np.bincount(episode * (groups + 1) + group, minlength=episodes * (groups + 1)).reshape(episodes, -1)
+    spread: Array = counts[:, :groups] + counts[:, groups:] * population.sizes / population.sizes.sum()
+    return spread
+
+
+def _unasked(codes: Codes) -> Codes:
+    return np.concatenate([codes, np.full((len(codes), 1), UNKNOWN, dtype=codes.dtype)], axis=1)
