@@ -42,13 +42,20 @@ class Week:
     """Who was to get how many coupons: person, planned, decided_by, probability, stratum, reason."""
 
 
+def check_is_folder(path: Path) -> None:
+    """Refuse a path at which there is something else."""
+    if path.exists() and not path.is_dir():
+        raise DataFileError(
+            f"{path} is a file. Name a folder for the study, such as {path.stem}-study."
+        )
+
+
 class StudyFolder:
     """A study's folder, its log checked. One that does not exist is a study that has not begun."""
 
     def __init__(self, path: Path) -> None:
+        check_is_folder(path)
         self.path = path
-        if path.exists() and not path.is_dir():
-            raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.with_suffix('').name}.")
         self.log = ChainedLog(path / LOG)
         self.weeks = self._active()
 

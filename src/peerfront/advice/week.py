@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.advice.heading import Heading, name_of
-from peerfront.advice.study_folder import SCHEMA, StudyFolder, Week
+from peerfront.advice.study_folder import SCHEMA, StudyFolder, Week, check_is_folder
 from peerfront.advice.week_changes import changes_since, handed_out, snapshot
 from peerfront.advice.week_model import ModelChoice, chosen_model
 from peerfront.advice.week_order import WeekOrder
@@ -76,7 +76,7 @@ class WeekRequest:
 
 def run_week(file: Path, folder: Path, request: WeekRequest, progress: Progress = silent) -> WeekResult:
     """Make this week of the study, or show it again if it was made already."""
-    with claimed_folder(folder, lambda: None):
+    with claimed_folder(folder, lambda: check_is_folder(folder)):
         return _week(file, StudyFolder(folder), request, progress)
 
 
@@ -84,7 +84,7 @@ def undo_week(folder: Path) -> Week:
     """Take back the last week of a study."""
     if not folder.is_dir():
         raise DataFileError(f"There is no study in {folder}. Name the folder that `peerfront week` wrote.")
-    with claimed_folder(folder, lambda: None):
+    with claimed_folder(folder, lambda: check_is_folder(folder)):
         return StudyFolder(folder).undo()
 
 
@@ -99,6 +99,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     study = read_study(file, reading)
     schema = guess_schema(study).schema if written is None else written
     day = _day_of(study, request.day)
+    order.last_day(day)  # refuses a deadline that has passed
     if study.day is not None:
         study = study.as_of(day)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]

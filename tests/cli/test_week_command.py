@@ -1,0 +1,98 @@
+"""`peerfront week` as it is typed: the first week of a study of seeds, again, undone, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from advice.running_study import Running
+from cli.commands import run_command
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch) -> Running:
+    monkeypatch.chdir(tmp_path)
+    made = Running(tmp_path)
+    made.write()
+    return made
+
+
+def run(monkeypatch, capsys, *arguments) -> tuple[int, str, str]:
+    code, out, err = run_command(Path.cwd(), monkeypatch, capsys, *arguments, columns=200)
+    return code, " ".join(out.split()), " ".join(err.split())
+
+
+FIRST_WEEK = (
+    "week", "harbour.csv", "--budget", "120", "--deadline", "2026-05-25", "--target", "90", "--date", "2026-03-02",
+)  # fmt: skip
+
+
+def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -> None:
+    code, out, _ = run(monkeypatch, capsys, *FIRST_WEEK)
+    assert code == 0
+    assert "Week 1, 2026-03-02: 24 people in harbour.csv." in out
+    assert "Give 3 coupons to each of the 24 people who wait." in out
+    assert "Next week: peerfront week harbour.csv" in out
+    folder = tmp_path / "harbour-study" / "week-01_2026-03-02"
+    assert {path.name for path in folder.iterdir()} == {"sheet.csv", "people.csv", "summary.txt"}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.iterdir())
+    assert (tmp_path / "harbour-study" / "schema.toml").exists()
+    code, out, _ = run(monkeypatch, capsys, "week", "harbour.csv", "--date", "2026-03-02")
+    assert code == 0
+    assert "This week was made before, from the same file; nothing was changed." in out
+    code, out, _ = run(monkeypatch, capsys, "week", "harbour.csv", "--undo")
+    assert code == 0
+    assert "Week 1 of 2026-03-02 is undone." in out
+    code, out, _ = run(monkeypatch, capsys, *FIRST_WEEK)
+    assert code == 0
+    assert "week-01_2026-03-02_2" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "The first week needs --budget"),
+        (("--budget", "1.5"), "budget must be a whole number"),
+        (("--budget", "-1"), "budget must be a whole number of at least 0"),
+        (("--budget", "60", "--date", "2nd March"), "--date must be year-month-day"),
+        (("--budget", "60", "--date", "2126-03-02"), "lies in the future"),
+        (("--budget", "60", "--deadline", "soon"), "deadline must be year-month-day"),
+        (("--budget", "60", "--deadline", "2026-01-01"), "nothing is left to plan"),
+        (("--budget", "60", "--response", "hope"), "hope"),
+        (("--budget", "60", "--randomise", "0.9"), "randomise"),
+        (("--budget", "60", "--valid-days", "-3"), "valid days must be"),
+        (("--budget", "60", "--interviews-per-week", "0"), "interviews per week must be"),
+        (("--budget", "60", "--refit", "perhaps"), "'perhaps'. Choose one of: always, auto, never"),
+        (("--budget", "60", "--schema", "none.toml"), "none.toml"),
+        (("--budget", "60", "--prior", "nowhere"), "nowhere"),
+        (("--undo",), "There is no study in"),
+    ],
+)
+def test_bad_options_are_refused_and_leave_nothing(study, monkeypatch, capsys, tmp_path, options, message) -> None:
+    dated = () if "--date" in options or "--undo" in options else ("--date", "2026-03-09")
+    code, _, err = run(monkeypatch, capsys, "week", "harbour.csv", *options, *dated)
+    assert (code, "Traceback" in err) == (2, False)
+    assert message in " ".join(err.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"harbour.csv"}
+
+
+def test_what_must_be_named(study, monkeypatch, capsys) -> None:
+    code, _, err = run(monkeypatch, capsys, "week")
+    assert (code, "Name the study's file" in err) == (2, True)
+    code, _, err = run(monkeypatch, capsys, "week", "--folder", "harbour-study")
+    assert (code, "Name the study's file as it is today" in err) == (2, True)
+    code, _, err = run(monkeypatch, capsys, "week", "absent.csv", "--budget", "60")
+    assert (code, "absent.csv: there is no such file" in err) == (2, True)
+    (study.file.parent / "harbour-study").write_text("a file")
+    code, _, err = run(monkeypatch, capsys, *FIRST_WEEK)
+    assert (code, "is a file. Name a folder" in " ".join(err.split())) == (2, True)
+
+
+def test_numbered_days_are_refused(study, monkeypatch, capsys) -> None:
+    import pandas as pd
+
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False).drop(columns="issued_date")
+    table["date"] = [str(number // 3) for number in range(len(table))]
+    table.to_csv(study.file, index=False)
+    code, _, err = run(monkeypatch, capsys, *FIRST_WEEK)
+    assert code == 2
+    assert "numbers its days" in " ".join(err.split())
