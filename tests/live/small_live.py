@@ -25,7 +25,9 @@ from peerfront.live.settings import Settings
 
 MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PREFIX = "K7"
-SETTINGS = Settings(budget=20, cap=3, active_after_days=1, valid_days=14, interview_payment=2000, recruiting_payment=500)
+SETTINGS = Settings(
+    budget=20, cap=3, active_after_days=1, valid_days=14, interview_payment=2000, recruiting_payment=500
+)
 ANSWERS = (("age", "34"), ("district", "north"))
 
 

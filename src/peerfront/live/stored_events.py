@@ -107,7 +107,7 @@ def _value(data: Any, kind: Any, place: str) -> object:
             made = {name: _value(data[name], hints[name], f"{place}.{name}") for name in names}
             return cast(Any, kind)(**made)
     elif issubclass(kind, Enum):
-        if data in {each.value for each in kind}:
+        if data in [each.value for each in kind]:  # a list: what is read may have no hash
             return kind(data)
     elif issubclass(kind, date):
         try:
