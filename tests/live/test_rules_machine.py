@@ -54,7 +54,7 @@ from peerfront.live.rules import Accepted, Refused, decide
 from peerfront.live.settings import Settings
 from peerfront.live.state import rebuild
 
-SMALL = Settings(budget=9, cap=3, active_after_days=1, valid_days=5, interview_payment=20, recruiting_payment=5)
+SMALL = Settings(budget=8, cap=3, active_after_days=1, valid_days=5, interview_payment=20, recruiting_payment=5)
 NUMBERS = st.integers(0, 10_000)
 """Which of the people, coupons or requests that there are, counted round."""
 COUPONS = st.integers(0, 4)
@@ -62,7 +62,7 @@ SITES = st.sampled_from(["north", "south"])
 
 
 class RunningStudy(RuleBasedStateMachine):
-    """People, clerks and clocks at a study of nine coupons."""
+    """People, clerks and clocks at a study of eight coupons."""
 
     @initialize()
     def begin(self) -> None:
@@ -84,9 +84,18 @@ class RunningStudy(RuleBasedStateMachine):
         return sum(isinstance(fact, SeedAdded | PersonEnrolled) for _, fact in self.facts())
 
     def coupon(self, number: int) -> str:
-        codes = [code for _, fact in self.facts() if isinstance(fact, CouponsIssued) for code in fact.codes]
-        codes += [fact.code for _, fact in self.facts() if isinstance(fact, SeedAdded)]
-        return codes[number % len(codes)]
+        """Any code or, mostly, a coupon that nobody used, so that more than refusals happen."""
+        issued = [code for _, fact in self.facts() if isinstance(fact, CouponsIssued) for code in fact.codes]
+        used = {fact.code for _, fact in self.facts() if isinstance(fact, PersonEnrolled)}
+        unused = [code for code in issued if code not in used]
+        codes = issued + [fact.code for _, fact in self.facts() if isinstance(fact, SeedAdded)]
+        codes = unused if unused and number % 4 else codes
+        return codes[number // 4 % len(codes)]
+
+    def wait_for(self, code: str) -> None:
+        """Let days pass until a coupon is valid."""
+        while self.study.state.coupon(code).first_day > self.study.now.date():
+            self.study.days(1)
 
     def facts(self):
         links = self.study.journal.links
@@ -111,9 +120,11 @@ class RunningStudy(RuleBasedStateMachine):
 
     @rule(coupon=NUMBERS, person=NUMBERS, site=SITES, answers=st.booleans())
     def come_with_coupon(self, coupon, person, site, answers) -> None:
-        person = self.person(person)
-        self.ask(ScanCoupon(self.coupon(coupon)), site=site)
-        self.ask(EnrolPerson(self.coupon(coupon).lower(), person), site=site)
+        person, code = self.person(person), self.coupon(coupon)
+        self.ask(ScanCoupon(code), site=site)
+        if answers:
+            self.wait_for(code)
+        self.ask(EnrolPerson(code.lower(), person), site=site)
         if answers:
             self.ask(RecordAnswers(person, 3, ANSWERS), site=site)
 
@@ -121,9 +132,7 @@ class RunningStudy(RuleBasedStateMachine):
     def new_person_comes(self, coupon, site) -> None:
         """The ordinary case, so that studies grow: somebody new, on a day on which the coupon is valid."""
         code = self.coupon(coupon)
-        row = self.study.state.coupon(code)
-        if row.first_day > self.study.now.date():
-            self.study.days(1)
+        self.wait_for(code)
         person = f"p{self.n_people()}"
         if isinstance(self.ask(EnrolPerson(code, person), site=site), Accepted):
             self.ask(RecordAnswers(person, 3, ANSWERS), site=site)
@@ -162,6 +171,20 @@ class RunningStudy(RuleBasedStateMachine):
     def propose(self, lines, model) -> None:
         numbers = {self.person(number): coupons for number, coupons in lines.items()}
         self.ask(ProposePlan(model, 1, tuple(PlannedCoupons(who, n, "s", 0.5, "r") for who, n in numbers.items())))
+
+    @rule(lines=st.dictionaries(NUMBERS, st.integers(0, 3), max_size=4), one=NUMBERS)
+    def next_round(self, lines, one) -> None:
+        """The ordinary case: a plan for some people, approved at once, and one of them comes."""
+        self.propose(lines, "model-1")
+        self.approve(0)
+        self.hand_out(one, None, 3, "model-1")
+
+    @rule(lines=st.dictionaries(NUMBERS, st.integers(2, 3), min_size=2, max_size=4), one=NUMBERS)
+    def slow_approval(self, lines, one) -> None:
+        """While a plan waits for approval, people come under the one before."""
+        self.propose(lines, "model-1")
+        self.hand_out(one, None, 3, "model-1")
+        self.approve(0)
 
     @rule(person=NUMBERS, coupons=COUPONS)
     def change_plan(self, person, coupons) -> None:
@@ -250,16 +273,23 @@ class RunningStudy(RuleBasedStateMachine):
         answer = self.ask(EnrolPerson(new_code(prefix, self.study.codes.choice), f"p{self.n_people()}"))
         assert isinstance(answer, Refused)
 
-    @rule(days=st.integers(0, 8))
+    @rule(days=st.integers(0, 4))
     def days_pass(self, days) -> None:
         self.study.days(days)
 
     @rule(minutes=st.integers(6, 100_000), coupon=NUMBERS)
     def server_clock_jumps_back(self, minutes, coupon) -> None:
+        code = self.coupon(coupon)
+        self.wait_for(code)
+        self.ask(ScanCoupon(code))
         right = self.study.now
         self.study.now = self.last_good_time - timedelta(minutes=minutes)
-        assert isinstance(self.ask(EnrolPerson(self.coupon(coupon), f"p{self.n_people()}")), Refused)
+        assert self.ask(EnrolPerson(code, f"p{self.n_people()}")).reason is Reason.SERVER_CLOCK
         self.study.now = right
+
+    @rule(seconds=st.integers(1, 299))
+    def server_clock_is_corrected(self, seconds) -> None:
+        self.study.now = max(self.study.now - timedelta(seconds=seconds), self.last_good_time - timedelta(seconds=299))
 
     @rule(hours=st.integers(-200_000, 200_000).filter(lambda hours: not -72 <= hours <= 0), coupon=NUMBERS)
     def device_clock_jumps(self, hours, coupon) -> None:
@@ -363,4 +393,4 @@ class RunningStudy(RuleBasedStateMachine):
 
 
 TestRunningStudy = RunningStudy.TestCase
-TestRunningStudy.settings = settings(max_examples=60, stateful_step_count=40)
+TestRunningStudy.settings = settings(max_examples=120, stateful_step_count=40)
