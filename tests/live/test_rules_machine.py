@@ -18,18 +18,21 @@ from peerfront.live.events import (
     CouponExtended,
     CouponsIssued,
     CouponVoided,
+    DecidedBy,
     PaymentKind,
     PaymentMade,
     PersonEnrolled,
     PersonWithdrawn,
     PlanApproved,
     PlannedCoupons,
+    PlanProposed,
     RequestRefused,
     SeedAdded,
     SettingsChanged,
     StudyBegun,
 )
 from peerfront.live.journal import Journal
+from peerfront.live.records import PersonRow
 from peerfront.live.refusals import Reason
 from peerfront.live.requests import (
     AddSeed,
@@ -79,6 +82,16 @@ class RunningStudy(RuleBasedStateMachine):
     def person(self, number: int) -> str:
         """Somebody who takes part or, one time in so many, somebody new."""
         return f"p{number % (self.n_people() + 1)}"
+
+    def waiting(self, number: int) -> str:
+        """Mostly somebody who can get coupons now."""
+        state = self.study.state
+        people = [
+            row for row in state.table(PersonRow).values() if row.withdrawn_at is None and row.answers is not None
+        ]
+        people = [row for row in people if state.decision(state.study().rounds, row.person) is None]
+        ready = sorted(row.person for row in people if row.coupons < SMALL.cap)
+        return ready[number // 4 % len(ready)] if ready and number % 4 else self.person(number // 4)
 
     def n_people(self) -> int:
         return sum(isinstance(fact, SeedAdded | PersonEnrolled) for _, fact in self.facts())
@@ -138,14 +151,31 @@ class RunningStudy(RuleBasedStateMachine):
             self.ask(RecordAnswers(person, 3, ANSWERS), site=site)
             self.ask(IssueCoupons(person, plan_for_one=PlanForOne("model-1", 1, 1, "", 1.0, "")), site=site)
 
+    @rule(coupon=NUMBERS, person=NUMBERS)
+    def enrolled_person_comes(self, coupon, person) -> None:
+        code = self.coupon(coupon)
+        self.wait_for(code)
+        assert isinstance(self.ask(EnrolPerson(code, f"p{person % self.n_people()}")), Refused)
+
+    @rule(coupon=NUMBERS, late=st.integers(0, 1), void=st.booleans())
+    def new_person_comes_late(self, coupon, late, void) -> None:
+        """On the last day on which a coupon is valid, or the day after; with a coupon that is void, or not."""
+        code = self.coupon(coupon)
+        last_day = self.study.state.coupon(code).last_day + timedelta(days=late)
+        while self.study.now.date() < last_day:
+            self.study.days(1)
+        if void:
+            self.void(coupon)
+        self.ask(EnrolPerson(code, f"p{self.n_people()}"))
+
     @rule(person=NUMBERS, coupons=st.none() | COUPONS, planned=COUPONS, model=st.sampled_from(["model-1", "model-2"]))
     def hand_out(self, person, coupons, planned, model) -> None:
         for_one = PlanForOne(model, 1, planned, "", 1.0, "came later")
-        self.ask(IssueCoupons(self.person(person), coupons, "took fewer", for_one))
+        self.ask(IssueCoupons(self.waiting(person), coupons, "took fewer", for_one))
 
     @rule(person=NUMBERS, coupons=COUPONS)
     def override(self, person, coupons) -> None:
-        self.ask(OverrideCoupons(self.person(person), coupons, "because"))
+        self.ask(OverrideCoupons(self.waiting(person), coupons, "because"))
 
     @rule(coupon=NUMBERS, kind=st.sampled_from(PaymentKind))
     def pay(self, coupon, kind) -> None:
@@ -169,7 +199,7 @@ class RunningStudy(RuleBasedStateMachine):
 
     @rule(lines=st.dictionaries(NUMBERS, st.integers(0, 3), max_size=4), model=st.sampled_from(["model-1", "model-2"]))
     def propose(self, lines, model) -> None:
-        numbers = {self.person(number): coupons for number, coupons in lines.items()}
+        numbers = {self.waiting(number): coupons for number, coupons in lines.items()}
         self.ask(ProposePlan(model, 1, tuple(PlannedCoupons(who, n, "s", 0.5, "r") for who, n in numbers.items())))
 
     @rule(lines=st.dictionaries(NUMBERS, st.integers(0, 3), max_size=4), one=NUMBERS)
@@ -179,11 +209,21 @@ class RunningStudy(RuleBasedStateMachine):
         self.approve(0)
         self.hand_out(one, None, 3, "model-1")
 
-    @rule(lines=st.dictionaries(NUMBERS, st.integers(2, 3), min_size=2, max_size=4), one=NUMBERS)
-    def slow_approval(self, lines, one) -> None:
-        """While a plan waits for approval, people come under the one before."""
+    @rule(first=NUMBERS, second=NUMBERS, third=NUMBERS, one=st.none() | NUMBERS)
+    def slow_approval(self, first, second, third, one) -> None:
+        """While a plan for all coupons waits for approval, somebody comes under the one before."""
+        if one is None:
+            self.seed("north")
+        left, lines = self.study.state.study().kept, {}
+        for person in (first, second, third):
+            lines[person] = min(2, left)
+            left -= min(2, left)
         self.propose(lines, "model-1")
-        self.hand_out(one, None, 3, "model-1")
+        if one is None:
+            newest = f"p{self.n_people() - 1}"
+            self.ask(IssueCoupons(newest, plan_for_one=PlanForOne("model-1", 1, 2, "", 1.0, "")))
+        else:
+            self.hand_out(one, None, 1, "model-1")
         self.approve(0)
 
     @rule(person=NUMBERS, coupons=COUPONS)
@@ -330,12 +370,16 @@ class RunningStudy(RuleBasedStateMachine):
         of_round = set()
         approved = 0
         withdrawn = set()
-        for _, fact in self.facts():
+        proposed, last_issued, plan = {}, {}, 0
+        for place, (_, fact) in enumerate(self.facts()):
             if isinstance(fact, StudyBegun | SettingsChanged):
                 budget, cap = fact.settings.budget, fact.settings.cap
             elif isinstance(fact, PlanApproved):
                 approved += 1
                 assert fact.round == approved
+                plan = fact.plan
+            elif isinstance(fact, PlanProposed):
+                proposed[fact.plan] = place
             elif isinstance(fact, PersonWithdrawn):
                 withdrawn.add(fact.person)
             elif isinstance(fact, CouponsIssued):
@@ -344,6 +388,9 @@ class RunningStudy(RuleBasedStateMachine):
                 of_round.add((fact.round, fact.person))
                 assert len(fact.codes) <= fact.decided
                 assert fact.person not in withdrawn
+                if fact.decided_by is DecidedBy.PLAN and fact.codes:
+                    assert last_issued.get(fact.person, -1) < proposed[plan], "the plan did not know of coupons"
+                last_issued[fact.person] = place
                 of_person[fact.person] += len(fact.codes)
                 assert not fact.codes or of_person[fact.person] <= cap
                 issued += len(fact.codes)
@@ -393,4 +440,4 @@ class RunningStudy(RuleBasedStateMachine):
 
 
 TestRunningStudy = RunningStudy.TestCase
-TestRunningStudy.settings = settings(max_examples=120, stateful_step_count=40)
+TestRunningStudy.settings = settings(max_examples=150, stateful_step_count=50)
