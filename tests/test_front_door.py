@@ -113,7 +113,9 @@ def test_schemas_of_any_kind_and_progress_if_asked(study, model, tmp_path, monke
     from peerfront.advice import fitting
     from peerfront.data.schema_file import schema_text
 
-    def not_fitted(study, schema, settings, progress, allowed):
+    def not_fitted(study, schema, settings, progress, allowed, start, earlier):
+        assert start is None
+        assert not earlier
         assert allowed.schema is schema
         progress(0.5, "whom they bring")
         fits.append((schema.used, settings))

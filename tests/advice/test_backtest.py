@@ -170,7 +170,9 @@ def test_words_say_what_to_trust() -> None:
     mixed = rows(near, far, near, far)
     said = verdict_of(mixed, coverage_of(mixed))
     assert "In 2 of 4" in said
-    assert "trusted for the next 2 weeks, not for others: the rest of the study they promised too much" in said
+    assert "trusted for the next 2 weeks. Do not rely on others: for the rest of the study they promised too" in said
+    few = rows((END, 0, 1, 3, 2), (END, 0, 1, 3, 9))
+    assert "Too few came to judge forecasts for the rest of the study." in verdict_of(few, coverage_of(few))
     bad = rows(far, (END, 90, 100, 120, 400))
     assert "Do not rely" in verdict_of(bad, coverage_of(bad))
     narrow = rows((END, 90, 100, 110, 130), (END, 90, 100, 110, 80))

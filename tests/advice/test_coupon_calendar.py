@@ -57,7 +57,7 @@ def test_people_without_a_date_or_with_more_recruits_than_coupons_are_left_out()
     assert study.ids[people].tolist() == ["a", "b", "c"]
     exposure = exposure_of(study, TIMES)
     assert np.isfinite(exposure).nonzero()[0].tolist() == [0, 1, 2]
-    np.testing.assert_allclose(exposure[people], seen.exposure(TIMES))
+    np.testing.assert_allclose(exposure[people], seen.exposure(TIMES), atol=0.005)  # in steps of 1%
 
 
 def test_sites_of_five_people_or_more() -> None:

@@ -295,7 +295,7 @@ def test_spans() -> None:
 
 @pytest.mark.parametrize("with_ids", [False, True])
 def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
-    """Every table is attacked above, or tells of nobody: forecast, settings, the sheet that was asked for."""
+    """Every table is attacked above, or tells of nobody: forecast, open coupons, settings, the sheet asked for."""
     study, schema = a_study()
     people = a_frontier(23)
     settings = ReportSettings(episodes=10, with_ids=with_ids)
@@ -313,9 +313,11 @@ def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
     expected = [[[str(number), text] for number, text in plan.numbers], groups]
     assert [table[1:] for table in tables[:2]] == expected
     after = tables[3:] if with_ids else tables[2:]
-    names = ("forecast", "homophily", "facts", "counts", "columns", "settings")
+    names = ("forecast", "open coupons", "homophily", "facts", "counts", "columns", "settings")
     by_name = dict(zip(names, after, strict=True))
     assert by_name["facts"] == [list(row) for row in told.facts]
+    for _, number in by_name["open coupons"][1:]:  # coupons, each row rounded by itself
+        assert number == "hardly any" or int(number.removeprefix("about ").replace(",", "")) % 5 == 0
     assert by_name["counts"][1:] == [list(row) for row in told.counts]
     homophily = told_homophily(homophily_table(study, schema))
     assert [row[1] for row in by_name["homophily"][1:]] == [str(pairs) for pairs in homophily["pairs"]]

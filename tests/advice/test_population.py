@@ -8,7 +8,7 @@ import pytest
 
 from advice.small_advice import a_fit, a_frontier, order
 from peerfront.advice.forecast import PLAN, forecast
-from peerfront.advice.population import PopulationFit, read_population, with_population
+from peerfront.advice.population import PopulationFit, found_shares, read_population, with_population
 from peerfront.advice.sheet import plan_coupons
 from peerfront.artifacts import Fit
 from peerfront.baselines.simple_rules import Constant
@@ -144,3 +144,17 @@ def test_acquaintances_left_are_read_from_the_file() -> None:
     assert named.tolist() == [3, -1, 0]
     with pytest.raises(DataFileError, match=r"row 2: 'few'; row 4: '-1'"):
         frontier_from_table(table.assign(Acquaintances_Left=["few", "2", "-1"]), schema)
+
+
+def test_forecasts_by_date_find_fewer_as_people_come() -> None:
+    fit, people = fitted(), a_frontier()
+    population = read_population(order(population=200, already=100), fit, people)
+    assert population is not None
+    found = found_shares(population, fit, people)(np.array([0, 40, 80, 99, 100]))
+    left = population.shares(np.array([[0], [40], [80], [99], [100]]))[:, 0]
+    assert (np.diff(found) < 0).all()
+    assert found[-1] == 0.0
+    assert (found[:3] > left[:3]).all()  # somebody else is found in the place of those who have taken part
+    huge = read_population(order(population=10**8), fit, people)
+    assert huge is not None
+    assert found_shares(huge, fit, people)(np.array([0])) == pytest.approx(1.0, abs=1e-3)

@@ -32,7 +32,7 @@ from peerfront.models.offspring.inheritance import (
     private_table,
 )
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.private_response import private_response
+from peerfront.models.private_response import _steps, private_response
 from peerfront.models.response import LearnedResponse
 from peerfront.models.response_fit import LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
@@ -247,3 +247,26 @@ def test_a_saved_model_tells_no_small_count() -> None:
         counts = field_counts(history.parents[:, number], history.children[:, number], size)[:-1]
         solved = solved_counts(arrays[f"offspring/field {number}"])
         assert solved is None or not np.array_equal(solved, counts)
+
+
+def test_counts_seen_so_far_are_rounded_by_what_five_people_move_now() -> None:
+    """Where a third of the recruits have come, one more moves a rate three times as far: steps are larger."""
+    rng = np.random.default_rng(4)
+    schema, rows = Schema.of_sizes({"kind": 2}), 400
+    people = rng.integers(0, 2, (rows, 1)).astype(np.int16)
+    whole = np.minimum(3, rng.poisson(1.2, rows))
+    nobody = np.zeros((2, 0, 1), dtype=np.int16)
+    early = History(schema, people, np.full(rows, 3), rng.binomial(whole, 0.3), *nobody, np.full(rows, 0.3))
+    for family in ("poisson", "betabinomial"):
+        fitted = fit_response(early, ResponseSettings(family, (LOG_LINEAR,), story=story_of(family), penalties=(1.0,)))
+        private = private_response(fitted, early, 150.0)
+        logs = [
+            each.log_likelihoods(people, early.coupons, early.recruits, early.exposure).sum()
+            for each in (fitted, private)
+        ]
+        assert abs(logs[1] - logs[0]) < 2.0, family
+        one_hot = schema.one_hot(people).astype(np.float64)
+        now, ended = (
+            _steps(fitted, one_hot, early.coupons, early.recruits, exposure) for exposure in (early.exposure, None)
+        )
+        assert now.score > 2 * ended.score, family

@@ -31,6 +31,7 @@ from peerfront.foundation.randomness import named_generator
 HEADINGS = (
     "The plan",
     "The forecast",
+    "The calendar",
     "What is known",
     "Do people recruit their like?",
     "The data and its problems",
@@ -250,7 +251,7 @@ def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
     found = json.loads(told[1].replace("&amp;", "&"))
     assert found["headings"] == list(HEADINGS)
     assert found["overflow"] <= 0, "the page is wider than the window"
-    assert (found["broken"], found["images"]) == (0, 5)
+    assert (found["broken"], found["images"]) == (0, 6)
     assert found["smallest"] > 250
     assert found["widest"] <= width, "a chart runs off the page"
     assert "CONSOLE" not in ran.stderr

@@ -103,3 +103,16 @@ def test_planned_people_keep_their_number() -> None:
     tickets = floor.drawn(np.random.default_rng(0).random(50), 0.4)
     assert (tickets == PLANNED).sum() == 30
     assert [(tickets == number).sum() for number in range(4)] == [5, 5, 5, 5]
+
+
+@settings(max_examples=40, deadline=None)
+@given(problem=problems(max_people=6), seed=st.integers(0, 1000))
+def test_what_coupons_are_worth_to_people_still_to_come_is_part_of_the_choice(problem: Problem, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    label = np.unique(rng.integers(0, 2, problem.tables.people), return_inverse=True)[1]
+    base = np.sort(rng.uniform(0.0, 3.0, len(problem.weights)))
+    plain, with_base = _planned(problem, label=label), _planned(problem, label=label, base=base)
+    budget = len(problem.weights) - 1
+    worth = problem.discount * base[budget - np.arange(len(plain.values))]
+    assert with_base.values == pytest.approx(plain.values + worth, nan_ok=True)
+    assert with_base.value == pytest.approx(np.nanmax(plain.values + worth))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.story import Story
@@ -188,3 +189,17 @@ def test_what_learning_is_worth() -> None:
     assert found[0].recruits == pytest.approx(0.3 * plain[0].mean() + 0.7 * plain[1].mean())
     with pytest.raises(SettingError, match="2 stories and 1 worlds"):
         worth_of_learning(WORLDS[:1], PLANNER, RULES, luck)
+
+
+def test_counts_seen_so_far_say_what_thinned_counts_would() -> None:
+    people = WORLDS[0].population(named_luck(("seen so far",), 40))
+    coupons, recruits = np.tile([1, 2, 3, 3], 10), np.tile([0, 1, 0, 2], 10)
+    whole = log_likelihoods(PLANNER, people, coupons, recruits)
+    np.testing.assert_allclose(log_likelihoods(PLANNER, people, coupons, recruits, np.ones(40)), whole)
+    exposure = np.linspace(0.1, 0.9, 40)
+    early = log_likelihoods(PLANNER, people, coupons, recruits, exposure)
+    for number, story in enumerate(PLANNER.stories):
+        for row in (0, 17, 38, 39):
+            chances = story.response.counts(people[row : row + 1], int(coupons[row]))[0]
+            thinned = binom.pmf(recruits[row], np.arange(len(chances)), exposure[row])
+            assert early[row, number] == pytest.approx(np.log(chances @ thinned))

@@ -172,3 +172,29 @@ def test_the_commands_are_described() -> None:
         text = (root / page).read_text()
         assert "peerfront check" in text
         assert "peerfront convert" in text
+
+
+def test_the_coupons_of_a_day(run, tmp_path) -> None:
+    path = tmp_path / "study.csv"
+    rows = ["a,seed,3,2024-03-01", "b,a,3,2024-03-08", "c,a,2,2024-03-10", "d,b,0,2024-03-21"]
+    path.write_text("id,recruiter.id,coupons.issued,date\n" + "\n".join(rows) + "\n")
+    code, out, _ = run("check", path)
+    assert code == 0
+    assert "Coupons on 2024-03-21" in out
+    assert "Some coupons have no date of expiry and stay open" in " ".join(out.split())
+    code, out, _ = run("check", path, "--valid-days", "14", "--as-of", "2024-03-20", "--out", tmp_path / "out")
+    assert code == 0
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert {"Coupons on 2024-03-20", "used 2", "open 5", "expired, or no longer open 1"} <= set(lines)
+    assert "What came later is left out" in out
+    assert tomllib.loads((tmp_path / "out" / "schema.toml").read_text())["file"]["valid_days"] == 14
+    code, _, err = run("check", path, "--as-of", "yesterday")
+    assert code == 2
+    assert "year-month-day" in err
+
+
+def test_fit_refuses_a_day_that_is_none(run, tmp_path, study) -> None:
+    code, _, err = run("fit", study, "--out", tmp_path / "model", "--budget", "5", "--as-of", "2199-01-01")
+    assert code == 2
+    assert "lies in the future" in err
+    assert not (tmp_path / "model").exists()

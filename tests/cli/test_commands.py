@@ -41,7 +41,10 @@ def test_help_shows_the_study_first_and_in_the_order_of_use(monkeypatch, capsys)
     order = ["A study", *GROUPS["A study"], "Research", *GROUPS["Research"]]
     places = [re.search(rf"(─|│) {name} ", out).start() for name in order]
     assert places == sorted(places)
-    assert list(GROUPS["A study"]) == ["check", "fit", "plan", "forecast", "report", "estimate", "convert", "example"]
+    of_study = [
+        "check", "week", "fit", "plan", "forecast", "backtest", "report", "estimate", "design", "convert", "example",
+    ]  # fmt: skip
+    assert list(GROUPS["A study"]) == of_study
 
 
 @pytest.mark.parametrize("command", [name for group in GROUPS.values() for name in group])

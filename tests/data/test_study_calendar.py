@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.dated_studies import FIRST, dated_studies, day_text, study_of_rows
@@ -57,6 +57,7 @@ def test_on_its_last_day_a_study_is_all_there(study) -> None:
     assert not on(study, study.day).cut
 
 
+@settings(max_examples=30)
 @given(dated_studies())
 def test_counts_never_shrink_with_the_day(study) -> None:
     assert study.day is not None
@@ -154,7 +155,7 @@ def test_a_study_without_dates_has_no_day() -> None:
     assert study.issued_days is None
     assert not len(study.open)
     assert len(study.waiting)
-    with pytest.raises(SettingError, match="--map date=COLUMN"):
+    with pytest.raises(SettingError, match="how it was on '2024-03-01'. .* --map date=COLUMN"):
         study.as_of("2024-03-01")
 
 

@@ -1,5 +1,7 @@
 """A world like a study, from its history: capacities fit the counts, first recruits are its people, p_k its pairs."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -137,3 +139,15 @@ def test_a_mean_of_ones_own_serves_where_everybody_used_everything() -> None:
 def test_bad_settings(settings, error, message) -> None:
     with pytest.raises(error, match=message):
         StudyWorldSettings(**settings)
+
+
+def test_open_coupons_are_no_failures() -> None:
+    """A study of which half of the recruits have come makes the world that the whole of it makes, within its error."""
+    rng = np.random.default_rng(5)
+    seen = rng.binomial(HISTORY.recruits, 0.5)
+    early = dataclasses.replace(HISTORY, recruits=seen, exposure=np.full(len(seen), 0.5))
+    world = study_like(early, PEOPLE, StudyWorldSettings(), source="early")
+    assert expected_recruits(world) == pytest.approx(2 * seen.sum(), rel=1e-6)
+    assert expected_recruits(world) == pytest.approx(HISTORY.recruits.sum(), rel=0.06)
+    with pytest.raises(SettingError, match="still open"):
+        study_like(early, PEOPLE, StudyWorldSettings(calibrate="mean"), source="early")

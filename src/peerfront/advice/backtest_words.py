@@ -18,6 +18,8 @@ CLOSE = 0.2
 """Share of what came by which forecasts may miss in all."""
 FEW_OFF = 10.0
 """Recruits by which they may always miss."""
+FEWEST_CAME = 30
+"""Recruits of a horizon, over all cuts, below which nothing is concluded."""
 _FLAT_WEEKS, _FLAT_MEAN, _FLAT_VARIATION = 4, 5.0, 0.4
 
 
@@ -74,14 +76,31 @@ def verdict_of(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> str:
     """Whether forecasts can be trusted, near and far, with the counts that say so."""
     number, inside = len(forecasts), int(forecasts["inside"].sum())
     counts = f"In {inside} of {number} forecasts what came lay inside the 8-of-10 band"
-    good = [_ahead(row) for row in coverage.to_dict("records") if _is_trusted(row)]
-    bad = [row for row in coverage.to_dict("records") if not _is_trusted(row)]
-    if not bad:
-        return f"{counts}: forecasts can be trusted on this study."
-    faults = "; ".join(f"{_ahead(row)} {_fault(row)}" for row in bad)
-    if good:
-        return f"{counts}. On this study forecasts can be trusted for {' and '.join(good)}, not for others: {faults}."
-    return f"{counts}. Do not rely on forecasts on this study: {faults}."
+    rows = coverage.to_dict("records")
+    told = [row for row in rows if not _says_little(row)]
+    good = [_ahead(row) for row in told if _is_trusted(row)]
+    bad = [row for row in told if not _is_trusted(row)]
+    little = [_ahead(row) for row in rows if _says_little(row)]
+    sentences = [counts + "."]
+    if good and not bad and not little:
+        sentences = [f"{counts}: forecasts can be trusted on this study."]
+    elif good:
+        sentences.append(f"On this study forecasts can be trusted for {_listed(good)}.")
+    if bad:
+        faults = "; ".join(f"for {_ahead(row)} {_fault(row)}" for row in bad)
+        sentences.append(f"Do not rely on {'others' if good else 'forecasts on this study'}: {faults}.")
+    if little:
+        sentences.append(f"Too few came to judge forecasts for {_listed(little)}.")
+    return " ".join(sentences)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _says_little(row: Mapping[Hashable, Any]) -> bool:
+    """Whether so few came, and were forecast, that bands hold anything."""
+    return bool(max(row["middle"], row["realised"]) < FEWEST_CAME)
 
 
 def _is_trusted(row: Mapping[Hashable, Any]) -> bool:

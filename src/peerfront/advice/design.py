@@ -232,6 +232,10 @@ def design_parts(
 
     The same settings give the same rows, whatever was done before.
     """
+    count = -(-settings.repetitions // PER_NETWORK)
+    left = [number for number in range(count) if not is_done(number)]
+    if not left:
+        return
     with one_thread(training=True):
         networks = networks_for(model, settings)
         first = networks.draw(0)
@@ -246,10 +250,7 @@ def design_parts(
         for arm in arms:
             if arm.columns:
                 arm.strata(first, networks.schema)
-        count = -(-settings.repetitions // PER_NETWORK)
-        for number in range(count):
-            if is_done(number):
-                continue
+        for number in left:
             network = first if number == 0 else networks.draw(number)
             first_one = number * PER_NETWORK
             these = range(first_one, min(first_one + PER_NETWORK, settings.repetitions))

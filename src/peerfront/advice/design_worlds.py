@@ -120,7 +120,7 @@ class ModelNetworks:
         place = np.searchsorted(np.cumsum([story.weight for story in stories]), (number * 0.6180339887498949) % 1.0)
         response: Any = stories[min(int(place), len(stories) - 1)].response
         if self.outcome is None:
-            has = spread_outcome(society, self.prevalence, self.homophily, number)
+            society, has = spread_outcome(society, self.prevalence, self.homophily, number)
         else:
             field = self.schema.names.index(self.outcome[0])
             has = society.covariates[:, field] == self.schema.fields[field].code_of[self.outcome[1]]

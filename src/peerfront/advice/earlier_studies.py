@@ -25,8 +25,9 @@ from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.words import counted, n_people, percent
 from peerfront.models.offspring.choice import OffspringChoice
 from peerfront.models.offspring.pooled import EarlierAlike, alike_of, pool_inheritance
-from peerfront.models.pooled_response import EarlierRates, PooledStory, pool_story
+from peerfront.models.pooled_response import EarlierRates, OwnRates, PooledStory, pool_story
 from peerfront.models.pooling import Pooled, pooled
+from peerfront.models.response import LearnedResponse
 from peerfront.models.response_choice import SURE, clearly, largest_believed, total_error
 from peerfront.models.response_fit import ResponseSettings
 from peerfront.models.stories import PURE, StoryFit, StoryWeights, story_fit, usual_coupons
@@ -118,8 +119,13 @@ class EarlierStudies:
 
     # How many people bring -------------------------------------------------------------------------------------------
 
-    def responses(self, study: Study, history: History) -> tuple[dict[str, PooledStory], tuple[StoryFit, ...]]:
-        """Each story with the earlier studies' help, and what it says of people left out."""
+    def responses(
+        self, study: Study, history: History, alone: "Alone | None" = None
+    ) -> tuple[dict[str, PooledStory], tuple[StoryFit, ...]]:
+        """Each story with the earlier studies' help, and what it says of people left out.
+
+        `alone` is what was fitted to the study without them, if it is large enough for that.
+        """
         from peerfront.models.response_training import FEWEST_SHOWN, folds_of
 
         rows = history.informative_rows()
@@ -134,7 +140,8 @@ class EarlierStudies:
         stories, judged = {}, []
         for name in PURE:
             asked = [self._rates(model, name, made, study.people[informed], coupons) for model in self.models]
-            pooled_story = pool_story(name, history, folds, asked, people, coupons, shown, np.inf)
+            own = None if alone is None else alone.rates(name, made, coupons)
+            pooled_story = pool_story(name, history, folds, asked, people, coupons, shown, own)
             counts_as = pooled_story.level.counts_as(len(rows))
             response = pooled_story.response
             known = rounded_count(len(rows)) + min(counts_as, 10_000.0)
@@ -168,13 +175,7 @@ class EarlierStudies:
         return EarlierRates(expected, np.array(members), model, shared)
 
     def _encode_new(self, table: pd.DataFrame) -> Codes:
-        codes = np.full((len(table), len(self.schema.schema.fields)), UNKNOWN, dtype=np.int16)
-        if not self.schema.used:
-            codes[:] = 0
-        for number, rule in enumerate(self.schema.used):
-            values, wrong = rule.encode(table[rule.name].reset_index(drop=True))
-            codes[:, number] = np.where(wrong, UNKNOWN, values)
-        return codes
+        return _encoded(table, self.schema)
 
     def _made_people(self, study: Study) -> pd.DataFrame:
         """People who are like those of the study in each column, and not together, with rare answers more often."""
@@ -227,6 +228,37 @@ class EarlierStudies:
         return OffspringChoice("inheritance", table, pd.DataFrame(), reason), found
 
 
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What was fitted to the study without earlier ones."""
+
+    fitted: tuple[StoryFit, ...]
+    private: dict[str, LearnedResponse]
+    """The same models as they may leave the house, by story."""
+    schema: StudySchema
+
+    def rates(self, story: str, people: pd.DataFrame, coupons: int) -> OwnRates | None:
+        """What it says about people with so many coupons each."""
+        model = next((each.response for each in self.fitted if each.name == story), None)
+        if model is None:
+            return None
+        codes = _encoded(people, self.schema)
+        members = [model.member(number) for number in range(len(model.rates.log_scale))]
+        by_fold = np.array([each.gains(codes, coupons).sum(axis=1) for each in members])
+        return OwnRates(self.private[story].gains(codes, coupons).sum(axis=1), by_fold)
+
+
+def _encoded(table: pd.DataFrame, schema: StudySchema) -> Codes:
+    """Codes of people by a schema; what it does not know is unknown."""
+    codes = np.full((len(table), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
+    if not schema.used:
+        codes[:] = 0  # everybody is alike
+    for number, rule in enumerate(schema.used):
+        values, wrong = rule.encode(table[rule.name].reset_index(drop=True))
+        codes[:, number] = np.where(wrong, UNKNOWN, values)
+    return codes
+
+
 def _compared(fit: Fit, study: Study, schema: StudySchema) -> _Earlier:
     if not fit.study_schema:
         raise DataFileError(
@@ -271,6 +303,8 @@ class Help:
     """Of this study, with usable counts."""
     level: Pooled | None = None
     slope: Pooled | None = None
+    believed: float = 1.0
+    """How far differences between people are the earlier studies'."""
     alike: dict[str, Pooled] | None = None
     behind: tuple[float, float] | None = None
     """Why they are not used: how far they predict worse than the study alone, with its error."""
@@ -306,11 +340,13 @@ class Help:
                 f"differ by about {percent(float(np.expm1(self.level.between)))}, so more would say too much."
             )
         lines = [first]
-        if self.slope is not None:
+        if self.slope is not None and self.believed > 0.0:
             lines.append(
-                f"Differences between people are those of {'it' if many == 1 else 'them'}, times {self.slope.mean:.1f} "
-                f"(to {percent(self.slope.prior_share)} from earlier studies)."
+                f"Differences between people are to {percent(self.believed)} those of {'it' if many == 1 else 'them'}, "
+                f"made {self.slope.mean:.1f} times as large, and otherwise this study's own."
             )
+        elif self.slope is not None:
+            lines.append("Differences between people are this study's own: theirs do not predict people left out.")
         if self.alike:
             shares = [each.prior_share for each in self.alike.values()]
             lines.append(
@@ -320,8 +356,8 @@ class Help:
         if self.times is not None:
             median, factor = self.times
             lines.append(
-                f"When people return: earlier studies expect half within {counted(round(median), 'day', 'days')}, times "
-                f"or divided by {factor:.1f}."
+                f"When people return: earlier studies expect half within {counted(round(median), 'day', 'days')}, "
+                f"times or divided by {factor:.1f}."
             )
         return [*lines, *self._columns()]
 
@@ -347,6 +383,7 @@ class Help:
             "counts_as_people": self.counts_as,
             "studies_differ_by": None if self.level is None else round(self.level.between, 2),
             "slope": None if self.slope is None else round(self.slope.mean, 1),
+            "differences_believed": self.believed,
             "shared": list(self.studies.shared),
         }
 

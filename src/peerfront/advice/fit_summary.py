@@ -21,6 +21,7 @@ _GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_FIELDS = 3
 _MOST_COUPONS_TOLD = 6
 _ON_PEOPLE = ", which depends on who they are"
+_MOST_SEEN = 0.6  # share of the recruits to come that have come, below which the summary warns
 _PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
 _COUNTS = {
     "poisson": "as a number that varies by chance alone around a mean, which depends on who they are (Poisson)",
@@ -107,8 +108,9 @@ def _about(count: int) -> str:
 
 def _use(findings: Findings) -> list[str]:
     lines = []
+    so_far = "" if findings.returning is None or not findings.n_open else " so far"
     for row in findings.told_use[:4]:
-        least = counted(row["coupon"], "recruit", "recruits")
+        least = counted(row["coupon"], "recruit", "recruits") + so_far
         people = f"the about {row['people']:,} people who had {n_coupons(row['coupon'])} or more"
         verdict = f"the model says {percent(row['predicted'])}"
         if row["observed"] is None:
@@ -322,7 +324,20 @@ def _rarely(p_value: float) -> str:
 def _warnings(findings: Findings) -> list[str]:
     """What the user of this fit must know."""
     warnings = list(findings.notes)
-    if findings.small:
+    found = findings.returning
+    if found is not None and found.share_seen < _MOST_SEEN:
+        warnings.append(
+            f"Warning: by the model, only {percent(found.share_seen)} of the recruits whom coupons given out so far "
+            "will bring have come. How many people bring rests on how the rest will come, which nobody has seen. If "
+            'the study has ended and accepts no coupons any more, write still_open = "none" into the schema file.'
+        )
+    helped = findings.help is not None and findings.help.used
+    if findings.small and helped:
+        warnings.append(
+            f"Warning: {_about(findings.n_holders)} people are very few. What the model says rests on the earlier "
+            "studies as far as they count: if this one is of another kind, it cannot tell yet."
+        )
+    elif findings.small:
         warnings.append(
             f"Warning: {_about(findings.n_holders)} people are very few. Everybody looks almost alike to the model; "
             "use the sheet to share coupons sensibly over the rounds, not to tell people apart."
@@ -347,7 +362,7 @@ def _warnings(findings: Findings) -> list[str]:
             f"Warning: hardly anybody in the study had fewer than {n_coupons(fewest)}, so what fewer bring is "
             "extrapolated downwards. Plans that give people fewer rely on what a coupon is believed to do."
         )
-    if findings.n_pairs < _FEW_PAIRS:
+    if findings.n_pairs < _FEW_PAIRS and not (helped and findings.help is not None and findings.help.alike):
         warnings.append(f"Warning: with {_about(findings.n_pairs)} pairs, whom people bring is mostly a guess.")
     shown, most = findings.response.most_shown, findings.rules.max_per_person
     beyond = beyond_shown(shown, most)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from peerfront.advice.earlier_studies import (
     FEWEST_WITH_EARLIER,
+    Alone,
     EarlierStudies,
     Help,
     own_is_better,
@@ -223,11 +224,16 @@ def _fitted(
     exposure = None if returning is None else returning.exposure
     history = history_of(study, schema, exposure)
     n_holders = int((history.coupons > 0).sum())
-    helped = None
+    earlier: EarlierStudies | None = None
+    helped: _Helped | None = None
     if prior:
         if n_holders < FEWEST_WITH_EARLIER:
             raise DataFileError(_why_too_small(study, n_holders, FEWEST_WITH_EARLIER))
-        helped = _helped(study, EarlierStudies.of(prior, study, asked, schema, merged), exposure, n_holders)
+        if fingerprint(history) in {each.data_fingerprint for each in prior}:
+            raise SettingError(
+                f"An earlier model (--prior) was fitted to {study.source} itself. Leave it out: it would count twice."
+            )
+        earlier = EarlierStudies.of(prior, study, asked, schema, merged)
     elif n_holders < FEWEST or not len(history.parents):
         raise DataFileError(_why_too_small(study, n_holders, FEWEST))
     evidence = n_holders if history.exposure is None else float(history.exposure.sum())
@@ -237,7 +243,9 @@ def _fitted(
     how = response_settings(small)
     alone = n_holders >= FEWEST and len(history.parents) > 0
     fitted = fit_stories(learned_from, how, counting) if alone else ()
-    if helped is not None and len(learned_from.coupons) == len(history.coupons):
+    if earlier is not None and len(learned_from.coupons) == len(history.coupons):
+        private = {story.name: private_response(story.response, learned_from, how.doubt) for story in fitted}
+        helped = _helped(study, earlier, exposure, n_holders, Alone(fitted, private, schema) if fitted else None)
         better, gain, error = own_is_better(fitted, helped.fitted) if fitted else (False, 0.0, 0.0)
         if better:
             helped = replace(helped, help=replace(helped.help, behind=(gain, error)))
@@ -344,11 +352,17 @@ class _Helped:
     help: Help
 
 
-def _helped(study: Study, earlier: EarlierStudies, exposure: NDArray[np.float64] | None, n_holders: int) -> _Helped:
+def _helped(
+    study: Study,
+    earlier: EarlierStudies,
+    exposure: NDArray[np.float64] | None,
+    n_holders: int,
+    alone: Alone | None,
+) -> _Helped:
     history = history_of(study, earlier.schema, exposure)
-    stories, fitted = earlier.responses(study, history)
+    stories, fitted = earlier.responses(study, history, alone)
     best = stories[max(fitted, key=lambda story: float(story.held_out.sum())).name]
-    return _Helped(earlier, history, fitted, Help(earlier, n_holders, best.level, best.slope))
+    return _Helped(earlier, history, fitted, Help(earlier, n_holders, best.level, best.slope, best.believed))
 
 
 def _earlier(start: Planner | None, schema: StudySchema, rules: Rules) -> list[Policy]:

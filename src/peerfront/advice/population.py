@@ -35,6 +35,7 @@ LEFT = "acquaintances left"
 MOST_LEFT = 1_000
 """Acquaintances left above which the answer no longer matters; more count as so many."""
 _LEAST_PART = 0.01  # of a person that a later recruit counts as
+_GRID = 201
 _DRAWN = 4_000  # recruits drawn to see in which groups people's acquaintances are
 
 
@@ -176,6 +177,33 @@ def _mixing(fit: Fit, frontier: Frontier, field: int, sizes: Array) -> Array:
     np.add.at(counts, (own[there], recruits[there, field]), 1.0)
     mixing: Array = counts / counts.sum(axis=1, keepdims=True)
     return mixing
+
+
+@dataclass(frozen=True, eq=False)
+class FoundShares:
+    """How many of those who would come are found, by the number who have come since: for forecasts by date.
+
+    People find others in the place of those who have taken part, so that this is more than the share left.
+    """
+
+    population: Population
+    found: Array  # [grid], at shares of acquaintances left from 0 to 1
+
+    def __call__(self, recruited: NDArray[np.int64]) -> Array:
+        population = self.population
+        come = recruited[:, None] * population.sizes / population.sizes.sum()
+        left = population.shares_of_people(population.shares(come))[:, -1]
+        found = np.interp(left, np.linspace(0.0, 1.0, len(self.found)), self.found)
+        return np.where(population.left(come).sum(axis=1) >= 1.0, found, 0.0)
+
+
+def found_shares(population: Population, fit: Fit, people: Frontier) -> FoundShares:
+    """The same averaged over these people, with as many coupons as one may have."""
+    most = int(np.clip(fit.rules.max_per_person or fit.most_shown or 1, 1, max(population.acquaintances)))
+    gains = fit.planner.gains(people.covariates, most).sum(axis=0)
+    found = population.finds(np.linspace(0.0, 1.0, _GRID), most) @ gains / max(float(gains.sum()), 1e-300)
+    found[-1] = 1.0  # as when the study's recruits came, which the model was learned from
+    return FoundShares(population, found)
 
 
 # The fit of a population ---------------------------------------------------------------------------------------------

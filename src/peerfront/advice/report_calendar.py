@@ -75,7 +75,8 @@ def read_earlier_forecast(path: Path) -> EarlierForecast:
     if absent or not len(table):
         raise DataFileError(
             f"{file.name} is not the weeks.csv of a forecast by date: it has no "
-            f"{'column ' + ', '.join(absent) if absent else 'rows'}. Give the folder that `peerfront forecast --study ... --out FOLDER` wrote."
+            f"{'column ' + ', '.join(absent) if absent else 'rows'}. Give the folder that `peerfront forecast --study` "
+            "wrote."
         )
     own = table[table["policy"] == table["policy"].iloc[0]].head(_MOST_WEEKS)
     try:

@@ -41,6 +41,11 @@ class Returning:
         return int(np.isfinite(self.seen.return_ages).sum())
 
     @property
+    def share_seen(self) -> float:
+        """The share of the recruits of coupons given out so far that have come, if all bring equally many."""
+        return float(np.average(self.exposure[self.rows], weights=self.seen.coupons))
+
+    @property
     def open_coupons(self) -> int:
         return int(self.seen.open.sum())
 

@@ -4,12 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerfront.advice.coupon_calendar import coupons_seen, why_undated
 from peerfront.advice.day_simulator import SharesLeft
 from peerfront.advice.orders import PlanOrder
-from peerfront.advice.population import read_population
+from peerfront.advice.population import found_shares, read_population
 from peerfront.advice.standing import Standing
 from peerfront.artifacts import Fit
 from peerfront.data.dates import EPOCH
@@ -86,13 +85,7 @@ def share_left_of(fit: Fit, standing: Standing, order: PlanOrder) -> SharesLeft 
     counted = order if order.already is not None else replace(order, already=standing.enrolled)
     population = read_population(counted, fit, people)
     assert population is not None, "the order has one"
-    parts = population.sizes / population.sizes.sum()
-
-    def left(recruited: NDArray[np.int64]) -> NDArray[np.float64]:
-        shares: NDArray[np.float64] = population.shares(recruited[:, None] * parts) @ parts
-        return shares
-
-    return left
+    return found_shares(population, fit, people)
 
 
 def with_sites(seen: CouponsSeen, sites: tuple[str, ...]) -> CouponsSeen:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,9 @@ from peerfront.advice.day_policies import coming_of
 from peerfront.advice.heading import Heading
 from peerfront.advice.model import Model
 from peerfront.advice.orders import PlanOrder
-from peerfront.advice.population import read_population
 from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.advice.standing import generation_days, rounds_until
-from peerfront.advice.study_standing import standing_of, times_of
+from peerfront.advice.study_standing import share_left_of, standing_of, times_of
 from peerfront.advice.week_order import WeekOrder
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
@@ -26,9 +25,6 @@ from peerfront.foundation.progress import Progress
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.words import counted, n_coupons, n_people
 from peerfront.problem import Frontier
-
-if TYPE_CHECKING:
-    from peerfront.advice.day_simulator import SharesLeft
 
 USUAL_EACH = 3
 """Coupons that everybody gets while a study is too small for a model."""
@@ -143,7 +139,7 @@ def planned_week(
         interviews_per_week=order.interviews_per_week,
         studies=studies,
         seed=order.seed,
-        share_left=_share_left(model, people, asked),
+        share_left=share_left_of(model.fit, standing, asked),
         progress=progress,
     )
     ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
@@ -168,20 +164,6 @@ def _restricted(order: PlanOrder) -> list[str]:
     if not order.strata and not order.randomise:
         return []
     return ["The forecast by date is of the plan without strata and random numbers; the sheet says what these cost."]
-
-
-def _share_left(model: Model, people: Frontier, order: PlanOrder) -> "SharesLeft | None":
-    """How the population runs out in a forecast by date; None where it does not."""
-    population = read_population(order, model.fit, people) if len(people) else None
-    if population is None:
-        return None
-    sizes = population.sizes / population.sizes.sum()
-
-    def left(recruited: NDArray[np.int64]) -> NDArray[np.float64]:
-        shares = population.shares(recruited[:, None] * sizes)
-        return population.shares_of_people(shares)[:, -1]
-
-    return left
 
 
 def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int) -> WeekPlan:

@@ -103,8 +103,9 @@ def restricted_plan(
     chance: float = 0.0,
     floors: GroupFloors | None = None,
     in_episodes: bool = False,
+    base: Array | None = None,
 ) -> RestrictedPlan:
-    """Plan one frontier; `tables` are those of the people, `weights` [budget + 1, latent] as in `greedy`.
+    """Plan one frontier; `tables` are those of the people, `weights` [budget + 1, latent] and `base` as in `greedy`.
 
     Coupons differ only between people with different labels, where these are given. Everybody has at least this
     `chance` of each number from `least` to `most`.
@@ -117,7 +118,7 @@ def restricted_plan(
         )
     floor = RandomFloor(chance, least, most) if chance > 0.0 else None
     random, brought, spends = RandomPart.none(), 0.0, np.arange(spendable + 1)
-    worth = discount * weights[budget - spends]
+    spent, worth = spends, discount * weights[budget - spends]
     if floor is not None:
         random = floor.worst_cases(people)
         _check_enough(floor, random, people, spendable)
@@ -128,14 +129,17 @@ def restricted_plan(
         worth, constant = whole * left, (whole * (1.0 - left)).sum(axis=1)
     else:
         constant = np.zeros(len(spends))
+    if base is not None:
+        constant = constant + discount * base[budget - spent]
     if label is not None:
         best = plan_strata(
             tables, label, worth,
             most=most, least=least, floors=floors, random=random, available=spendable, quickly=in_episodes,
+            besides=constant,
         )  # fmt: skip
         size = np.bincount(label, minlength=len(best.totals))
         each, winners = best.numbers(size)
-        values = best.values + constant[: len(best.values)] + brought
+        values = best.values + brought
         return RestrictedPlan(each[label], label, winners, floor, float(values[best.spend]), values, best.is_best)
     points = _POINTS_IN_EPISODES if in_episodes else _POINTS
     tried_spends = np.unique(np.linspace(least * people, len(worth) - 1, points).astype(np.int64)).tolist()

@@ -80,13 +80,14 @@ def plan_strata(
     random: RandomPart | None = None,
     available: int | None = None,
     quickly: bool = False,
+    besides: Array | None = None,
 ) -> StrataPlan:
     """Find the best plan in which people with the same label get the same.
 
     `tables` are those of the people, `label` [people] counts strata from 0, and row s of `worth` [spendable + 1,
     latent] is what coordinates are worth after a spend of s. Where some people get a random number instead of the
     planned one, `random` says what that may take, and `available` coupons must suffice for both. `quickly` tries fewer
-    plans, for simulations.
+    plans, for simulations. `besides` [spendable + 1] is what each spend leaves to others: it is part of the values.
     """
     spendable = len(worth) - 1
     strata = int(label.max()) + 1
@@ -120,6 +121,8 @@ def plan_strata(
             "No numbers of coupons for these strata keep within the limits and the floors at once. Lower the floors, "
             "raise the round's limits, or form other strata."
         )
+    if besides is not None:
+        values = values + besides[: len(values)]
     best = int(np.nanargmax(values))
     return StrataPlan(totals[best], float(values[best]), values, is_best)
 

@@ -187,7 +187,7 @@ def study_as_of(study: "Study", date: str | calendar_date) -> "Study":
     """The study as it was seen in the evening of a day: later people are not there, later coupons not issued."""
     if study.day is None:
         raise SettingError(
-            f"{study.source} has no dates, so nobody knows how it was on {date}. Name their column: "
+            f"{study.source} has no dates, so nobody knows how it was on {str(date)[:40]!r}. Name their column: "
             f"{settle_with('--map date=COLUMN')}."
         )
     day = _wanted_day(study, date)

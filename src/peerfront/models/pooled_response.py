@@ -11,8 +11,14 @@ the earlier studies put at m_j, and the slope gamma of their differences between
 each w_j on the mean of the others (1 if there is one study alone). Size, share of zeros and chance of use are those of
 the earlier studies. Where these differ among themselves or from the new study, m and gamma are the study's own.
 
-No count under five can be told from it: w is known from models that are out already, m and gamma are rounded to what
-five people move.
+A study that is large enough to be fitted alone has weights v of its own (none if everybody is alike to it). Then
+
+    weights = lambda * gamma * w + (1 - lambda) * v,
+
+with lambda averaged over 0, 1/4, .. 1 by how well each predicts the people who were left out.
+
+No count under five can be told from it: w is known from models that are out already, v is that of a private model, m
+and gamma are rounded to what five people move, and lambda to a tenth.
 """
 
 from collections.abc import Sequence
@@ -22,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from peerfront.foundation.privacy import FEWEST
+from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.response_families import (
     STORIES,
     has_size,
@@ -47,6 +53,7 @@ _RATES = np.geomspace(1e-4, 60.0, 300)  # to find a rate by the recruits that it
 _RIDGE = 1e-3
 _LOOSE = 3.0  # standard deviations of level and slope where nothing else holds them
 _STEP = 1e-4
+_PARTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # of the differences between people that may be the earlier studies'
 _PATTERN = np.array([-1.0, 0.5, 1.0, -0.5, 0.0])  # how members stand around their mean
 
 
@@ -62,6 +69,14 @@ class EarlierRates:
 
 
 @dataclass(frozen=True, eq=False)
+class OwnRates:
+    """What a fit to the new study alone says about the same people, recruits with so many coupons each."""
+
+    expected: Array  # [people], by a private model
+    by_fold: Array  # [folds, people], by the members, each fitted without one fold
+
+
+@dataclass(frozen=True, eq=False)
 class PooledStory:
     """One story of the new study, with what earlier studies have to do with it."""
 
@@ -72,6 +87,8 @@ class PooledStory:
     level: Pooled
     slope: Pooled | None
     """None where earlier studies tell nobody of the new one apart."""
+    believed: float = 1.0
+    """Lambda: how far differences between people are the earlier studies', and not those of the study alone."""
 
 
 def pool_story(
@@ -82,7 +99,7 @@ def pool_story(
     people: Array,
     coupons: int,
     most_shown: int,
-    largest: float,
+    alone: OwnRates | None = None,
 ) -> PooledStory:
     """Fit one story to the informative rows of the history, helped by earlier studies.
 
@@ -119,15 +136,18 @@ def pool_story(
         unsure = [_UNSURE_SLOPE] * len(slopes)
         return level, pooled(own[1], own_errors[1], slopes, unsure, SLOPES_DIFFER)
 
-    def model(levels_: Array, slopes_: Array) -> LearnedResponse:
-        each = slopes_[:, None] * pattern  # [members, columns]
-        biases = levels_ - each @ seen.mean(axis=0)
+    everything = np.ones(people.shape[1], dtype=bool)
+
+    def own_weights(expected: Array) -> Array:
+        return _line(people, np.log(_rates_of(shape, expected, coupons)), everything)[1]
+
+    def model(levels_: Array, each: Array, middle_person: Array) -> LearnedResponse:
+        biases = levels_ - each @ middle_person
         rates = RateEnsemble(
             RateShape((), "exp"),
             (np.round(each, 6)[:, :, None],),
             (np.round(biases, 6)[:, None, None],),
             np.zeros((len(levels_), 1)),
-            largest,
         )
         extra = np.array([np.log(shape.size) if has_size(shape.family) else 0.0, _logit(shape.zero), _logit(shape.use)])
         extra[~np.array([has_size(shape.family), has_zero(shape.family), shape.family == "thinned"])] = 0.0
@@ -146,17 +166,30 @@ def pool_story(
 
     level, slope = fitted(np.ones(len(rows), dtype=bool))
     without = [fitted(folds != fold) for fold in range(int(folds.max()) + 1)]
-    by_fold = model(
-        np.array([own.mean for own, _ in without]),
-        np.array([0.0 if own is None else own.mean for _, own in without]),
-    )
+    fold_levels = np.array([own.mean for own, _ in without])
+    fold_weights = np.array([(0.0 if own is None else own.mean) * pattern for _, own in without])
+    believed, own_final = 1.0, np.zeros(len(pattern))
+    if alone is not None:
+        own_by_fold = np.array([own_weights(expected) for expected in alone.by_fold])
+        own_final = own_weights(alone.expected)
+        scores = []
+        for part in _PARTS:
+            mixed = part * fold_weights + (1.0 - part) * own_by_fold
+            logs = fold_levels[folds] + ((seen - seen.mean(axis=0)) * mixed[folds]).sum(axis=1)
+            scores.append(shape.log_likelihood(data.coupons, data.recruits, logs, data.exposure).sum())
+        odds = np.exp(np.array(scores) - max(scores))
+        believed = round(float(odds @ _PARTS / odds.sum()), 1)
+        fold_weights = believed * fold_weights + (1.0 - believed) * own_by_fold
+    by_fold = model(fold_levels, fold_weights, seen.mean(axis=0))
     level_step, slope_step = data.moved_by_five(level, slope)
     spread = _PATTERN * np.sqrt(len(_PATTERN) / ((len(_PATTERN) - 1) * (_PATTERN**2).sum()))
     middle = level_step * np.round(level.mean / level_step)
     steep = 0.0 if slope is None else slope_step * np.round(slope.mean / slope_step)
     apart = 0.0 if slope is None else slope.error
-    response = model(middle + level.error * spread, steep + apart * spread[[1, 2, 3, 4, 0]])
-    return PooledStory(response, by_fold, level, slope)
+    slopes_ = steep + apart * spread[[1, 2, 3, 4, 0]]
+    mixed = believed * slopes_[:, None] * pattern + (1.0 - believed) * own_final
+    average = rounded_counts(seen.sum(axis=0)) / max(rounded_count(len(seen)), FEWEST)
+    return PooledStory(model(middle + level.error * spread, mixed, average), by_fold, level, slope, believed)
 
 
 @dataclass(frozen=True)

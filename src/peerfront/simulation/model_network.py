@@ -14,7 +14,7 @@ from peerfront.problem import OffspringModel
 from peerfront.simulation.society import Society
 
 _WAVES = 20  # of recruits, after which the first people no longer matter
-_PROPOSALS = 150  # exchanges proposed for each person until the outcome is as clustered as it should be
+_PROPOSALS = 30  # exchanges proposed for each person until the outcome is as clustered as it should be
 
 
 def model_network(
@@ -37,12 +37,7 @@ def model_network(
     one = np.repeat(np.arange(people), named)
     friends = offspring.sample(codes[one], Luck(named_luck(("friends", draw), len(one)).keys))
     other = _most_alike(friends, codes, rng)
-    both = np.concatenate([np.column_stack([one, other]), np.column_stack([other, one])])
-    both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
-    degrees = np.bincount(both[:, 0], minlength=people)
-    first = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-    ids = tuple(str(number + 1) for number in range(people))
-    return Society(schema, codes, ids, first, both[:, 1].copy())
+    return _society(schema, codes, np.column_stack([one, other]))
 
 
 def _most_alike(wanted: Codes, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -58,24 +53,27 @@ def _most_alike(wanted: Codes, codes: Codes, rng: np.random.Generator) -> NDArra
     return chosen
 
 
-def spread_outcome(society: Society, prevalence: float, homophily: float, draw: int = 0) -> NDArray[np.bool_]:
+def spread_outcome(
+    society: Society, prevalence: float, homophily: float, draw: int = 0
+) -> tuple[Society, NDArray[np.bool_]]:
     """Give some people an outcome, [members]: so common, and with as few ties to the others as `homophily` asks.
 
     People with and without it are exchanged at random where that brings the number of ties between them nearer to the
-    one wanted: those that chance would give, divided by the homophily.
+    one wanted: those that chance would give, divided by the homophily. Where that is not enough, pairs of ties between
+    people with and without the outcome become ties between people alike; everybody keeps their number of ties.
     """
     rng = named_generator("outcome over a network", draw)
     n_members = len(society)
     has = np.zeros(n_members, dtype=bool)
     has[rng.permutation(n_members)[: round(prevalence * n_members)]] = True
     degrees = society.degrees
-    ends = degrees.sum()
+    ends = int(degrees.sum())
     owner = np.repeat(np.arange(n_members), degrees)
     across = int((has[owner] != has[society.acquaintances]).sum()) // 2
     inside = int(degrees[has].sum())
     sides = [np.flatnonzero(has), np.flatnonzero(~has)]
     for _ in range(_PROPOSALS * n_members if len(sides[0]) and len(sides[1]) else 0):
-        wanted = inside * (ends - inside) / max(ends, 1) / homophily
+        wanted = _wanted(inside, ends, homophily)
         if abs(across - wanted) < 1.0:
             break
         places = [int(rng.integers(len(side))) for side in sides]
@@ -88,10 +86,50 @@ def spread_outcome(society: Society, prevalence: float, homophily: float, draw: 
             inside += int(degrees[other] - degrees[one])
             has[one], has[other] = False, True
             sides[0][places[0]], sides[1][places[1]] = other, one
-    return has
+    return _rewired(society, has, across - _wanted(inside, ends, homophily), rng), has
+
+
+def _wanted(inside: int, ends: int, homophily: float) -> float:
+    """Ties between people with and without the outcome, whose people have `inside` ends of ties."""
+    return inside * (ends - inside) / max(ends, 1) / homophily
 
 
 def _change(society: Society, has: NDArray[np.bool_], person: int) -> int:
     """By how much the ties between people with and without the outcome grow if this person's is turned."""
     alike = has[society.known_by(person)] == has[person]
     return int(alike.sum() - (~alike).sum())
+
+
+def _rewired(society: Society, has: NDArray[np.bool_], too_many: float, rng: np.random.Generator) -> Society:
+    """Turn ties across, two by two, into ties between people alike, until so many fewer are left."""
+    if too_many < 2.0:
+        return society
+    n_members = len(society)
+    owner = np.repeat(np.arange(n_members), society.degrees)
+    ties = {(a, b) for a, b in zip(owner.tolist(), society.acquaintances.tolist(), strict=True) if a < b}
+    across = sorted((a, b) if has[a] else (b, a) for a, b in ties if has[a] != has[b])
+    order = rng.permutation(len(across)).tolist()
+    while too_many >= 2.0 and len(order) >= 2:
+        (one, other), place = across[order.pop()], None
+        for number in range(len(order) - 1, max(len(order) - 50, -1), -1):
+            two, another = across[order[number]]
+            new = {(min(one, two), max(one, two)), (min(other, another), max(other, another))}
+            if one != two and other != another and not new & ties:
+                place = number
+                break
+        if place is None:
+            continue
+        two, another = across[order.pop(place)]
+        ties -= {(min(one, other), max(one, other)), (min(two, another), max(two, another))}
+        ties |= {(min(one, two), max(one, two)), (min(other, another), max(other, another))}
+        too_many -= 2.0
+    return _society(society.schema, society.covariates, np.array(sorted(ties), dtype=np.int64))
+
+
+def _society(schema: Schema, codes: Codes, ties: NDArray[np.int64]) -> Society:
+    """A society of these people and ties; it is known by the schema's fields alone."""
+    both = np.concatenate([ties, ties[:, ::-1]])
+    both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
+    degrees = np.bincount(both[:, 0], minlength=len(codes))
+    first = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    return Society(schema, codes, tuple(str(number + 1) for number in range(len(codes))), first, both[:, 1].copy())
