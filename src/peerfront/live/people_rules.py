@@ -128,14 +128,14 @@ def _is_ancestor(situation: Situation, person: str, other: str) -> bool:
 
 
 def _bad_answers(answers: Answers, network_size: int | None) -> Refusal | None:
-    if bad := out_of_range("number of answers", len(answers), 0, MOST_ANSWERS):
+    if bad := out_of_range("number_of_answers", len(answers), 0, MOST_ANSWERS):
         return bad
-    if network_size is not None and (bad := out_of_range("network size", network_size, 0, LARGEST_NETWORK)):
+    if network_size is not None and (bad := out_of_range("network_size", network_size, 0, LARGEST_NETWORK)):
         return bad
     names = [name for name, _ in answers]
     if len(set(names)) != len(names):
-        return refusal(Reason.OUT_OF_RANGE, name="a question", value="answered twice", allowed="one answer for each")
+        return refusal(Reason.TWICE, name="question")
     for name, answer in answers:
-        if bad := bad_text("name of a question", name, longest=100, needed=True) or bad_text("an answer", answer):
+        if bad := bad_text("question", name, longest=100, needed=True) or bad_text("answer", answer):
             return bad
     return None

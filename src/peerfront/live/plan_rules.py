@@ -18,12 +18,12 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
     if bad := (
         bad_identifier("model", wish.model)
         or out_of_range("seed", wish.seed, 0, LARGEST_SEED)
-        or out_of_range("number of lines", len(wish.lines), 0, MOST_LINES)
+        or out_of_range("number_of_lines", len(wish.lines), 0, MOST_LINES)
     ):
         return bad
     names = [line.person for line in wish.lines]
     if len(set(names)) != len(names):
-        return refusal(Reason.OUT_OF_RANGE, name="a person", value="in two lines", allowed="one line for each")
+        return refusal(Reason.TWICE, name="person")
     people = situation.records.people(names)
     for line in wish.lines:
         if refused := _bad_line(line) or _over_cap(situation, people.get(line.person), line.person, line.coupons):
@@ -42,15 +42,17 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
     if bad := no_reason(wish.why):
         return bad
     changed = dict(wish.lines)
-    if not changed or len(changed) != len(wish.lines):
-        return refusal(Reason.OUT_OF_RANGE, name="changes", value="none, or two for a person", allowed="one for each")
+    if bad := out_of_range("number_of_changes", len(wish.lines), 1, MOST_LINES):
+        return bad
+    if len(changed) != len(wish.lines):
+        return refusal(Reason.TWICE, name="person")
     lines = {line.person: line for line in situation.records.plan_lines(wish.plan)}
     people = situation.records.people(list(changed))
     for person, coupons in changed.items():
         if refused := bad_identifier("person", person) or out_of_range("coupons", coupons, 0, LARGEST_CAP):
             return refused
         if person not in lines:
-            return refusal(Reason.NO_PLAN, plan=wish.plan, person=person)
+            return refusal(Reason.NOT_IN_PLAN, plan=wish.plan, person=person)
         if coupons and (refused := _over_cap(situation, people.get(person), person, coupons)):
             return refused
     if over := _over_budget(situation, sum(changed.get(name, line.coupons) for name, line in lines.items())):
@@ -88,7 +90,7 @@ def stop_plan(situation: Situation, wish: StopPlan) -> Outcome:
 def _plan(situation: Situation, number: int, *statuses: PlanStatus) -> PlanRow | Refusal:
     plan = situation.records.plan(number)
     if plan is None:
-        return refusal(Reason.NO_PLAN, plan=number, person="anybody")
+        return refusal(Reason.NO_PLAN, plan=number)
     if plan.status not in statuses:
         return refusal(Reason.PLAN_NOT_OPEN, plan=number, status=plan.status.value)
     return plan

@@ -1,7 +1,8 @@
 """Why something is refused, in words: what was found, and what to do.
 
 A refusal is a reason and its arguments. The English sentences stand in one table; translations replace them by the
-message ids (`used.found`, `used.do`) and fill in the same arguments, which are plain text and never markup.
+message ids (`used.found`, `used.do`) and fill in the same arguments, which are plain text and never markup. Days are
+written as 2026-03-02; arguments in `TERMS` are words of the program, to be translated as well.
 """
 
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Reason(StrEnum):
     PLAN_OUTDATED = "plan_outdated"
     ROLE = "role"
     SITE = "site"
+    WHOLE_STUDY = "whole_study"
     CLOCK = "clock"
     SERVER_CLOCK = "server_clock"
     NOT_BEGUN = "not_begun"
@@ -45,12 +47,18 @@ class Reason(StrEnum):
     NO_ANSWERS = "no_answers"
     ANSWERS_RECORDED = "answers_recorded"
     NO_PLAN = "no_plan"
+    NOT_IN_PLAN = "not_in_plan"
     PAID = "paid"
     NOT_OWED = "not_owed"
     NOT_ISSUED = "not_issued"
     NOT_LATER = "not_later"
     NO_REASON = "no_reason"
     OUT_OF_RANGE = "out_of_range"
+    TEXT_LENGTH = "text_length"
+    BAD_NAME = "bad_name"
+    TWICE = "twice"
+    CURRENCY = "currency"
+    TIMEZONE = "timezone"
     KEY_REUSED = "key_reused"
 
 
@@ -139,6 +147,10 @@ ENGLISH: dict[Reason, tuple[str, str]] = {
         "This belongs to {site}; your role is for {own_site}.",
         "Ask somebody of that site, or somebody with a role for all sites.",
     ),
+    Reason.WHOLE_STUDY: (
+        "This concerns all sites; your role is for {own_site}.",
+        "Ask somebody with a role for all sites.",
+    ),
     Reason.CLOCK: (
         "The clock of this device says {device_time}; the server's says {server_time}.",
         "Set the clock that is wrong, then try again.",
@@ -161,7 +173,11 @@ ENGLISH: dict[Reason, tuple[str, str]] = {
         "The answers of {person} are recorded already.",
         "Ask the coordinator to correct them, with a reason.",
     ),
-    Reason.NO_PLAN: ("There is no plan {plan}, or it has no line for {person}.", "Open the plan again."),
+    Reason.NO_PLAN: ("There is no plan {plan}.", "Open the newest plan."),
+    Reason.NOT_IN_PLAN: (
+        "Plan {plan} has no line for {person}.",
+        "Make the plan again with this person; or approve it, and then decide on a number for this person.",
+    ),
     Reason.PAID: (
         "The {kind} payment for coupon {code} was made on {day} at {site}.",
         "It is paid once. Show the receipt.",
@@ -179,12 +195,23 @@ ENGLISH: dict[Reason, tuple[str, str]] = {
         "Choose a later day, at most {latest}.",
     ),
     Reason.NO_REASON: ("No reason was given.", "Write in a few words why."),
-    Reason.OUT_OF_RANGE: ("{name} is {value}.", "Allowed is: {allowed}."),
+    Reason.OUT_OF_RANGE: ("The {name} given is {value}.", "Allowed is {least} to {most}."),
+    Reason.TEXT_LENGTH: ("The {name} given has {length} characters.", "Allowed are {least} to {most}."),
+    Reason.BAD_NAME: (
+        "The {name} given, of {length} characters, cannot be used.",
+        "Use 1 to 40 letters, digits, hyphens and underscores; begin with a letter or a digit.",
+    ),
+    Reason.TWICE: ("A {name} is given twice.", "Give each once."),
+    Reason.CURRENCY: ("The currency given is not written as one.", "Use three capital letters, such as EUR."),
+    Reason.TIMEZONE: ("The time zone given is not known.", "Use a name such as Europe/Lisbon."),
     Reason.KEY_REUSED: (
         "This form was sent before with other entries.",
         "Look at what was recorded, then open the form anew.",
     ),
 }
+
+TERMS = frozenset({"action", "allowed", "kind", "name", "role", "status"})
+"""Arguments whose values are names of actions, roles, kinds of payment, states of a plan, or fields of a form."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +240,7 @@ class Refusal:
         return f"{self.found} {self.what_to_do}"
 
     def _shown(self) -> dict[str, str]:
-        return {name: visible(value) for name, value in self.arguments}
+        return {name: visible(value.replace("_", " ") if name in TERMS else value) for name, value in self.arguments}
 
 
 def refusal(reason: Reason, **arguments: object) -> Refusal:

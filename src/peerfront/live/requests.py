@@ -1,7 +1,8 @@
 """What people ask for: one class for each button, and the envelope that says who asks, where, when and under which key.
 
 A key is made once, when a form is shown; sending the form again, by a double click or after a lost connection, sends
-the same key.
+the same key and gets the same answer. A form that is shown again after a refusal gets a new key, so that it can be sent
+once the cause is mended.
 """
 
 import dataclasses

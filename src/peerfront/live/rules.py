@@ -98,8 +98,7 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
         if time is not None and time.tzinfo is None:
             raise ValueError(f"{time} has no time zone; use UTC.")
     if not (0 < len(request.key) <= LONGEST_KEY and request.key.isascii() and request.key.isprintable()):
-        value, allowed = f"text of {len(request.key)} characters", f"1 to {LONGEST_KEY} plain characters"
-        return Refused(refusal(Reason.OUT_OF_RANGE, name="request key", value=value, allowed=allowed), ())
+        return Refused(refusal(Reason.BAD_NAME, name="request_key", length=len(request.key)), ())
     recorded = tuple(records.events_of(request.key))
     if recorded:
         return _same_answer(request, recorded)
@@ -138,7 +137,9 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
     if (concerned is not None or action in OF_THE_STUDY) and not is_allowed(
         action, member.role, own_site=member.covers(concerned)
     ):
-        return refusal(Reason.SITE, site=concerned or "all sites", own_site=member.site)
+        if concerned is None:
+            return refusal(Reason.WHOLE_STUDY, own_site=member.site)
+        return refusal(Reason.SITE, site=concerned, own_site=member.site)
     if action not in OF_THE_STUDY and (
         (action in AT_A_SITE and request.site is None)
         or (request.site is not None and records.site(request.site) is None)

@@ -35,9 +35,9 @@ class Settings:
     clock_behind_hours: int = 72
     """A device whose clock is further behind, or that sends what it recorded longer ago, is refused."""
 
-    def fault(self) -> tuple[str, str] | None:
-        """The first setting that is out of range, and what is allowed; None if all are well."""
-        limits = {
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """Smallest and largest value of each setting that is a number."""
+        return {
             "budget": (0, LARGEST_BUDGET),
             "cap": (1, LARGEST_CAP),
             "active_after_days": (0, LONGEST_DAYS),
@@ -47,13 +47,19 @@ class Settings:
             "clock_ahead_minutes": (1, 24 * 60),
             "clock_behind_hours": (1, 24 * 30),
         }
-        for name, (least, most) in limits.items():
-            if not least <= getattr(self, name) <= most:
-                return name, f"{least} to {most}"
-        if not (len(self.currency) == 3 and self.currency.isascii() and self.currency.isupper()):
-            return "currency", "three capital letters, such as EUR"
+
+    @property
+    def has_currency(self) -> bool:
+        """Whether the currency is written as one."""
+        return (
+            len(self.currency) == 3 and self.currency.isascii() and self.currency.isalpha() and self.currency.isupper()
+        )
+
+    @property
+    def has_timezone(self) -> bool:
+        """Whether the time zone is known."""
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            return "timezone", "a name such as Europe/Lisbon"
-        return None
+            return False
+        return True

@@ -107,19 +107,13 @@ def bad_identifier(name: str, text: str) -> Refusal | None:
     """Refuse what is no short name; the text itself is not recorded, it might be anything."""
     if _IDENTIFIER.fullmatch(text):
         return None
-    return refusal(
-        Reason.OUT_OF_RANGE,
-        name=name,
-        value=f"text of {len(text)} characters",
-        allowed="1 to 40 letters, digits, hyphens or underscores, beginning with a letter or digit",
-    )
+    return refusal(Reason.BAD_NAME, name=name, length=len(text))
 
 
 def bad_text(name: str, text: str, *, longest: int = LONGEST_TEXT, needed: bool = False) -> Refusal | None:
     """Refuse text that is too long, or that is needed and empty."""
     if len(text) > longest or (needed and not text.strip()):
-        allowed = f"{'1' if needed else '0'} to {longest} characters"
-        return refusal(Reason.OUT_OF_RANGE, name=name, value=f"text of {len(text)} characters", allowed=allowed)
+        return refusal(Reason.TEXT_LENGTH, name=name, length=len(text), least=int(needed), most=longest)
     return None
 
 
@@ -132,4 +126,4 @@ def out_of_range(name: str, value: float, least: float, most: float) -> Refusal 
     """Refuse a number outside its limits; also NaN."""
     if least <= value <= most:
         return None
-    return refusal(Reason.OUT_OF_RANGE, name=name, value=str(value)[:40], allowed=f"{least:g} to {most:g}")
+    return refusal(Reason.OUT_OF_RANGE, name=name, value=str(value)[:40], least=f"{least:.15g}", most=f"{most:.15g}")

@@ -5,7 +5,7 @@ from peerfront.live.events import SettingsChanged, SiteAdded, StudyBegun
 from peerfront.live.refusals import Reason, Refusal, refusal
 from peerfront.live.requests import AddSite, BeginStudy, ChangeSettings
 from peerfront.live.settings import Settings
-from peerfront.live.situation import Outcome, Situation, bad_identifier, bad_text, no_reason
+from peerfront.live.situation import Outcome, Situation, bad_identifier, bad_text, no_reason, out_of_range
 
 
 def begin_study(wish: BeginStudy) -> Outcome:
@@ -40,8 +40,9 @@ def add_site(situation: Situation, wish: AddSite) -> Outcome:
 
 
 def _bad_settings(settings: Settings) -> Refusal | None:
-    fault = settings.fault()
-    if fault is None:
-        return None
-    name, allowed = fault
-    return refusal(Reason.OUT_OF_RANGE, name=name, value=str(getattr(settings, name))[:40], allowed=allowed)
+    for name, (least, most) in settings.limits().items():
+        if bad := out_of_range(name, getattr(settings, name), least, most):
+            return bad
+    if not settings.has_currency:
+        return refusal(Reason.CURRENCY)
+    return None if settings.has_timezone else refusal(Reason.TIMEZONE)
