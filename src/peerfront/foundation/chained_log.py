@@ -103,10 +103,14 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
+def one_spelling(entry: Mapping[str, Any]) -> bytes:
+    """Write plain data as JSON in one spelling, so that equal entries have equal hashes."""
+    return json.dumps(entry, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
+
+
 def _digest(entry: Mapping[str, Any]) -> str:
     """16 hexadecimal digits of the SHA-256 of an entry in one spelling: short enough to be compared by eye."""
-    text = json.dumps(entry, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(one_spelling(entry)).hexdigest()[:16]
 
 
 def _opened(path: Path) -> Any:
