@@ -45,9 +45,7 @@ class Week:
 def check_is_folder(path: Path) -> None:
     """Refuse a path at which there is something else."""
     if path.exists() and not path.is_dir():
-        raise DataFileError(
-            f"{path} is a file. Name a folder for the study, such as {path.stem}-study."
-        )
+        raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.stem}-study.")
 
 
 class StudyFolder:
