@@ -40,10 +40,14 @@ demo: $(VENV)/installed
 	@$(BIN)/peerfront forecast $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --target 45 --out $(DEMO)/forecast
 	@$(BIN)/peerfront report $(DEMO)/model $(DEMO)/study.csv --frontier $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/report.html
 	@echo
+	@echo "The same as a running study, in one command a week:"
+	@$(BIN)/peerfront week $(DEMO)/study.csv --folder $(DEMO)/running --budget 60 --deadline 2024-07-31 --target 560 --valid-days 30 --date 2024-04-29
+	@echo
 	@echo "Made in $(DEMO):"
 	@echo "  report.html                 everything on one page"
 	@echo "  sheet.csv, sheet-curve.csv  who gets how many coupons now, and what other numbers would lose"
 	@echo "  forecast/                   what to expect in the rounds to come"
+	@echo "  running/                    the same as a running study: its log, and a folder for each week"
 	@echo "  model/                      the fitted model; it holds nobody's row"
 	@echo "  checked/schema.toml         how the file was read; edit it to leave columns out"
 	@echo "  study.csv, frontier.csv     the made-up study it all comes from"
