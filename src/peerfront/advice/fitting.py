@@ -62,6 +62,7 @@ from peerfront.foundation.threads import THREADS, one_thread
 from peerfront.foundation.words import n_people, percent
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.models.private_response import private_response
+from peerfront.models.response import LearnedResponse
 from peerfront.models.response_fit import LINEAR, ResponseSettings
 from peerfront.models.stories import StoryFit, StoryWeights, fit_stories, weigh
 from peerfront.problem import BranchingWorld, History, Policy, ResponseModel, Rules
@@ -70,7 +71,7 @@ from peerfront.stored_models import STORIES
 from peerfront.value.learning import ValueReport
 from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.value.stretching import smaller_problem, stretched
-from peerfront.value.surrogate import SurrogateSettings
+from peerfront.value.surrogate import SurrogateSettings, learned_networks, with_response
 
 if TYPE_CHECKING:
     from peerfront.stored_models import Generator
@@ -200,9 +201,9 @@ def fit_study(
     people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
     fit, to the last bit, whatever the number of threads.
 
-    `start` is the planner of an earlier fit of the same study: one of the rules that learning may start from, so that
-    fewer simulations do. `prior` are models of earlier studies, which help as far as they agree with each other and
-    with this one (`earlier_studies`): with them a study of a few people can be fitted.
+    `start` is the planner of an earlier fit of the same study: shapes of its models are kept, learning starts from it
+    and may keep its value, so that fewer simulations do. `prior` are models of earlier studies, which help as far as
+    they agree with each other and with this one (`earlier_studies`): with them a study of a few people can be fitted.
     """
     with one_thread(training=True):
         return _fitted(study, schema, settings, progress, allowed, start, prior)
@@ -240,7 +241,7 @@ def _fitted(
     small = len(study) < FEW or evidence < FEW
     learned_from = _at_most(history, LARGEST, settings.seed)
     counting = part_of(progress, 0.02, 0.28, "how many people bring")
-    how = response_settings(small)
+    how = response_settings(small, start)
     alone = n_holders >= FEWEST and len(history.parents) > 0
     fitted = fit_stories(learned_from, how, counting) if alone else ()
     if earlier is not None and len(learned_from.coupons) == len(history.coupons):
@@ -294,9 +295,10 @@ def _fitted(
             world,
             played,
             settings.discount,
-            [*simple_rules(model, played), *_earlier(start, schema, played)],
+            simple_rules(model, played),
             learning,
             part_of(progress, begin, end, "" if len(stories) == 1 else f"value if {IN_WORDS[name]}"),
+            _earlier(start, name, model, schema, played) if played is rules else None,
         )
         told.append(replace(learned.planner.story, weight=weight, name=name))
         reports[name] = learned.report
@@ -365,9 +367,21 @@ def _helped(
     return _Helped(earlier, history, fitted, Help(earlier, n_holders, best.level, best.slope, best.believed))
 
 
-def _earlier(start: Planner | None, schema: StudySchema, rules: Rules) -> list[Policy]:
-    """An earlier planner, if it knows people by the same fields and can plan as many coupons."""
-    return [start] if start is not None and start.schema == schema.schema and start.budget >= rules.budget else []
+def _earlier(
+    start: Planner | None, name: str, response: ResponseModel, schema: StudySchema, rules: Rules
+) -> Planner | None:
+    """The planner of an earlier fit for one story, with today's response; None if it cannot plan for these rules.
+
+    It must know people by the same fields, have a value for as many coupons and rounds, and not be stretched.
+    """
+    story = None if start is None else next((each for each in start.stories if each.name == name), None)
+    if start is None or story is None or start.schema != schema.schema or start.budget < rules.budget:
+        return None
+    surrogate, _ = learned_networks(story)
+    if surrogate.stretch != 1.0 or surrogate.rounds is None or surrogate.rounds < rules.rounds:
+        return None
+    fewer = replace(surrogate, weights=surrogate.weights[: rules.rounds + 1, : rules.budget + 1])
+    return Planner((with_response(replace(story, weight=1.0, surrogate=fewer), response),), start.discount)
 
 
 def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
@@ -389,12 +403,18 @@ def _why_too_small(study: Study, n_holders: int, fewest: int) -> str:
     return f"{words}.{advice}{more}"
 
 
-def response_settings(small: bool) -> ResponseSettings:
+def response_settings(small: bool, start: Planner | None = None) -> ResponseSettings:
     """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike".
 
-    Its seed is always the same: which columns count must depend on the study, not on how its rows are split.
+    Where there is an earlier planner, its models' shapes are kept: choosing takes most of the time. The seed is always
+    the same: which columns count must depend on the study, not on how its rows are split.
     """
-    return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES) if small else ResponseSettings()
+    if small:
+        return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES)
+    if start is None:
+        return ResponseSettings()
+    shapes = dict.fromkeys(cast(LearnedResponse, story.response).rates.shape for story in start.stories)
+    return ResponseSettings(shapes=tuple(shape for shape in ResponseSettings().shapes if shape in shapes) or (LINEAR,))
 
 
 def _rounded(weights: Mapping[str, float]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """The model of a week: last week's, or one that is fitted again because the file has enough that is new."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -19,6 +19,7 @@ AUTO, ALWAYS, NEVER = "auto", "always", "never"
 REFIT = (AUTO, ALWAYS, NEVER)
 _NEWS = 0.05  # share of what a model was fitted to that must be new before fitting again pays
 _FEW_NEWS = 5  # returns and holders
+_GROWN = 1.5  # times as many holders as when the model was chosen: choose again
 _WARM_EFFORT = 0.3  # share of the usual simulations where last week's planner is there to start from
 _MANY_WAIT = 10  # fewer do not say how many wait at once in later weeks
 _ROUNDS = 6  # that a model is prepared for: generations that fit into half a year
@@ -31,6 +32,8 @@ class FittedTo:
     day: str = ""
     holders: int = 0
     recruits: int = 0
+    chosen_at: int = 0
+    """Holders when the model was last chosen among all there are, instead of starting from the one before."""
 
     def news(self, now: "FittedTo") -> int:
         """Holders and recruits that came since."""
@@ -78,17 +81,19 @@ def chosen_model(
             unused = "too few to change it" if refit == AUTO else "not used, as asked"
             words = (f"The model of {fitted_to.day} is kept: {news} since, {unused}.",)
             return ModelChoice(before, False, str(last.facts["model_folder"]), fitted_to, words)
+    start = before if now.holders < _GROWN * fitted_to.chosen_at else None
+    now = replace(now, chosen_at=now.holders if start is None else fitted_to.chosen_at)
     settings = FitSettings(
         budget=max(left, 1),
         rounds=_ROUNDS,
         max_per_person=USUAL if order.max_per_person is None else order.max_per_person,
         people=len(study.waiting) if len(study.waiting) >= _MANY_WAIT else None,
         seed=order.seed,
-        effort=1.0 if before is None else _WARM_EFFORT,
+        effort=1.0 if start is None else _WARM_EFFORT,
     )
     try:
         earlier = [load(Path(folder)) for folder in order.prior]
-        model = fit(study, schema, settings, prior=earlier, progress=progress, start=before)
+        model = fit(study, schema, settings, prior=earlier, progress=progress, start=start)
     except DataFileError as problem:
         if before is not None or "too small to fit" not in str(problem):
             raise

@@ -89,8 +89,12 @@ def learn_by_policy_iteration(
     simple_rules: Sequence[Policy],
     settings: PolicyIterationSettings | None = None,
     progress: Progress = silent,
+    earlier: Planner | None = None,
 ) -> LearnedPlanner:
     """Learn a planner for this (planning) world, starting from and exploring with the simple rules.
+
+    An `earlier` planner, learned in a world that was almost this one, takes the place of the rule to start from, and is
+    one of the planners that may be kept: few simulations then do.
 
     The result holds the best planner and, if the rule that learning started from did better than all planners, that
     rule; its `policy` is the best of all.
@@ -101,10 +105,10 @@ def learn_by_policy_iteration(
     progress(0.0, "choosing the rule to start from")
     choosing = named_luck(("judge", settings.seed), settings.judged_episodes)
     rule, _ = best_rule(world, simple_rules, rules, discount, choosing)
-    policy = rule
+    policy: Policy = rule if earlier is None else earlier
     parts: list[StateBatch] = []
     returns: list[Array] = []
-    planners: dict[str, Planner] = {}
+    planners: dict[str, Planner] = {} if earlier is None else {"earlier": earlier}
     for number in range(settings.rounds):
         names = (settings.seed, number)
         progress((number + 0.1) / settings.rounds, f"round {number + 1}: simulating returns")

@@ -297,6 +297,21 @@ class LaplaceNetwork:
         return cls(inputs, restored, stored.number("stretch", 1.0, 1.0))
 
 
+def with_response(story: Story, response: ResponseModel) -> Story:
+    """The same value for people who respond in a slightly different way; networks that look at the response see it."""
+    surrogate, laplace = learned_networks(story)
+    seen = [
+        part.inputs if part.inputs.response is None else replace(part.inputs, response=response)
+        for part in (surrogate, laplace)
+    ]
+    return replace(
+        story,
+        response=response,
+        surrogate=replace(surrogate, inputs=seen[0]),
+        laplace=replace(laplace, inputs=seen[1]),
+    )
+
+
 def learned_networks(story: Story) -> tuple[FrozenSurrogate, LaplaceNetwork]:
     """The two networks of a planner's story; one whose value was not learned is refused."""
     surrogate, laplace = story.surrogate, story.laplace
