@@ -8,17 +8,24 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peerfront.allocation.planner import Planner
 from peerfront.baselines.simple_rules import Constant, Evenly, RandomSplit, Threshold
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.problem import Allocation, Rules, State
+from peerfront.problem import Allocation, Frontier, Rules, State
 from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
 from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.value.learning import LearnedPlanner, compared, earned
 from peerfront.value.policy_iteration import PolicyIterationSettings, best_rule, learn_by_policy_iteration
 from peerfront.value.states import ExplorationMixture, StateBatch, drawn_states, explored, simulated_returns, visited
-from peerfront.value.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.value.surrogate import (
+    LaplaceSettings,
+    PersonInputs,
+    SurrogateSettings,
+    learned_networks,
+    with_response,
+)
 from peerfront.value.training import Kinds, Surrogate, fit_values
 from support import Scripted, within
 
@@ -89,6 +96,22 @@ def test_the_best_of_all_candidates_is_kept_the_rule_included() -> None:
         assert (result.rule is not None) is rule_wins
         assert (result.policy is simple[0]) is rule_wins
         assert sum("so this one is kept" in line for line in result.report.lines()) == 1
+
+
+def test_an_earlier_planner_is_started_from_and_kept_where_it_is_better() -> None:
+    """With hardly any simulations the value of before is better, and it still belongs to the response of today."""
+    before = learn_by_policy_iteration(WORLD, TINY, 0.9, RULES, RETURNS).planner
+    hasty = replace(RETURNS, rounds=1, episodes=2, states=4, returns=1, steps=1, judged_episodes=150)
+    again = learn_by_policy_iteration(WORLD, TINY, 0.9, RULES, hasty, earlier=before)
+    assert [each.name.partition(",")[0] for each in again.report.candidates] == ["start", "earlier", "round 1"]
+    assert again.planner is before
+    other = bridge()
+    carried = with_response(before.story, other.response)
+    assert carried.response is other.response
+    assert all(network.inputs.response in (None, other.response) for network in learned_networks(carried))
+    state = State(8, Frontier.of(np.array([[0], [1], [1]], dtype=np.int16)), rules=TINY)
+    moved = Planner((carried,), 0.9).plan(state, every_spend=False)
+    assert (moved.allocation.coupons == before.plan(state, every_spend=False).allocation.coupons).all()
 
 
 def test_a_rule_that_only_looked_good_where_it_was_chosen_is_not_kept() -> None:
