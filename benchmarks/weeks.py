@@ -119,12 +119,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="CSV file of what is known; read first")
     parser.add_argument("--studies", type=int, default=10)
+    parser.add_argument("--story", nargs="+", default=["capacity", "per_coupon"])
     parser.add_argument("--people", type=int, default=HISTORY, help="of the history")
     chosen = parser.parse_args()
     known = pd.read_csv(chosen.out).to_dict("records") if chosen.out.exists() else []
     done = {(row["story"], row["study"], row["people"]) for row in known}
     for number in range(chosen.studies):
-        for story in ("capacity", "per_coupon"):
+        for story in chosen.story:
             if (story, number, chosen.people) not in done:
                 known.append(played(story, number, chosen.people))
                 chosen.out.parent.mkdir(parents=True, exist_ok=True)
