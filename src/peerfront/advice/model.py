@@ -168,7 +168,7 @@ class Model:
     ) -> str:
         """Make one HTML page about study, model, plan and forecast; `out` names a file to write it to as well.
 
-        Without a frontier the plan is for the people of the study whose coupons may still be used. `with_ids` adds the
+        Without a frontier the plan is for the people of the study who wait for coupons. `with_ids` adds the
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
         `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
         that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the

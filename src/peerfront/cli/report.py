@@ -47,8 +47,7 @@ def report_command(
     frontier: Annotated[
         Path | None,
         typer.Option(
-            help="CSV or Excel file with the people who may refer next; otherwise "
-            "those of the study's file whose coupons are open.",
+            help="CSV or Excel file with the people who may refer next; otherwise those of the study's file who wait.",
             show_default=False,
         ),
     ] = None,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.typed_values import read_numbers
@@ -188,5 +189,6 @@ def history_of(study: Study, schema: StudySchema, exposure: NDArray[np.float64] 
 
 
 def frontier_of(study: Study, schema: StudySchema) -> Frontier:
-    """Return the people whose coupons may still be used: those who may refer next."""
-    return Frontier(study.ids[study.still_open], encode_study(study, schema)[study.still_open])
+    """Return the people who wait for coupons, as `Study.waiting` has them."""
+    waits, _ = waiting_people(study)
+    return Frontier(study.ids[waits], encode_study(study, schema)[waits])
