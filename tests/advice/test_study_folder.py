@@ -2,6 +2,7 @@
 
 import pytest
 
+from peerfront.advice.decision_log import recorded_strata
 from peerfront.advice.study_folder import LOG, UNDONE, StudyFolder
 from peerfront.foundation.errors import DataFileError, SettingError
 
@@ -77,3 +78,27 @@ def test_a_lost_folder_and_a_file_in_its_place(place) -> None:
     (place / "file").write_text("")
     with pytest.raises(DataFileError, match="is a file. Name a folder"):
         StudyFolder(place / "file")
+
+
+def test_estimates_take_people_and_strata_from_the_log(place) -> None:
+    folder = StudyFolder(place)
+    plan = (
+        {"person": "P1", "planned": 2, "stratum": "North", "probability": 1.0},
+        {"person": "P2", "planned": 1, "stratum": "South", "probability": 0.5},
+    )
+    folder.add_week(
+        folder.free_name(1, "2026-03-02"), {"sheet.csv": b"x"}, {"number": 1, "day": "2026-03-02"}, plan, ()
+    )
+    again = ({"person": "P2", "planned": 3, "stratum": "South", "probability": 1.0},)
+    given = (
+        {"week": 1, "person": "P1", "planned": 2, "given": 3},
+        {"week": 1, "person": "P2", "planned": 1, "given": 0},
+    )
+    facts = {"number": 2, "day": "2026-03-09"}
+    folder.add_week(folder.free_name(2, "2026-03-09"), {"sheet.csv": b"x"}, facts, again, given)
+    assert folder.decided().to_numpy().tolist() == [["P1", 3, "North", 1.0], ["P2", 3, "South", 1.0]]
+    for named in (place, place / LOG):
+        assert recorded_strata([named], "decision log").of_person == {"P1": "North", "P2": "South"}
+    (place / "empty").mkdir()
+    with pytest.raises(DataFileError, match="holds no log of a running study"):
+        recorded_strata([place / "empty"], "decision log")
