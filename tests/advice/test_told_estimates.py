@@ -139,6 +139,11 @@ def test_shares_do_not_say_how_many_did_not_answer(people: int) -> None:
         assert np.allclose(drawn[name] / coarse, (drawn[name] / coarse).round())
         shares = {category: drawn[name, category] for category in ("no", "yes")}
         assert len(_possible_numbers(shares, len(came), coarse)) >= 15
+    exact = pf.estimate(pf.read_study(table), "hiv", bootstraps=10).table
+    if coarse > 0.01:
+        mean = made.table["estimator"] == "mean"
+        assert (made.table["low"] <= exact["low"])[mean].all(), "a coarse interval is no narrower"
+        assert (made.table["high"] >= exact["high"])[mean].all()
     told_mean = [row["estimate"] for row in told.rows if row["estimator"] == "mean"]
     assert told_mean == [f"{drawn['mean', category]:.0%}" for category in ("no", "yes")]
     steps = shown.convergence["estimate"].dropna() / coarse

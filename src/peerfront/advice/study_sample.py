@@ -182,8 +182,9 @@ def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], 
     ]
     unknown = int((coupons == UNKNOWN).sum())
     if unknown:
-        notes.append(f"{n_people(unknown)} at the end have no coupons yet, so their stratum is not known; "
-                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
+        have = "has" if unknown == 1 else "have"
+        notes.append(f"{n_people(unknown)} at the end {have} no coupons yet, so their stratum is not known; the "
+                     "stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
                      "them.")  # fmt: skip
     return stratum, names, notes
 

@@ -77,7 +77,10 @@ def told_estimates(
 
 def _told_notes(made: Estimates) -> tuple[str, ...]:
     """Notes without counts of people: those say how many answers are missing, which may be few."""
-    notes = ["Answers that are not known are left out; peerfront estimate says how many."]
+    notes = [
+        "Answers that are not known are left out; peerfront estimate says how many. Where there are some, plain shares "
+        f"of fewer than {_LEAST_FOR_PERCENTS} recruits are rounded to 5% here, and there they are not."
+    ]
     if made.population is None:
         notes.append("The population's size was not given.")
     return tuple(notes)
@@ -133,10 +136,16 @@ def _coarse(outcome: Outcome, sample: Sample) -> frozenset[str]:
 def _told_table(made: OutcomeEstimates, coarse: frozenset[str]) -> pd.DataFrame:
     """The estimates as precise as they are told: whole percents, 5% for coarse ones, three digits of a number."""
     table = made.table.copy()
-    to = np.where(table["estimator"].isin(coarse), 0.05, 0.01)
+    is_coarse = table["estimator"].isin(coarse).to_numpy()
+    to = np.where(is_coarse, 0.05, 0.01)
+    outward = {"low": np.floor, "high": np.ceil}  # a coarse interval must not be narrower than the true one
     for name in ("estimate", "low", "high", "likely_bias"):
         values = table[name].to_numpy(dtype=np.float64)
-        table[name] = [float(f"{each:.3g}") for each in values] if made.outcome.numeric else np.round(values / to) * to
+        if made.outcome.numeric:
+            table[name] = [float(f"{each:.3g}") for each in values]
+        else:
+            steps = values / to
+            table[name] = np.where(is_coarse, outward.get(name, np.round)(steps), np.round(steps)) * to
     return table
 
 
