@@ -8,7 +8,7 @@ import pytest
 
 from advice.small_advice import a_fit
 from peerfront.advice.design import Design, DesignSettings, design_parts, networks_for, settings_record
-from peerfront.advice.design_results import ADVISED, ROW_COLUMNS, lines_of, recommended, summarised
+from peerfront.advice.design_results import ADVISED, ROW_COLUMNS, lines_of, recommended, summarised, trusted
 from peerfront.advice.design_worlds import AssumedNetworks, ModelNetworks, arms_of, read_outcome
 from peerfront.advice.model import Model
 from peerfront.foundation.errors import SettingError, UnknownName
@@ -84,6 +84,19 @@ def test_the_rule_with_most_recruits_among_good_estimates_is_recommended() -> No
     assert bad["coverage"] < 0.1
     words = "\n".join(lines_of(rules, table))
     assert "Use this rule: good. It brings 150 recruits, 50 more than 3 each (50%)" in words
+
+
+def test_a_few_more_recruits_do_not_make_up_for_a_clear_bias() -> None:
+    """Intervals may hold the truth often enough, and the error be small enough, although an estimate is off."""
+    biased, fair = _rows("biased", 160, 0.04, 0.05), _rows("fair", 150, 0.0, 0.055)
+    for rows in (biased, fair):
+        rows["low"], rows["high"] = rows["estimate"] - 0.12, rows["estimate"] + 0.12
+    _, rules = summarised(pd.concat([biased, fair]))
+    assert trusted(rules).all()
+    assert recommended(rules) == "fair"
+    alone = summarised(biased)
+    assert recommended(alone[1]) == "biased"
+    assert "still off by +0.0" in lines_of(alone[1], alone[0])[-1]
 
 
 def test_nothing_is_recommended_where_nothing_can_be_trusted_or_few_were_played() -> None:

@@ -162,3 +162,74 @@ def test_a_study_without_recruits_is_refused() -> None:
     table = made_up(40).assign(recruiter="")
     with pytest.raises(DataFileError, match="nobody was recruited"):
         pf.estimate(read(table), "hiv")
+
+
+def by_group(table: pd.DataFrame) -> pd.DataFrame:
+    """The decision log of a rule that gave 3 coupons in the north and 1 in the south."""
+    north = table["site"] == "north"
+    return pd.DataFrame({"person": table["id"], "coupons": np.where(north, 3, 1), "stratum": table["site"]})
+
+
+def test_decisions_that_differ_count_more_than_a_file_that_says_three_each() -> None:
+    """A file without coupons has to be read with a number for everybody; the log knows better."""
+    table = made_up(400)
+    told = {}
+    for key in ("sheet", "decisions"):
+        made = pf.estimate(read(table), "hiv", bootstraps=10, **{key: by_group(table)})
+        told[key] = made.made[0].verdict.best
+        assert "coupons_issued" not in str(made.lines())
+        assert "people had 1 to 3, and that is followed" in str(made.lines())
+        assert not made.table.set_index("estimator").loc["RDS-II", "valid"].any()
+        assert sorted(set(made.study_sample.sample.coupons)) == [1, 3]
+    assert told["sheet"] == told["decisions"] == "stratified"
+    same = pf.estimate(read(table), "hiv", bootstraps=10, decisions=by_group(table).assign(coupons=3))
+    assert same.made[0].verdict.best == "RDS-II"
+
+
+def test_strata_that_coupons_did_not_depend_on_are_pointed_out() -> None:
+    table = made_up(300)
+    words = str(pf.estimate(read(table), "hiv", strata="site", bootstraps=10).lines())
+    assert "By the file everybody had 3 coupons, so coupons did not depend on site" in words
+    table["coupons_issued"] = np.where(table["site"] == "north", 4, 3)
+    assert "did not depend" not in str(pf.estimate(read(table), "hiv", strata="site", bootstraps=10).lines())
+
+
+def inherited() -> pd.DataFrame:
+    """Everybody has the answer of the seed: recruitment never leads from one answer to the other."""
+    first, second = made_up(120).assign(hiv="yes"), made_up(150, seed=1).assign(hiv="no")
+    for column in ("id", "recruiter"):
+        second[column] = second[column].str.replace("p", "q")
+    return pd.concat([first, second], ignore_index=True)
+
+
+def test_where_nobody_recruits_between_answers_no_number_is_advised() -> None:
+    """The sample's composition is then that of the seeds' trees, whatever the weights."""
+    table = inherited()
+    for population in (None, 5000):
+        made = pf.estimate(read(table), "hiv", bootstraps=10, population=population).made[0]
+        assert made.verdict.best is None
+        assert not made.table["valid"].any()
+        assert "nobody recruited between groups of answers" in str(made.verdict.words)
+        assert "RDS-I cannot be computed" in str(made.verdict.words)
+
+
+def test_what_cannot_be_computed_is_said_beside_what_can() -> None:
+    table = made_up(300)
+    nobody = ~table["id"].isin(table["recruiter"])
+    table["rule"] = np.where(nobody & (np.arange(300) % 2 == 0), "none", "some")
+    words = str(pf.estimate(read(table), "hiv", strata="rule", bootstraps=10).lines())
+    assert "Use RDS-II." in words
+    assert "stratified cannot be computed: nobody of stratum none brought anybody" in words
+
+
+def test_texts_among_numbers_are_named() -> None:
+    table = made_up(300)
+    table["age"] = [f"{18 + place % 50}" if place % 17 else "refused" for place in range(300)]
+    with pytest.raises(DataFileError, match=r"for 18 people it is not \('refused'\).*--missing 'refused'"):
+        pf.estimate(read(table), "age", bootstraps=5)
+
+
+def test_many_missing_network_sizes_are_a_warning() -> None:
+    table = made_up(300)
+    table["network_size"] = np.where(np.arange(300) % 2 == 0, 0, table["network_size"])
+    assert "weights are then largely guessed" in str(pf.estimate(read(table), "hiv", bootstraps=5).lines())

@@ -88,3 +88,63 @@ def test_equal_coupons_are_not_enough_where_some_bring_more() -> None:
     alike = _sample(2, 2)
     assert unequal_recruitment(*alike) == ""
     assert judged(*alike, estimators_for(*alike), None).best == "RDS-II"
+
+
+def test_the_page_does_not_say_who_brought_nobody() -> None:
+    """A stratum or an answer without recruits is a group of none: the page tells it no more than one of three."""
+    table = pf.demo_study(people=300).study
+    codes = set(table["own.coupon"])
+    brought = [any(row[f"coupon.{n}"] in codes for n in (1, 2, 3)) for _, row in table.iterrows()]
+    table["score"] = ["high" if own else "low" for own in brought]
+    study = pf.read_study(table)
+    words = str(pf.estimate(study, "score", bootstraps=10).lines())
+    assert "brought recruits, unlike those with low" in words
+    assert "nobody with low brought anybody" in words
+    told = told_estimates(study, ["score"], population=None, decisions=None, bootstraps=10, seed=0).outcomes[0]
+    assert not told.hidden
+    page = " ".join([*told.lines, *(row["why"] for row in told.rows)])
+    assert "people with one answer brought clearly more recruits" in page
+    assert "too few recruits" in page
+    assert "nobody" not in page
+    assert "unlike" not in page
+
+
+def _possible_numbers(shares: dict[str, float], recruits: int, to: float) -> set[int]:
+    """Numbers of people who answered, given shares that were rounded: what a reader of the page can work out."""
+    found = set()
+    for people in range(recruits - 20, recruits + 1):
+        counts = [
+            {n for n in range(people + 1) if abs(n / people - share) <= to / 2 + 1e-9} for share in shares.values()
+        ]
+        if any(people - n in counts[1] for n in counts[0]):
+            found.add(people)
+    return found
+
+
+@pytest.mark.parametrize("people", [60, 120, 300])
+def test_shares_do_not_say_how_many_did_not_answer(people: int) -> None:
+    """Three recruits did not answer, and the page tells how many recruits there are."""
+    table = pf.demo_study(people=people).study
+    came = np.flatnonzero(table["own.coupon"] != "")
+    table["hiv"] = ["yes" if place % 3 == 0 else "no" for place in range(len(table))]
+    table.loc[came[[5, 11, 17]], "hiv"] = ""
+    told = told_estimates(
+        pf.read_study(table), ["hiv"], population=None, decisions=None, bootstraps=10, seed=0
+    ).outcomes[0]
+    assert told.figures is not None
+    made, shown = told.figures
+    drawn = made.table.set_index(["estimator", "category"])["estimate"]
+    coarse = 0.05 if len(came) < 203 else 0.01
+    for name in ("mean", "RDS-II"):
+        assert np.allclose(drawn[name] / coarse, (drawn[name] / coarse).round())
+        shares = {category: drawn[name, category] for category in ("no", "yes")}
+        assert len(_possible_numbers(shares, len(came), coarse)) >= 15
+    exact = pf.estimate(pf.read_study(table), "hiv", bootstraps=10).table
+    if coarse > 0.01:
+        mean = made.table["estimator"] == "mean"
+        assert (made.table["low"] <= exact["low"])[mean].all(), "a coarse interval is no narrower"
+        assert (made.table["high"] >= exact["high"])[mean].all()
+    told_mean = [row["estimate"] for row in told.rows if row["estimator"] == "mean"]
+    assert told_mean == [f"{drawn['mean', category]:.0%}" for category in ("no", "yes")]
+    steps = shown.convergence["estimate"].dropna() / coarse
+    assert np.allclose(steps, steps.round())

@@ -5,7 +5,7 @@ with which seed and model. Coupon sheets, as CSV or as workbooks, hold the same 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,10 @@ class RecordedStrata:
     what: str
     """What the strata are, in a few words."""
     notes: tuple[str, ...] = ()
+    coupons: Mapping[str, int] = field(default_factory=dict)
+    """Coupons decided for people, all rounds together."""
+    kind: str = "decision log"
+    """What was read: the decision log or coupon sheets."""
 
 
 def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> RecordedStrata:
@@ -99,6 +103,7 @@ def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> Re
     Somebody who is recorded in two different strata is refused: the rule was not the same for them.
     """
     strata: dict[str, str] = {}
+    decided: dict[str, int] = {}
     named = unnamed = 0
     fields: dict[str, None] = {}
     for file in files:
@@ -120,6 +125,7 @@ def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> Re
                     f"{name}, row {row:,}: coupons are {coupons!r}; a whole number of at least 0 is needed. Correct it."
                 )
             own = stratum or n_coupons(int(number))
+            decided[person] = decided.get(person, 0) + int(number)
             named, unnamed = named + bool(stratum), unnamed + (not stratum)
             if strata.setdefault(person, own) != own:
                 raise DataFileError(
@@ -134,7 +140,7 @@ def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> Re
             f"The {kind} records no stratum for {n_people(unnamed)}, so the number of coupons decided stands in for it."
         )
     what = (" / ".join(fields).replace("+", " x ") or f"strata of the {kind}") if named else "coupons decided"
-    return RecordedStrata(strata, what, tuple(notes))
+    return RecordedStrata(strata, what, tuple(notes), decided, kind)
 
 
 def _read(path: Path, *, may_be_empty: bool = False) -> TextTable:

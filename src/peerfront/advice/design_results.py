@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.foundation.words import percent
+from peerfront.foundation.words import counted, percent
 
 ROW_COLUMNS = (
     "rule", "repetition", "recruits", "coupons", "truth", "estimator", "estimate", "low", "high", "design_effect",
@@ -16,6 +16,8 @@ ADVISED = "as advised"
 """The estimator that `estimate` would use, study by study."""
 MOST_ERROR = 1.2
 """Root mean square error that a recommended rule may have, for each of the most exact rule's."""
+MOST_BIAS = 0.02
+"""Bias that a recommended rule may have though it can be told from chance, if others have less."""
 LEAST_COVERAGE, MOSTLY = 0.9, 0.95
 _FEW = 20  # studies below which nothing is recommended
 
@@ -84,12 +86,20 @@ def trusted(rules: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def acceptable(rules: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rules can be trusted and are nearly as exact as the most exact of those."""
+    """Which rules can be trusted and are nearly as exact as the best of those; without clear bias, if there are any."""
     fine = trusted(rules)
     if not fine.any():
         return fine
     errors = rules["rmse"].to_numpy(dtype=np.float64)
-    return np.asarray(fine & (errors <= MOST_ERROR * np.nanmin(errors[fine])))
+    fine = np.asarray(fine & (errors <= MOST_ERROR * np.nanmin(errors[fine])))
+    unbiased = fine & ~clearly_biased(rules)
+    return unbiased if unbiased.any() else fine
+
+
+def clearly_biased(rules: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which rules' advised estimates are off on average by more than chance explains, and by enough to matter."""
+    bias, error = (rules[name].to_numpy(dtype=np.float64) for name in ("bias", "bias_error"))
+    return np.asarray(np.abs(bias) > np.fmax(2.0 * error, MOST_BIAS))
 
 
 def recommended(rules: pd.DataFrame) -> str | None:
@@ -151,8 +161,16 @@ def _advice(rules: pd.DataFrame, studies: int) -> list[str]:
         f"can be trusted (intervals hold the truth in about {percent(LEAST_COVERAGE)} of the studies or more) and is "
         f"nearly as exact as any (an error of at most {MOST_ERROR:g} times the smallest)."
     ]
+    if clearly_biased(rules)[rules["rule"] == name].any():
+        lines.append(
+            f"Its estimate is still off by {best['bias']:+.3f} on average. Record more of what people are like as "
+            "strata (--strata)."
+        )
     free = rules[rules["rule"] == "the plan"]
-    if len(free) and free.iloc[0]["recruits"] > best["recruits"]:
-        price = free.iloc[0]["recruits"] - best["recruits"]
-        lines.append(f"It costs {price:.0f} recruits beside the free plan: the price of an estimate one can trust.")
+    price = round(free.iloc[0]["recruits"] - best["recruits"]) if len(free) else 0
+    if price >= 1:
+        lines.append(
+            f"It costs {counted(price, 'recruit', 'recruits')} beside the free plan: the price of an estimate one can "
+            "trust."
+        )
     return lines

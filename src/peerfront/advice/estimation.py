@@ -164,7 +164,7 @@ def estimate(
     read = [outcome_of(study, name) for name in outcomes]
     groups = tuple(groups_of(study, name) for name in groups_by)
     recorded = _recorded(columns, sheet, decisions)
-    study_sample = sample_of(study, columns, None if recorded is None else (recorded.of_person, recorded.what))
+    study_sample = sample_of(study, columns, recorded)
     population = checked_population(study_sample.sample, population)
     made = tuple(
         estimate_outcome(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.advice.decision_log import RecordedStrata
 from peerfront.data.study import NOBODY, Study
 from peerfront.estimates.sample import UNKNOWN, Groups, Ints, Outcome, Sample
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
@@ -32,12 +33,10 @@ class StudySample:
     notes: tuple[str, ...]
 
 
-def sample_of(
-    study: Study, strata: Sequence[str] = (), recorded: tuple[Mapping[str, str], str] | None = None
-) -> StudySample:
+def sample_of(study: Study, strata: Sequence[str] = (), recorded: RecordedStrata | None = None) -> StudySample:
     """Make the sample of a study; `strata` names the columns by which coupons were given out.
 
-    Or else strata were `recorded`: by id, and what they are. Without both, they are the numbers of coupons that people
+    Or else strata were `recorded`, with the coupons decided. Without both, they are the numbers of coupons that people
     were issued, if these differ.
     """
     came = study.recruiter != NOBODY
@@ -51,9 +50,16 @@ def sample_of(
     arrival = np.empty(len(study), dtype=np.int64)
     arrival[order] = np.arange(len(study))
     coupons = _coupons(study, order)
+    if recorded is not None:
+        coupons, followed = _decided_coupons(study, coupons, recorded)
+        notes += followed
+    elif strata:
+        notes += _equal_words(coupons, " x ".join(strata))
     if strata or recorded is not None:
-        stratum, names = _column_strata(study, strata) if recorded is None else _recorded_strata(study, recorded[0])
-        what = " x ".join(strata) if recorded is None else recorded[1]
+        stratum, names = (
+            _column_strata(study, strata) if recorded is None else _recorded_strata(study, recorded.of_person)
+        )
+        what = " x ".join(strata) if recorded is None else recorded.what
         unknown = int((stratum == UNKNOWN).sum())
         if unknown:
             notes.append(f"The stratum ({what}) of {n_people(unknown)} is not known; the stratified estimate leaves "
@@ -82,8 +88,12 @@ def _network_sizes(study: Study) -> tuple[NDArray[np.float64], list[str]]:
     middle = float(np.median(sizes[known]))
     notes = []
     if not known.all():
-        notes.append(f"{n_people(int((~known).sum()))} of {len(study):,} have no network size above 0; the middle one "
-                     f"of the others ({middle:g}) is used for them.")  # fmt: skip
+        line = (
+            f"{n_people(int((~known).sum()))} of {len(study):,} have no network size above 0; the middle one of the "
+            f"others ({middle:g}) is used for them."
+        )
+        many = (~known).mean() > _MANY_UNKNOWN
+        notes.append(line + " That is many: weights are then largely guessed." if many else line)
     return np.where(known, sizes, middle), notes
 
 
@@ -102,6 +112,30 @@ def _coupons(study: Study, order: Ints) -> Ints:
     coupons = study.issued.copy()
     coupons[by_file[settled[-1] + 1 if len(settled) else 0 :]] = UNKNOWN
     return coupons
+
+
+def _decided_coupons(study: Study, coupons: Ints, recorded: RecordedStrata) -> tuple[Ints, list[str]]:
+    """Coupons by the decisions, where the file says that everybody had the same number and the decisions differ."""
+    decided = np.array([recorded.coupons.get(str(person), UNKNOWN) for person in study.ids], dtype=np.int64)
+    there = (decided != UNKNOWN) & (coupons != UNKNOWN)
+    issued, numbers = np.unique(coupons[coupons != UNKNOWN]), np.unique(decided[there])
+    if len(issued) != 1 or len(numbers) < 2:
+        return coupons, []
+    return np.where(there, decided, coupons), [
+        f"By the file everybody had {n_coupons(int(issued[0]))}; by the {recorded.kind} people had {numbers[0]} to "
+        f"{numbers[-1]}, and that is followed."
+    ]
+
+
+def _equal_words(coupons: Ints, what: str) -> list[str]:
+    """Warn of strata that coupons did not depend on."""
+    numbers = np.unique(coupons[coupons != UNKNOWN])
+    if len(numbers) != 1:
+        return []
+    return [
+        f"By the file everybody had {n_coupons(int(numbers[0]))}, so coupons did not depend on {what}. If they did, "
+        "say how many each person got (--map coupons_issued=COLUMN, or --decisions): RDS-II is not valid then."
+    ]
 
 
 def _column_strata(study: Study, columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
@@ -148,8 +182,9 @@ def _coupon_strata(study: Study, coupons: Ints) -> tuple[Ints, tuple[str, ...], 
     ]
     unknown = int((coupons == UNKNOWN).sum())
     if unknown:
-        notes.append(f"{n_people(unknown)} at the end have no coupons yet, so their stratum is not known; "
-                     "the stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
+        have = "has" if unknown == 1 else "have"
+        notes.append(f"{n_people(unknown)} at the end {have} no coupons yet, so their stratum is not known; the "
+                     "stratified estimate leaves them out. A column with the rule's strata (--strata) would keep "
                      "them.")  # fmt: skip
     return stratum, names, notes
 
@@ -205,6 +240,7 @@ def outcome_of(study: Study, name: str) -> tuple[Outcome, list[str]]:
     different = list(dict.fromkeys(texts[known]))
     if np.isfinite(numbers[known]).all() and len(different) > MANY_NUMBERS:
         return Outcome(name, numbers), notes
+    _refuse_numbers_with_texts(study, name, texts[known], numbers[known])
     codes, categories = _categories(study, name, texts, known, "an outcome")
     if len(categories) == 1:
         raise DataFileError(
@@ -212,6 +248,19 @@ def outcome_of(study: Study, name: str) -> tuple[Outcome, list[str]]:
             "estimate. Choose another outcome, or name codes that mean 'not known' with --missing."
         )
     return Outcome(name, np.where(codes == UNKNOWN, np.nan, codes), categories), notes
+
+
+def _refuse_numbers_with_texts(study: Study, name: str, texts: pd.Series, numbers: NDArray[np.float64]) -> None:
+    """Refuse a column of many different numbers among which there are a few texts, and name those."""
+    is_number = np.isfinite(numbers)
+    if is_number.mean() <= 0.5 or len(np.unique(numbers[is_number])) <= MOST_CATEGORIES:
+        return
+    others = list(dict.fromkeys(texts[~is_number]))
+    shown = ", ".join(repr(each) for each in others[:3]) + (", ..." if len(others) > 3 else "")
+    raise DataFileError(
+        f"{study.source}: {name} is a number, but for {counted(int((~is_number).sum()), 'person', 'people')} it is not "
+        f"({shown}). Name codes that mean 'not known', such as --missing {others[0]!r}, or correct them."
+    )
 
 
 def groups_of(study: Study, name: str) -> Groups:

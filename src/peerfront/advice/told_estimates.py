@@ -1,7 +1,9 @@
 """Estimates and diagnostics of the sample as the report tells them: no group of fewer than five people follows.
 
-An outcome with a category that fewer than five recruits have is not told at all. Shares are told to whole percents, and
-pictures of parts of the sample (waves, trees, the first people who came) leave out small parts and round to 5%.
+An outcome with a category that fewer than five recruits have is not told at all. Shares are told to whole percents, in
+pictures, too; and pictures of parts of the sample (waves, trees, the first people who came) leave out small parts and
+round to 5%. A plain share of some hundred people says how many they are, and so how many did not answer, who may be
+few: where some did not answer, plain shares of small samples are rounded to 5%, too.
 """
 
 from collections.abc import Sequence
@@ -16,13 +18,14 @@ from peerfront.advice.estimation import Estimates, estimate
 from peerfront.data.study import Study
 from peerfront.estimates.diagnostics import Diagnostics
 from peerfront.estimates.estimating import OutcomeEstimates
-from peerfront.estimates.estimators import IN_WORDS
+from peerfront.estimates.estimators import IN_WORDS, MEAN, RDS_II, SS
 from peerfront.estimates.sample import Outcome, Sample
 from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.words import percent
 
 _LEAST_PART = 20  # people of a wave, a category or a stratum that is told
 _LEAST_TREE = 30  # people of a tree, or of the sample so far, from which on an estimate is told
+_LEAST_FOR_PERCENTS = 200  # recruits from which on whole percents do not say how many recruits there are
 _EVERY = 5  # of the points of a curve, one is drawn
 
 
@@ -74,7 +77,10 @@ def told_estimates(
 
 def _told_notes(made: Estimates) -> tuple[str, ...]:
     """Notes without counts of people: those say how many answers are missing, which may be few."""
-    notes = ["Answers that are not known are left out; peerfront estimate says how many."]
+    notes = [
+        "Answers that are not known are left out; peerfront estimate says how many. Where there are some, plain shares "
+        f"of fewer than {_LEAST_FOR_PERCENTS} recruits are rounded to 5% here, and there they are not."
+    ]
     if made.population is None:
         notes.append("The population's size was not given.")
     return tuple(notes)
@@ -85,12 +91,14 @@ def _told(made: OutcomeEstimates, diagnostics: Diagnostics, sample: Sample) -> T
     few = _few(outcome, sample)
     if few:
         return ToldOutcome(outcome.name, few)
+    coarse = _coarse(outcome, sample)
+    made = replace(made, table=_told_table(made, coarse))
     table = made.table[made.table["group"] == "everybody"]
-    shown = told_diagnostics(diagnostics, sample, outcome)
+    shown = told_diagnostics(diagnostics, sample, outcome, coarse=made.verdict.best in coarse)
     return ToldOutcome(
         outcome.name,
         "",
-        tuple(made.verdict.words),
+        tuple(_discreet(line, made) for line in made.verdict.words),
         tuple(_rows(table, made)),
         tuple(
             {"category": row["category"], "recruitment": row["recruitment_homophily"]}
@@ -113,6 +121,32 @@ def _few(outcome: Outcome, sample: Sample) -> str:
     if counts.min(initial=len(sample)) < FEWEST:
         return f"fewer than {FEWEST} recruits have one of its answers"
     return f"fewer than {_LEAST_TREE} recruits have a known answer" if len(bands) < _LEAST_TREE else ""
+
+
+def _coarse(outcome: Outcome, sample: Sample) -> frozenset[str]:
+    """Estimators whose shares would say how many people answered: plain shares, of a small sample."""
+    recruits = ~sample.seed
+    answered = int((outcome.known & recruits).sum())
+    if outcome.numeric or answered >= _LEAST_FOR_PERCENTS or answered == int(recruits.sum()):
+        return frozenset()
+    alike = bool((sample.network_size == sample.network_size[0]).all())  # then all weigh people alike
+    return frozenset({MEAN, RDS_II, SS} if alike else {MEAN})
+
+
+def _told_table(made: OutcomeEstimates, coarse: frozenset[str]) -> pd.DataFrame:
+    """The estimates as precise as they are told: whole percents, 5% for coarse ones, three digits of a number."""
+    table = made.table.copy()
+    is_coarse = table["estimator"].isin(coarse).to_numpy()
+    to = np.where(is_coarse, 0.05, 0.01)
+    outward = {"low": np.floor, "high": np.ceil}  # a coarse interval must not be narrower than the true one
+    for name in ("estimate", "low", "high", "likely_bias"):
+        values = table[name].to_numpy(dtype=np.float64)
+        if made.outcome.numeric:
+            table[name] = [float(f"{each:.3g}") for each in values]
+        else:
+            steps = values / to
+            table[name] = np.where(is_coarse, outward.get(name, np.round)(steps), np.round(steps)) * to
+    return table
 
 
 def _rows(table: pd.DataFrame, made: OutcomeEstimates) -> list[dict[str, Any]]:
@@ -144,8 +178,20 @@ def _row(row: dict[Any, Any], made: OutcomeEstimates) -> dict[str, Any]:
         "off": "" if bias != bias else f"{bias:+.2g}" if number else f"{round(100 * bias) + 0:+d} points",
         "valid": bool(row["valid"]),
         "best": row["estimator"] == made.verdict.best,
-        "why": row["why"],
+        "why": _discreet(row["why"], made),
     }
+
+
+def _discreet(text: str, made: OutcomeEstimates) -> str:
+    """The same words without saying which people, who may be few, brought how many or nobody."""
+    verdict = made.verdict
+    if verdict.brought:
+        text = text.replace(
+            verdict.brought, "people with one answer brought clearly more recruits than those with another"
+        )
+    for why in verdict.cannot.values():
+        text = text.replace(why, "some groups of answers or strata have too few recruits, or none in common")
+    return text
 
 
 def _facts(diagnostics: Diagnostics) -> list[tuple[str, str]]:
@@ -160,15 +206,17 @@ def _facts(diagnostics: Diagnostics) -> list[tuple[str, str]]:
     ]
 
 
-def told_diagnostics(diagnostics: Diagnostics, sample: Sample, outcome: Outcome) -> Diagnostics:
-    """The tables with small parts of the sample left out, and shares rounded."""
+def told_diagnostics(
+    diagnostics: Diagnostics, sample: Sample, outcome: Outcome, *, coarse: bool = False
+) -> Diagnostics:
+    """The tables with small parts of the sample left out, and shares rounded; those of everybody to 5% if `coarse`."""
     to = 0.0 if outcome.numeric else 0.05
     curves = []
     for table in (diagnostics.convergence, diagnostics.bottlenecks):
         kept = table[table["people"] >= _LEAST_TREE]
         by = ["tree"] if "tree" in kept else []
         place = kept.groupby([*by, "category"]).cumcount(ascending=False)
-        curves.append(_rounded(kept[place % _EVERY == 0], ["estimate"], to if by else to / 5.0))
+        curves.append(_rounded(kept[place % _EVERY == 0], ["estimate"], to if by or coarse else to / 5.0))
     seeds = diagnostics.seeds[(diagnostics.seeds["wave"] >= 2) | (diagnostics.seeds["people"] >= _LEAST_PART)].copy()
     seeds.loc[seeds["people"] < _LEAST_PART, "share"] = np.nan
     seeds.loc[seeds["wave"] < 2, "expected"] = np.nan

@@ -82,6 +82,12 @@ def connected(counts: Floats) -> bool:
     return bool(connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=False)[0] == 1)
 
 
+def separate_parts(counts: Floats, fewest: int) -> int:
+    """Count groups of states with at least so many recruitments within, and none between them."""
+    _, part = connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=False)
+    return int((np.bincount(part, weights=counts.sum(axis=1)) >= fewest).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Depletion:
     """How much of each state was left when pairs were made: people who took part can no longer be recruited."""

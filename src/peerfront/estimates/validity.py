@@ -8,10 +8,11 @@ successive sampling count on a population that is much larger than the sample.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from peerfront.estimates.chain import Pairs, separate_parts
 from peerfront.estimates.estimators import (
     MEAN,
     RDS_I,
@@ -21,12 +22,14 @@ from peerfront.estimates.estimators import (
     STRATIFIED_SS,
     Impossible,
 )
+from peerfront.estimates.resampling import the_sample
 from peerfront.estimates.sample import UNKNOWN, Outcome, Sample
 from peerfront.foundation.words import Sentences, percent
 
 LARGE_PART = 0.1
 """Share of the population from which on a sample is too large for estimators that ignore the population's size."""
 _FEWEST, _CLEAR, _MORE = 10, 3.0, 1.2  # people of a category, standard errors, and times by which recruits must differ
+_APART = "nobody recruited between groups of answers, so that their shares are those that the seeds began"
 _UNEQUAL = "coupons differed between people, and it assumes that everybody had the same number"
 
 
@@ -39,6 +42,10 @@ class Verdict:
     invalid: dict[str, str]
     """Why an estimator is not valid here, by its name."""
     words: Sentences
+    brought: str = ""
+    """Whose people clearly brought more recruits than others', where coupons did not differ."""
+    cannot: dict[str, str] = field(default_factory=dict)
+    """Why an estimator cannot be computed, by its name."""
 
 
 def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], population: int | None) -> Verdict:
@@ -55,6 +62,9 @@ def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], popul
         invalid[RDS_II] = invalid[SS] = _UNEQUAL
         if not by_outcome:
             invalid[RDS_I] = "coupons differed between people with the same outcome, and it knows only the outcome"
+    apart = recruited_apart(sample, outcome)
+    if apart:
+        invalid[RDS_II] = invalid[SS] = _APART
     if part is not None and part > LARGE_PART:
         for name in (RDS_II, RDS_I, STRATIFIED):
             invalid.setdefault(name, f"{percent(part)} of the population was sampled, and it assumes a small part")
@@ -62,7 +72,13 @@ def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], popul
     order = [SS, RDS_II, RDS_I] if equal is not False and not brought else [STRATIFIED_SS, STRATIFIED, RDS_I]
     best = next((name for name in (*order, STRATIFIED_SS, STRATIFIED) if name in there and name not in invalid), None)
     kept = {name: why for name, why in invalid.items() if name in there}
-    return Verdict(best, kept, _words(best, equal, by_outcome, brought, part, cannot))
+    return Verdict(best, kept, _words(best, equal, by_outcome, brought, part, cannot, apart), brought, cannot)
+
+
+def recruited_apart(sample: Sample, outcome: Outcome) -> bool:
+    """Tell whether nobody recruited between two groups of answers, each with a fair number of recruits."""
+    pairs = Pairs.of(sample, outcome.bands, len(outcome.band_names))
+    return separate_parts(pairs.counts(the_sample(sample).pairs)[0], _FEWEST) > 1
 
 
 def depends_on_outcome_alone(sample: Sample, outcome: Outcome) -> bool:
@@ -100,9 +116,12 @@ def _words(
     brought: str,
     part: float | None,
     cannot: dict[str, str],
+    apart: bool,
 ) -> Sentences:
     lines = []
-    if brought:
+    if apart:
+        lines.append(f"RDS-II is not valid: {_APART}.")
+    elif brought:
         lines.append(f"RDS-II is not valid, although coupons did not differ: {brought}, so people like those whom they "
                      "know come more often. RDS-I and its relatives look at recruits by their recruiter's "
                      "outcome.")  # fmt: skip
@@ -123,9 +142,11 @@ def _words(
         lines.append(f"Use {best}.")
     else:
         lines.append("No estimator is valid here. What can be shown is shown, and should not be reported.")
-        lines += [f"{name}: {why}." for name, why in cannot.items() if name in (STRATIFIED, STRATIFIED_SS, RDS_I)]
+    lines += [f"{name} cannot be computed: {why}." for name, why in cannot.items()]
     if part is not None and part > LARGE_PART:
-        lines.append(f"{percent(part)} of the population was sampled: only estimators that count with that are valid.")
+        sampled = percent(part)
+        lines.append(f"{sampled[0].upper()}{sampled[1:]} of the population was sampled: only estimators that count "
+                     "with that are valid.")  # fmt: skip
     elif part is None:
         lines.append("The population's size was not given; if a tenth of it or more was sampled, give it "
                      "(--population), or all estimates are off.")  # fmt: skip
