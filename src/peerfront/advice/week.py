@@ -116,8 +116,9 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         since = [*changes_since(before, study).lines(), *done.lines()]
     left, words = _coupons_left(kept, study, order)
     choice = chosen_model(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
+    number = 1 if last is None else last.number + 1
     looking, waits = part_of(progress, 0.8, 1.0, ""), _waiting(study, last, before)
-    plan = planned_week(choice.model, study, waits, order, left, day, request.studies, looking)
+    plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)
     lines = [
         _title(study, day, last),
         *_section("Since last week", since),
@@ -125,7 +126,6 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         *_section(EXPECT, plan.ahead),
         *_section("The model", choice.words),
     ]
-    number = 1 if last is None else last.number + 1
     name = kept.free_name(number, day.isoformat())
     heading = Heading(request.study or _name(last, study), day.isoformat(), number)
     files = _files(study, choice, plan, heading, [*lines, *_section("More about the sheet", plan.details)])

@@ -104,8 +104,11 @@ class WeekOrder:
             )
         return last
 
-    def plan_order(self, left: int, rounds_left: int | None, already: int) -> PlanOrder:
-        """The order for one week's sheet, with so many coupons left and people who have taken part."""
+    def plan_order(self, left: int, rounds_left: int | None, already: int, number: int) -> PlanOrder:
+        """The order for the sheet of week `number`, with so many coupons left and people who have taken part.
+
+        Every week draws its lots with a seed of its own: who loses one is not sure to lose the next.
+        """
         return PlanOrder(
             left,
             max_per_person=self.max_per_person,
@@ -115,7 +118,7 @@ class WeekOrder:
             reserve=min(self.reserve, left),
             response=self.response,
             at_least=self.at_least,
-            seed=self.seed,
+            seed=self.seed + number - 1,
             population=self.population,
             already=already if self.population else None,
             strata=self.strata,

@@ -100,10 +100,11 @@ def planned_week(
     order: WeekOrder,
     left: int,
     day: date,
+    number: int,
     studies: int,
     progress: Progress,
 ) -> WeekPlan:
-    """Plan for the people who wait (a mask, [people]), with so many coupons left on this day.
+    """Plan for the people who wait (a mask, [people]), with so many coupons left on this day of week `number`.
 
     The forecast by date is of so many simulated `studies`; none for 0.
     """
@@ -114,7 +115,7 @@ def planned_week(
     until = order.last_day(day)
     undated = why_undated(study) if model.fit.returns is None else ""
     if study.day is None or undated or not study.settings.open_by_dates:
-        sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study)))
+        sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study), number))
         why = undated or "the file has no dates" if study.day is None or undated else "its schema sets still_open"
         note = f"No forecast by date: {why}. `peerfront forecast` looks ahead by rounds."
         words, details = _sheet_words(sheet)
@@ -123,7 +124,7 @@ def planned_week(
     standing = replace(standing_of(study, schema, times), waiting=people)
     days = (until - day).days
     rounds = rounds_until(days, generation_days(times, standing.valid_days), model.fit.rules.rounds)
-    asked = order.plan_order(left, rounds, len(study))
+    asked = order.plan_order(left, rounds, len(study), number)
     sheet = plan_coupons(model.fit, people, asked, coming_of(model.fit.planner, standing.open, times, days))
     words, details = _sheet_words(sheet)
     if not studies:
