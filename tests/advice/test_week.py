@@ -174,6 +174,13 @@ def test_whom_an_earlier_sheet_gave_none_does_not_come_back(study) -> None:
     assert set(none) <= set(table["id"])
 
 
+def test_people_who_came_after_the_day_of_the_plan_are_said(tmp_path) -> None:
+    told = "\n".join(small_week(tmp_path, SMALL, "2026-03-04", budget=20).lines)
+    assert "3 people in small.csv" in told
+    assert "1 person of the file took part after 2026-03-04, the day of this plan, and is left out" in told
+    assert "left out" not in "\n".join(small_week(tmp_path, SMALL, "2026-03-06").lines)
+
+
 def test_doubtful_places_of_the_file_are_said(tmp_path) -> None:
     told = "\n".join(small_week(tmp_path, SMALL + "E,A,0,2999-01-01\nF,A,0,\n", "2026-03-06", budget=20).lines)
     assert "Warning: the file has 2 doubtful places" in told

@@ -102,6 +102,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     schema = guess_schema(study).schema if written is None else written
     day = _day_of(study, request.day)
     order.last_day(day)  # refuses a deadline that has passed
+    in_file = len(study)
     if study.day is not None:
         study = study.as_of(day)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
@@ -117,7 +118,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         given = done.entries(last.number)
         since = [*changes_since(before, study).lines(), *done.lines()]
     left, words = _coupons_left(kept, study, order)
-    doubts = _doubts(study, file, kept)
+    doubts = [*_left_out(in_file - len(study), day), *_doubts(study, file, kept)]
     choice = chosen_model(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
     looking, waits = part_of(progress, 0.8, 1.0, ""), _waiting(study, kept.weeks, before)
     plan = planned_week(choice.model, study, waits, order, left, day, request.studies, looking)
@@ -263,6 +264,7 @@ def _coupons_left(kept: StudyFolder, study: Study, order: WeekOrder) -> tuple[in
         raise SettingError(
             f"{used:,} coupons were handed out since the first week{f' ({missing} among them)' if missing else ''}, "
             f"and there were {order.budget:,}. If some were added, say how many: --more-coupons."
+            + (" If this is another study's file, or ids were changed, correct that." if missing else "")
         )
     note = f" {missing} count as handed out." if missing else ""
     return left, f"{n_coupons(left)} left to give out, of {order.budget:,}.{note}"
@@ -276,6 +278,14 @@ def _coupons_of_missing(kept: StudyFolder, study: Study) -> int:
         had |= dict(zip(people["id"].tolist(), people["issued"].tolist(), strict=True))
     here = set(study.ids.tolist())
     return sum(issued for person, issued in had.items() if person not in here)
+
+
+def _left_out(later: int, day: date) -> list[str]:
+    """A sentence about people of the file who had not taken part on that day, if there are any."""
+    if not later:
+        return []
+    are = f"{n_people(later)} of the file took part after {day.isoformat()}, the day of this plan, and"
+    return [f"Warning: {are} {'is' if later == 1 else 'are'} left out. Give a later --date if that is wrong."]
 
 
 def _doubts(study: Study, file: Path, kept: StudyFolder) -> list[str]:
@@ -314,7 +324,8 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _log_line(kept: StudyFolder) -> str:
-    return f"Log: {len(kept.log.entries):,} lines, last hash {kept.log.head} (write it on the printed sheet)."
+    lines = counted(len(kept.log.entries), "line", "lines")
+    return f"Log: {lines}, last hash {kept.log.head} (write it on the printed sheet)."
 
 
 def _files(study: Study, choice: ModelChoice, plan: WeekPlan, heading: Heading, lines: list[str]) -> dict[str, bytes]:

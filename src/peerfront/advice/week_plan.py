@@ -139,7 +139,7 @@ def planned_week(
         interviews_per_week=order.interviews_per_week,
         studies=studies,
         seed=order.seed,
-        share_left=share_left_of(model.fit, standing, asked),
+        share_left=share_left_of(model.fit, standing, asked, order.target),
         progress=progress,
     )
     ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
