@@ -106,6 +106,8 @@ def test_a_population_that_runs_out() -> None:
     few = made(order=asked, share_left=left, studies=60)
     assert few.of_plan["p90"] <= 6.0 < made(studies=60).of_plan["p90"]
     assert share_left_of(fit, standing, order(15)) is None
+    with pytest.raises(SettingError, match="The target is 45 people, and the population has 44"):
+        share_left_of(fit, standing, asked, 45)
 
 
 def test_deadlines_that_cannot_be_are_refused() -> None:

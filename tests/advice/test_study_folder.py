@@ -3,7 +3,7 @@
 import pytest
 
 from peerfront.advice.decision_log import recorded_strata
-from peerfront.advice.study_folder import LOG, UNDONE, StudyFolder
+from peerfront.advice.study_folder import LOG, LOGGED, UNDONE, StudyFolder
 from peerfront.foundation.errors import DataFileError, SettingError
 
 PLAN = ({"person": "P1", "planned": 2}, {"person": "P2", "planned": 0})
@@ -102,3 +102,36 @@ def test_estimates_take_people_and_strata_from_the_log(place) -> None:
     (place / "empty").mkdir()
     with pytest.raises(DataFileError, match="holds no log of a running study"):
         recorded_strata([place / "empty"], "decision log")
+
+
+def cut_lines(place, count: int) -> None:
+    lines = (place / LOG).read_text().splitlines(keepends=True)
+    (place / LOG).write_text("".join(lines[:-count]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_log_without_its_last_lines_is_refused(place, count, noted) -> None:
+    folder = StudyFolder(place)
+    add(folder, 1, "2026-03-02")
+    last = add(folder, 2, "2026-03-09")
+    if not noted:  # a run that was killed just before it noted the hash
+        (place / last / LOGGED).unlink()
+    cut_lines(place, count)
+    if not noted and count == 3:  # all of that week is gone, as if it had never been logged
+        assert StudyFolder(place).last.number == 1
+        return
+    with pytest.raises(DataFileError, match="lines at the end of the log are missing"):
+        StudyFolder(place)
+
+
+def test_a_log_that_is_deleted_or_lacks_an_undo_is_refused(place) -> None:
+    folder = StudyFolder(place)
+    add(folder, 1, "2026-03-02")
+    folder.undo()
+    cut_lines(place, 1)
+    with pytest.raises(DataFileError, match="lacks the undo of week-01_2026-03-02"):
+        StudyFolder(place)
+    (place / LOG).unlink()
+    with pytest.raises(DataFileError, match="lacks the lines of week-01_2026-03-02"):
+        StudyFolder(place)

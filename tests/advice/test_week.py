@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from advice.running_study import ORDER, Running, quick_fits
 from peerfront.advice.study_folder import LOG, StudyFolder
-from peerfront.advice.week import undo_week
+from peerfront.advice.week import WeekRequest, run_week, undo_week
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 
 
@@ -57,7 +58,7 @@ def test_later_weeks_have_a_model_a_sheet_and_a_forecast_by_date(template) -> No
     assert "in people's hands, of which about" in told
     assert "by the deadline in" in told
     assert {path.name for path in third.folder.iterdir()} == {
-        "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png", "people.csv", "summary.txt", "model",
+        "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png", "people.csv", "summary.txt", "model", "logged.txt",
     }  # fmt: skip
     assert third.plan.forecast.until.isoformat() == "2026-05-25"
     sheet = pd.read_csv(third.folder / "sheet.csv")
@@ -130,6 +131,60 @@ def test_lost_rows_and_another_number_are_said(study) -> None:
     told = "\n".join(study.make().lines)
     assert f"Warning: 1 person of last week's file is missing: {leaf}." in told
     assert f"Another number: {other['person']} ({5 + brought}, planned {other['planned']})" in told
+    assert "3 coupons of people who are no longer in the file count as handed out." in told
+
+
+def small_week(folder: Path, rows: str, day: str, **given: int):
+    """A week of a study without a model."""
+    (folder / "small.csv").write_text(f"id,recruiter,coupons_issued,date\n{rows}", encoding="utf-8")
+    request = WeekRequest(day=date.fromisoformat(day), given=given)
+    return run_week(folder / "small.csv", folder / "study", request)
+
+
+SMALL = "A,,3,2026-03-02\nB,,3,2026-03-03\nC,A,0,2026-03-04\nD,B,0,2026-03-05\n"
+
+
+def test_coupons_of_a_row_that_is_gone_stay_handed_out(tmp_path) -> None:
+    small_week(tmp_path, SMALL, "2026-03-06", budget=20)
+    given = SMALL.replace("C,A,0", "C,A,3").replace("D,B,0", "D,B,3")
+    assert "14 coupons left" in "\n".join(small_week(tmp_path, given, "2026-03-13").lines)
+    for day in ("2026-03-20", "2026-03-27"):
+        without = given.replace("C,A,3,2026-03-04\n", "")
+        assert "14 coupons left" in "\n".join(small_week(tmp_path, without, day).lines)
+
+
+def test_a_sheet_without_any_coupons_decides_about_nobody(tmp_path) -> None:
+    first = small_week(tmp_path, SMALL, "2026-03-06", budget=1)
+    assert first.plan.table["coupons"].tolist() == [0, 0]
+    assert "2 people waiting, and 1 coupon for this week: too few for one each." in "\n".join(first.lines)
+    later = SMALL + "E,A,2,2026-03-08\n"  # somebody after them got coupons
+    assert small_week(tmp_path, later, "2026-03-13", more_coupons=20).plan.table["person"].tolist() == ["C", "D"]
+
+
+def test_whom_an_earlier_sheet_gave_none_does_not_come_back(study) -> None:
+    kept = StudyFolder(study.folder)
+    decided = {entry["person"]: entry["planned"] for week in kept.weeks for entry in week.decisions}
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False)
+    none = [person for person, planned in decided.items() if planned == 0]
+    assert none, "the plan of the template gives somebody none"
+    for _ in range(2):
+        study.write()
+        assert not set(none) & set(study.make().plan.table["person"])
+        study.number += 1
+    assert set(none) <= set(table["id"])
+
+
+def test_people_who_came_after_the_day_of_the_plan_are_said(tmp_path) -> None:
+    told = "\n".join(small_week(tmp_path, SMALL, "2026-03-04", budget=20).lines)
+    assert "3 people in small.csv" in told
+    assert "1 person of the file took part after 2026-03-04, the day of this plan, and is left out" in told
+    assert "left out" not in "\n".join(small_week(tmp_path, SMALL, "2026-03-06").lines)
+
+
+def test_doubtful_places_of_the_file_are_said(tmp_path) -> None:
+    told = "\n".join(small_week(tmp_path, SMALL + "E,A,0,2999-01-01\nF,A,0,\n", "2026-03-06", budget=20).lines)
+    assert "Warning: the file has 2 doubtful places" in told
+    assert "peerfront check small.csv --schema study/schema.toml" in told
 
 
 def test_a_skipped_week_is_said_and_people_without_coupons_wait_on(study) -> None:

@@ -90,3 +90,16 @@ def test_other_files_are_refused(path, line) -> None:
     path.write_bytes(line + b"\n")
     with pytest.raises(DataFileError, match="line 1: the log was changed"):
         ChainedLog(path)
+
+
+def test_a_write_that_fails_halfway_leaves_none_of_its_lines(path) -> None:
+    resource = pytest.importorskip("resource")
+    log, before = ChainedLog(path), path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 300, limits[1]))  # room for two of the lines
+    try:
+        with pytest.raises(DataFileError, match="nothing was logged"):
+            log.append([{"kind": "decision", "number": number} for number in range(50)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before

@@ -193,6 +193,17 @@ def test_an_episode_never_recruits_more_than_there_are() -> None:
         assert played.total_recruits.mean() > 10
 
 
+def test_the_last_people_are_found_although_many_look_for_them() -> None:
+    """Half of what a round would bring from a full population is more than is left: it must not count as come."""
+    inner = BranchingWorld("inner", SCHEMA, TwoKinds([[1.0] * 4] * 2), LikeParent(), AllKinds())
+    for lost in (False, True):
+        population = whole(1000, 980, 0, acquaintances=(11,), coupons_lost=lost)
+        world = DepletingWorld.of(inner, population, SCHEMA)
+        played = rollout(world, Constant(3), Rules(120, 40, 1), named_luck(("last",), 200))
+        alone = float(world.response.survival(people(40), 3).sum()) if not lost else 120 * 0.02
+        assert 0.5 * alone < played.total_recruits.mean() < alone
+
+
 def test_groups_run_out_by_themselves() -> None:
     sizes, already = np.array([10.0, 1000.0]), np.array([8.0, 8.0])
     population = Population(

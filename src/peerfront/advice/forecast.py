@@ -14,13 +14,12 @@ import pandas as pd
 
 from peerfront.advice.forecast_tables import rounds_table, story_means, story_row, summary_row
 from peerfront.advice.orders import PlanOrder, task_of
-from peerfront.advice.population import population_size, said_of, with_population
+from peerfront.advice.population import check_target, population_size, said_of, with_population
 from peerfront.advice.restrictions import restriction_of
 from peerfront.advice.stories import IN_WORDS, believed, ordered_planner, rollout_stories, story_of_episode
 from peerfront.advice.uncertainty import uncertain_world
 from peerfront.artifacts import Fit
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
@@ -235,11 +234,7 @@ def forecast(
         order = replace(order, already=n_already)
     fit, frontier = with_population(fit, frontier, order)
     size = population_size(fit)
-    if n_wanted is not None and size is not None and n_wanted > size:
-        raise SettingError(
-            f"The target is {n_people(n_wanted)}, and the population has {size:,}. Lower the target, or give a larger "
-            "--population."
-        )
+    check_target(n_wanted, size)
     task = task_of(fit, frontier, order)
     task.check_study_goes_on()
     rules, nothing = task.rules, task.nothing_because

@@ -141,7 +141,7 @@ class Model:
             interviews_per_week=interviews_per_week,
             studies=episodes,
             seed=seed,
-            share_left=share_left_of(self.fit, standing, order),
+            share_left=share_left_of(self.fit, standing, order, target),
             progress=_shown(progress),
         )
 

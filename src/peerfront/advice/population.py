@@ -269,6 +269,15 @@ def population_size(fit: Fit) -> int | None:
     return None if known is None else round(known.sizes.sum())
 
 
+def check_target(target: float | None, size: int | None) -> None:
+    """Refuse a target that the population cannot reach."""
+    if target is not None and size is not None and target > size:
+        raise SettingError(
+            f"The target is {n_people(int(target))}, and the population has {size:,}. Lower the target, or give a "
+            "larger --population."
+        )
+
+
 def _new_name(schema: Schema) -> str:
     name = LEFT
     while name in schema.names:

@@ -8,6 +8,10 @@
 
 Nothing in it is ever overwritten or removed. Undoing a week adds a line to the log; its folder stays, and the next
 attempt gets a folder of its own.
+
+A chain of hashes does not show that its last lines were cut off. So a week's line says how many decisions follow it,
+and every folder keeps the last hash that its week or its undo left in the log (`LOGGED`, `UNDONE`): a log without it
+has lost lines, and is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +29,8 @@ from peerfront.foundation.leftovers import temporary_folder
 LOG, SCHEMA = "log.jsonl", "schema.toml"
 WEEK, DECISION, GIVEN, UNDO = "week", "decision", "given", "undo"
 """Kinds of entries."""
-UNDONE = "UNDONE.txt"
+UNDONE, LOGGED = "UNDONE.txt", "logged.txt"
+_LAST_HASH = "Last hash of the log: "
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ class StudyFolder:
         except OSError as problem:
             raise DataFileError(f"Cannot write {self.path / name} ({problem}). Nothing was logged.") from None
         number = facts["number"]
-        week = {"kind": WEEK, "folder": name, **facts}
+        week = {"kind": WEEK, "folder": name, **facts, "decided": len(decisions)}
         self.log.append(
             [
                 *({"kind": GIVEN, **entry} for entry in given),
@@ -137,6 +142,7 @@ class StudyFolder:
                 *({"kind": DECISION, "week": number, **entry} for entry in decisions),
             ]
         )
+        self._note_hash(name, LOGGED)
         self.weeks = self._active()
 
     def undo(self) -> Week:
@@ -145,11 +151,34 @@ class StudyFolder:
         if week is None:
             raise SettingError(f"There is no week to undo in {self.path}.")
         self.log.append([{"kind": UNDO, "week": week.number, "folder": week.folder}])
-        write_bytes(self.path / week.folder / UNDONE, b"This week was undone: it no longer counts.\n")
+        self._note_hash(week.folder, UNDONE, "This week was undone: it no longer counts.\n")
         self.weeks = self._active()
         return week
 
+    def _note_hash(self, folder: str, name: str, words: str = "") -> None:
+        """Keep the log's last hash in a week's folder, so that lines cut off later are noticed."""
+        write_bytes(self.path / folder / name, f"{words}{_LAST_HASH}{self.log.head}\n".encode(), private=True)
+
+    def _check_end(self) -> None:
+        """Refuse a log that lacks lines which a week's folder knows of."""
+        known = set(self.log.hashes)
+        for name in (LOGGED, UNDONE):
+            for note in sorted(self.path.glob(f"week-*/{name}")):
+                _, found, own = note.read_text(encoding="utf-8", errors="replace").rpartition(_LAST_HASH)
+                if found and own.strip() not in known:
+                    what = "undo" if name == UNDONE else "lines"
+                    raise self._cut(
+                        f"it lacks the {what} of {note.parent.name}, which ended with hash {own.strip()[:16]}"
+                    )
+
+    def _cut(self, why: str) -> DataFileError:
+        return DataFileError(
+            f"{self.path / LOG}: lines at the end of the log are missing ({why}). Decisions and estimates rest on "
+            "it, so nothing is done. Restore the file from a copy."
+        )
+
     def _active(self) -> tuple[Week, ...]:
+        self._check_end()
         weeks: list[Week] = []
         decisions: list[list[Mapping[str, Any]]] = []
         for entry in self.log.entries:
@@ -163,6 +192,9 @@ class StudyFolder:
             elif kind == UNDO:
                 weeks.pop()
                 decisions.pop()
+        for week, own in zip(weeks, decisions, strict=True):
+            if len(own) != week.facts.get("decided", len(own)):
+                raise self._cut(f"{len(own):,} of {week.facts['decided']:,} decisions of {week.folder} are there")
         for week in weeks:
             if not (self.path / week.folder).is_dir():
                 raise DataFileError(

@@ -8,7 +8,7 @@ import numpy as np
 from peerfront.advice.coupon_calendar import coupons_seen, why_undated
 from peerfront.advice.day_simulator import SharesLeft
 from peerfront.advice.orders import PlanOrder
-from peerfront.advice.population import found_shares, read_population
+from peerfront.advice.population import check_target, found_shares, read_population
 from peerfront.advice.standing import Standing
 from peerfront.artifacts import Fit
 from peerfront.data.dates import EPOCH
@@ -72,10 +72,10 @@ def times_of(fit: Fit, study: Study) -> ReturnTimes:
     return fit_return_times(coupons_seen(study)[0]).times
 
 
-def share_left_of(fit: Fit, standing: Standing, order: PlanOrder) -> SharesLeft | None:
+def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float | None = None) -> SharesLeft | None:
     """How the order's population runs out while people come; None where nothing is said about it.
 
-    Recruits are taken to come from its groups in proportion to their sizes.
+    Recruits are taken to come from its groups in proportion to their sizes. A target above the population is refused.
     """
     if not order.population:
         return None
@@ -85,6 +85,7 @@ def share_left_of(fit: Fit, standing: Standing, order: PlanOrder) -> SharesLeft 
     counted = order if order.already is not None else replace(order, already=standing.enrolled)
     population = read_population(counted, fit, people)
     assert population is not None, "the order has one"
+    check_target(target, round(population.sizes.sum()))
     return found_shares(population, fit, people)
 
 

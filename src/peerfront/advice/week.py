@@ -5,6 +5,7 @@ order gives the same answer: it is read back, not made again.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
@@ -22,6 +23,7 @@ from peerfront.advice.week_model import ModelChoice, chosen_model
 from peerfront.advice.week_order import WeekOrder
 from peerfront.advice.week_plan import WeekPlan, planned_week
 from peerfront.data.dates import EPOCH
+from peerfront.data.problems import KINDS
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
@@ -100,6 +102,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     schema = guess_schema(study).schema if written is None else written
     day = _day_of(study, request.day)
     order.last_day(day)  # refuses a deadline that has passed
+    in_file = len(study)
     if study.day is not None:
         study = study.as_of(day)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
@@ -115,12 +118,14 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         given = done.entries(last.number)
         since = [*changes_since(before, study).lines(), *done.lines()]
     left, words = _coupons_left(kept, study, order)
+    doubts = [*_left_out(in_file - len(study), day), *_doubts(study, file, kept)]
     choice = chosen_model(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
     number = 1 if last is None else last.number + 1
-    looking, waits = part_of(progress, 0.8, 1.0, ""), _waiting(study, last, before)
+    looking, waits = part_of(progress, 0.8, 1.0, ""), _waiting(study, kept.weeks, before)
     plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)
     lines = [
         _title(study, day, last),
+        *doubts,
         *_section("Since last week", since),
         *_section("This week", [words, *plan.words]),
         *_section(EXPECT, plan.ahead),
@@ -230,30 +235,70 @@ def _people(kept: StudyFolder, week: Week) -> pd.DataFrame:
     return table.astype({"seed": "int64", "issued": "int64", "recruits": "int64"})
 
 
-def _waiting(study: Study, last: Week | None, before: pd.DataFrame | None) -> NDArray[np.bool_]:
-    """Who is to get coupons this week, [people]: without any, and waiting by the file, new since last week, or on last
-    week's sheet with some."""
+def _waiting(study: Study, weeks: Sequence[Week], before: pd.DataFrame | None) -> NDArray[np.bool_]:
+    """Who is to get coupons this week, [people]: without any, and waiting by the file, new since last week, or still to
+    get what a sheet said. Whom a sheet gave none is done with, unless it had none for anybody."""
     waits, _ = waiting_people(study)
-    if last is None or before is None or "waiting" in study.columns:
+    if before is None or "waiting" in study.columns:
         return waits
     without = study.issued == 0
     new = ~np.isin(study.ids, before["id"].to_numpy(dtype=object))
-    decided = {str(entry["person"]): int(entry["planned"]) for entry in last.decisions}
-    planned = np.array([decided.get(person, -1) for person in study.ids.tolist()], dtype=np.int64)
-    return np.where(planned == 0, False, without & (waits | new | (planned > 0)))
+    waits_on: dict[str, bool] = {}
+    for week in weeks:
+        none_at_all = not any(entry["planned"] for entry in week.decisions)
+        waits_on |= {str(entry["person"]): none_at_all or entry["planned"] > 0 for entry in week.decisions}
+    owed = np.array([waits_on.get(person, False) for person in study.ids.tolist()], dtype=np.bool_)
+    done = np.array([not waits_on.get(person, True) for person in study.ids.tolist()], dtype=np.bool_)
+    result: NDArray[np.bool_] = without & ~done & (waits | new | owed)
+    return result
 
 
 def _coupons_left(kept: StudyFolder, study: Study, order: WeekOrder) -> tuple[int, str]:
     """Coupons left to give out, and a sentence about them."""
     begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
-    used = int(study.issued.sum()) - begun
+    gone = _coupons_of_missing(kept, study)
+    used = int(study.issued.sum()) + gone - begun
     left = order.budget - used
+    missing = f"{n_coupons(gone)} of people who are no longer in the file" if gone else ""
     if left < 0:
         raise SettingError(
-            f"{used:,} coupons were handed out since the first week, and there were {order.budget:,}. If some were "
-            "added, say how many: --more-coupons."
+            f"{used:,} coupons were handed out since the first week{f' ({missing} among them)' if missing else ''}, "
+            f"and there were {order.budget:,}. If some were added, say how many: --more-coupons."
+            + (" If this is another study's file, or ids were changed, correct that." if missing else "")
         )
-    return left, f"{n_coupons(left)} left to give out, of {order.budget:,}."
+    note = f" {missing} count as handed out." if missing else ""
+    return left, f"{n_coupons(left)} left to give out, of {order.budget:,}.{note}"
+
+
+def _coupons_of_missing(kept: StudyFolder, study: Study) -> int:
+    """Coupons that people had when they were last in the file, and who are not in it now: they were handed out."""
+    had: dict[str, int] = {}
+    for week in kept.weeks:
+        people = _people(kept, week)
+        had |= dict(zip(people["id"].tolist(), people["issued"].tolist(), strict=True))
+    here = set(study.ids.tolist())
+    return sum(issued for person, issued in had.items() if person not in here)
+
+
+def _left_out(later: int, day: date) -> list[str]:
+    """A sentence about people of the file who had not taken part on that day, if there are any."""
+    if not later:
+        return []
+    are = f"{n_people(later)} of the file took part after {day.isoformat()}, the day of this plan, and"
+    return [f"Warning: {are} {'is' if later == 1 else 'are'} left out. Give a later --date if that is wrong."]
+
+
+def _doubts(study: Study, file: Path, kept: StudyFolder) -> list[str]:
+    """A sentence about what may be wrong in the file, if anything."""
+    kinds = Counter(KINDS[problem.kind].title for problem in study.warnings)
+    if not kinds:
+        return []
+    found = ", ".join(f"{title} ({count:,})" for title, count in kinds.most_common())
+    look = f"peerfront check {file.name} --schema {kept.path.name}/{SCHEMA}"
+    return [
+        f"Warning: the file has {counted(kinds.total(), 'doubtful place', 'doubtful places')}: {found}. `{look}` "
+        "shows where, and what to do."
+    ]
 
 
 def _title(study: Study, day: date, last: Week | None) -> str:
@@ -279,7 +324,8 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _log_line(kept: StudyFolder) -> str:
-    return f"Log: {len(kept.log.entries):,} lines, last hash {kept.log.head} (write it on the printed sheet)."
+    lines = counted(len(kept.log.entries), "line", "lines")
+    return f"Log: {lines}, last hash {kept.log.head} (write it on the printed sheet)."
 
 
 def _files(study: Study, choice: ModelChoice, plan: WeekPlan, heading: Heading, lines: list[str]) -> dict[str, bytes]:

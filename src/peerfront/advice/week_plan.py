@@ -140,7 +140,7 @@ def planned_week(
         interviews_per_week=order.interviews_per_week,
         studies=studies,
         seed=order.seed,
-        share_left=share_left_of(model.fit, standing, asked),
+        share_left=share_left_of(model.fit, standing, asked, order.target),
         progress=progress,
     )
     ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
@@ -167,6 +167,10 @@ def _restricted(order: PlanOrder) -> list[str]:
     return ["The forecast by date is of the plan without strata and random numbers; the sheet says what these cost."]
 
 
+def _each_of(people: int) -> str:
+    return f"each of the {n_people(people)} who wait" if people != 1 else "the 1 person who waits"
+
+
 def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int) -> WeekPlan:
     """The sheet of a study that is too small for a model: everybody gets the same, while coupons last."""
     people, available = study.ids[waits], max(left - order.reserve, 0)
@@ -188,9 +192,10 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
             "reason": reason,
         }
     )
-    words = (
-        f"Give {n_coupons(each)} to each of the {n_people(len(people))} who wait."
-        if len(people)
-        else "Nobody waits for coupons."
-    )
+    if not len(people):
+        words = "Nobody waits for coupons."
+    elif not each and wanted:
+        words = f"{n_people(len(people))} waiting, and {n_coupons(available)} for this week: too few for one each."
+    else:
+        words = f"Give {n_coupons(each)} to {_each_of(len(people))}."
     return WeekPlan(table, None, None, (words,))

@@ -54,9 +54,14 @@ class ChainedLog:
             with _opened(self.path) as file:
                 file.truncate(self._whole)
                 file.seek(self._whole)
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                try:
+                    rest = memoryview(content)
+                    while rest:
+                        rest = rest[file.write(rest) :]
+                    os.fsync(file.fileno())
+                except OSError:  # a full disk takes some of the lines: none of them may stay
+                    file.truncate(self._whole)
+                    raise
         except OSError as problem:
             raise DataFileError(
                 f"Cannot write {self.path} ({problem}). Free some space, or allow writing to it; nothing was logged."
@@ -115,4 +120,4 @@ def _digest(entry: Mapping[str, Any]) -> str:
 
 def _opened(path: Path) -> Any:
     """The file to be added to, made for its owner alone if there is none."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)

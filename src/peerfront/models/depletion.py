@@ -197,8 +197,7 @@ class DepletingWorld:
         come = crowd.memory
         if come is None:
             come = self._nobody(int(crowd.episode.max(initial=-1)) + 1)
-        plain = self.inner.response.sample(own.covariates, coupons, crowd.luck)
-        half = 0.5 * np.bincount(crowd.episode, weights=plain, minlength=len(come))[:, None]
+        half = 0.5 * self._as_things_stand(crowd, own, coupons, come)[:, None]
         shares = population.shares(come + half * population.sizes / population.sizes.sum())  # [episodes, groups]
         of_people = population.shares_of_people(shares)[crowd.episode, population.groups(crowd.covariates)]
         found = response.acquaintances(crowd.covariates, crowd.luck, of_people)
@@ -212,6 +211,18 @@ class DepletingWorld:
         kept &= self._within(recruits, group, kept, population.left(come))
         came = _counts(recruits.episode[kept], group[kept], len(come), population)
         return self._referrals(len(crowd), brought, kept, come + came)
+
+    def _as_things_stand(self, crowd: Crowd, own: Crowd, coupons: NDArray[np.int64], come: Array) -> Array:
+        """Recruits of the round if nobody of it ran into another, [episodes]: with the share left when it begins."""
+        response, population = self.response, cast(Population, self.response.population)
+        shares = population.shares_of_people(population.shares(come))
+        share = shares[crowd.episode, population.groups(crowd.covariates)]
+        found = response.acquaintances(crowd.covariates, crowd.luck, share)
+        brought = self.inner.response.sample(own.covariates, np.minimum(coupons, found), crowd.luck)
+        weights = brought * share if population.coupons_lost else brought
+        counts = np.bincount(crowd.episode, weights=weights, minlength=len(come))
+        able: Array = np.minimum(counts, population.left(come).sum(axis=1))
+        return able
 
     def _within(
         self, recruits: Crowd, group: NDArray[np.int64], kept: NDArray[np.bool_], left: Array
