@@ -49,6 +49,20 @@ def test_the_first_week_of_seeds_gives_everybody_the_same(template) -> None:
     assert "Give 3 coupons to each of the 24 people who wait." in "\n".join(first.lines)
 
 
+def test_seeds_with_too_few_coupons_draw_lots(tmp_path, monkeypatch) -> None:
+    quick_fits(monkeypatch)
+    study = Running(tmp_path)
+    made = study.week({"budget": 34})
+    coupons = made.plan.table["coupons"]
+    assert (int(coupons.sum()), sorted(set(coupons))) == (34, [1, 2])
+    assert made.plan.table["probability"].tolist() == pytest.approx(
+        [10 / 24 if own == 2 else 14 / 24 for own in coupons]
+    )
+    assert set(made.plan.table["decided_by"]) == {"lot"}
+    assert "Give 2 coupons to 10 people, drawn by lot, and 1 to the others who wait." in "\n".join(made.lines)
+    assert (made.folder / "sheet.xlsx").exists()
+
+
 def test_later_weeks_have_a_model_a_sheet_and_a_forecast_by_date(template) -> None:
     third = template.results[2]
     told = "\n".join(third.lines)
@@ -154,9 +168,9 @@ def test_coupons_of_a_row_that_is_gone_stay_handed_out(tmp_path) -> None:
 
 
 def test_a_sheet_without_any_coupons_decides_about_nobody(tmp_path) -> None:
-    first = small_week(tmp_path, SMALL, "2026-03-06", budget=1)
+    first = small_week(tmp_path, SMALL, "2026-03-06", budget=0)
     assert first.plan.table["coupons"].tolist() == [0, 0]
-    assert "2 people waiting, and 1 coupon for this week: too few for one each." in "\n".join(first.lines)
+    assert "2 people waiting, and no coupon for this week." in "\n".join(first.lines)
     later = SMALL + "E,A,2,2026-03-08\n"  # somebody after them got coupons
     assert small_week(tmp_path, later, "2026-03-13", more_coupons=20).plan.table["person"].tolist() == ["C", "D"]
 

@@ -33,7 +33,13 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
     assert "Give 3 coupons to each of the 24 people who wait." in out
     assert "Next week: peerfront week harbour.csv" in out
     folder = tmp_path / "harbour-study" / "week-01_2026-03-02"
-    assert {path.name for path in folder.iterdir()} == {"sheet.csv", "people.csv", "summary.txt", "logged.txt"}
+    assert {path.name for path in folder.iterdir()} == {
+        "sheet.csv",
+        "sheet.xlsx",
+        "people.csv",
+        "summary.txt",
+        "logged.txt",
+    }
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.iterdir())
     assert (tmp_path / "harbour-study" / "schema.toml").exists()
     code, out, _ = run(monkeypatch, capsys, "week", "harbour.csv", "--date", "2026-03-02")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from peerfront.advice.coupon_calendar import why_undated
 from peerfront.advice.date_forecast import DateForecast, forecast_by_date
 from peerfront.advice.day_policies import coming_of
+from peerfront.advice.decisions import BY_LOT
 from peerfront.advice.heading import Heading
 from peerfront.advice.model import Model
 from peerfront.advice.orders import PlanOrder
@@ -18,18 +19,20 @@ from peerfront.advice.sheet import CouponSheet, plan_coupons
 from peerfront.advice.standing import generation_days, rounds_until
 from peerfront.advice.study_standing import share_left_of, standing_of, times_of
 from peerfront.advice.week_order import WeekOrder
+from peerfront.allocation.lottery import person_luck
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.words import counted, n_coupons, n_people
+from peerfront.foundation.words import counted, n_coupons, n_people, percent
 from peerfront.problem import Frontier
 
 USUAL_EACH = 3
 """Coupons that everybody gets while a study is too small for a model."""
 SHEET, PRINTED, FORECAST, PICTURE = "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png"
 _SAME_FOR_ALL = "same for all"
+_MOST = 0.9  # share of the recruits of today's coupons that must come in time, or it is said
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +41,8 @@ class WeekPlan:
 
     table: pd.DataFrame
     """person, coupons, decided_by, probability, reason, and whatever else the sheet has."""
-    sheet: CouponSheet | None
-    """None while the study is too small for a model."""
+    sheet: CouponSheet
+    """Without a model it holds the table and nothing that is expected."""
     forecast: DateForecast | None
     """None where nothing says when people return."""
     words: tuple[str, ...]
@@ -52,8 +55,7 @@ class WeekPlan:
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """Lines for the log: who is to get how many, and how that came about."""
-        model = "" if self.sheet is None else self.sheet.model_fingerprint[:16]
-        seed = None if self.sheet is None else self.sheet.order.seed
+        model, seed = self.sheet.model_fingerprint[:16], self.sheet.order.seed
         strata = self.table["stratum"].tolist() if "stratum" in self.table else [None] * len(self.table)
         return [
             {
@@ -76,7 +78,7 @@ class WeekPlan:
     def files(self, heading: Heading) -> dict[str, bytes]:
         """What is kept of it."""
         files = {SHEET: csv_text(self.table, float_format="%.6g").encode()}
-        if self.sheet is not None and len(self.table):
+        if len(self.table):
             files[PRINTED] = self.sheet.excel(heading)
         if self.forecast is not None:
             files[FORECAST] = self.forecast.weeks.to_csv(index=False, lineterminator="\n", float_format="%.4f").encode()
@@ -86,7 +88,7 @@ class WeekPlan:
     def written(self) -> list[tuple[str, str]]:
         """The files of the week's folder, and what each is."""
         files = [(SHEET, "who gets how many coupons, and why")]
-        if self.sheet is not None and len(self.table):
+        if len(self.table):
             files.append((PRINTED, "the same to print and fill in"))
         if self.forecast is not None:
             files += [(FORECAST, "interviews by week, with bands"), (PICTURE, "the same as a picture")]
@@ -109,7 +111,7 @@ def planned_week(
     The forecast by date is of so many simulated `studies`; none for 0.
     """
     if model is None:
-        return _same_for_all(study, waits, order, left)
+        return _same_for_all(study, waits, order, left, number)
     schema = model.schema
     people = Frontier(study.ids[waits], encode_study(study, schema)[waits])
     until = order.last_day(day)
@@ -143,7 +145,11 @@ def planned_week(
         share_left=share_left_of(model.fit, standing, asked, order.target),
         progress=progress,
     )
+    in_time = float(times.cdf(days, standing.valid_days))
     ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
+    if in_time < _MOST:
+        late = f"Of the recruits whom this week's coupons bring, {percent(in_time)} come by then."
+        ahead = (ahead[0], late, *ahead[1:])
     return WeekPlan(sheet.table, sheet, forecast, words, ahead, details)
 
 
@@ -171,31 +177,46 @@ def _each_of(people: int) -> str:
     return f"each of the {n_people(people)} who wait" if people != 1 else "the 1 person who waits"
 
 
-def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int) -> WeekPlan:
-    """The sheet of a study that is too small for a model: everybody gets the same, while coupons last."""
+def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, number: int) -> WeekPlan:
+    """The sheet of a study that is too small for a model: everybody gets the same, as far as coupons last.
+
+    Where they do not suffice for as many as wanted, who gets one more is drawn by lot.
+    """
     people, available = study.ids[waits], max(left - order.reserve, 0)
     if order.round_cap is not None:
         available = min(available, order.round_cap)
     wanted = max(min(USUAL_EACH, order.max_per_person or USUAL_EACH), order.min_per_person)
     each = min(wanted, available // len(people)) if len(people) else 0
-    reason = (
-        f"{n_coupons(each)}, as for everybody: the study is too small to tell people apart."
-        if each == wanted
-        else f"{n_coupons(each)}, as for everybody: {n_coupons(available)} for {n_people(len(people))}."
+    more = available - each * len(people) if len(people) and each < wanted else 0  # people who get one more, by lot
+    asked = order.plan_order(left, None, len(study), number)
+    place = np.argsort(
+        np.argsort(person_luck(people.tolist(), asked.seed).uniform("lot"), kind="stable"), kind="stable"
     )
+    coupons = each + (place < more).astype(np.int64)
+    alike = "as for everybody: the study is too small to tell people apart"
+    drawn = f"drawn by lot, {n_coupons(available)} for {n_people(len(people))} who cannot be told apart yet"
     table = pd.DataFrame(
         {
             "person": pd.Series(people, dtype=object),
-            "coupons": np.full(len(people), each),
-            "decided_by": _SAME_FOR_ALL,
-            "probability": 1.0,
-            "reason": reason,
+            "coupons": coupons,
+            "chance_used": "",
+            "expected_now": 0.0,
+            "expected_later": 0.0,
+            "decided_by": BY_LOT if more else _SAME_FOR_ALL,
+            "probability": np.where(coupons > each, more, len(people) - more) / max(len(people), 1) if more else 1.0,
+            "reason": [f"{n_coupons(own)}: {drawn if more else alike}.".capitalize() for own in coupons.tolist()],
         }
     )
     if not len(people):
         words = "Nobody waits for coupons."
-    elif not each and wanted:
-        words = f"{n_people(len(people))} waiting, and {n_coupons(available)} for this week: too few for one each."
+    elif not available and wanted:
+        words = f"{n_people(len(people))} waiting, and no coupon for this week."
+    elif more:
+        words = f"Give {n_coupons(each + 1)} to {n_people(more)}, drawn by lot, and {each} to the others who wait."
     else:
         words = f"Give {n_coupons(each)} to {_each_of(len(people))}."
-    return WeekPlan(table, None, None, (words,))
+    curve = pd.DataFrame({"spend": [int(coupons.sum())], "value": [0.0]})
+    sheet = CouponSheet(
+        table, int(coupons.sum()), asked, curve, {}, (), 0.0, None, 0.0, 1.0, 1, (words,), study=study.source
+    )  # fmt: skip
+    return WeekPlan(table, sheet, None, (words,))
