@@ -220,6 +220,8 @@ def test_a_skipped_week_is_said_and_people_without_coupons_wait_on(study) -> Non
 def test_coupons_are_counted_and_added(study) -> None:
     with pytest.raises(SettingError, match="were given in its first week"):
         study.make({"budget": 50})
+    with pytest.raises(SettingError, match="--more-coupons must be a whole number of at least 0"):
+        study.make({"more_coupons": -5})
     made = study.make({"more_coupons": 30})
     assert "of 150." in "\n".join(made.lines)
     kept = StudyFolder(study.folder)

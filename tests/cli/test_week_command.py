@@ -31,6 +31,7 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
     assert code == 0
     assert "Week 1, 2026-03-02: 24 people in harbour.csv." in out
     assert "Give 3 coupons to each of the 24 people who wait." in out
+    assert "P0024 3 3 coupons, as for everybody: the study is too small to tell people apart." in out, "the sheet"
     assert "Next week: peerfront week harbour.csv" in out
     folder = tmp_path / "harbour-study" / "week-01_2026-03-02"
     assert {path.name for path in folder.iterdir()} == {
@@ -59,6 +60,8 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
         ((), "The first week needs --budget"),
         (("--budget", "1.5"), "budget must be a whole number"),
         (("--budget", "-1"), "budget must be a whole number of at least 0"),
+        (("--budget", "60", "--more-coupons", "5"), "leave --more-coupons out"),
+        (("--budget", "60", "--date", "20260309"), "--date must be year-month-day"),
         (("--budget", "60", "--date", "2nd March"), "--date must be year-month-day"),
         (("--budget", "60", "--date", "2126-03-02"), "lies in the future"),
         (("--budget", "60", "--deadline", "soon"), "deadline must be year-month-day"),

@@ -190,18 +190,6 @@ def in_words(day: date) -> str:
     return f"{day.day} {day:%B} {day.year}"
 
 
-def read_day(name: str, value: date | str) -> date:
-    """Read a day that was typed, such as 2027-03-01."""
-    if isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(str(value).strip())
-    except ValueError:
-        raise SettingError(
-            f"{name} must be year-month-day, such as 2027-03-01; found {str(value)[:40]!r}. Write it like that."
-        ) from None
-
-
 def days_until(today: date, until: date) -> int:
     """Days from today to a deadline that can be looked ahead to."""
     days = (until - today).days

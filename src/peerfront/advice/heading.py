@@ -1,12 +1,11 @@
 """What stands above a sheet or a report: which study, which day, which round."""
 
 from dataclasses import dataclass
-from datetime import date as calendar_date
 from pathlib import PurePath
 from typing import Any
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.settings import check_fields, one_or_more, optional
+from peerfront.foundation.settings import check_fields, one_or_more, optional, optional_day
 
 LONGEST_STUDY = 120
 """Characters of a study's name."""
@@ -27,7 +26,7 @@ class Heading:
     """Which round this is; the first is 1."""
 
     def __post_init__(self) -> None:
-        check_fields(self, study=_name, date=_date, round=optional(one_or_more))
+        check_fields(self, study=_name, date=optional_day, round=optional(one_or_more))
 
     @property
     def line(self) -> str:
@@ -52,17 +51,3 @@ def _name(name: str, value: Any) -> str:
             f"{name} has {len(text):,} characters; at most {LONGEST_STUDY} fit above a page. Shorten it."
         )
     return text
-
-
-def _date(name: str, value: Any) -> str:
-    text = str(value or "").strip()
-    if not text:
-        return ""
-    try:
-        if len(text) != 10:
-            raise ValueError
-        return calendar_date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise SettingError(
-            f"{name} must be year-month-day, such as 2026-03-02; found {text[:40]!r}. Write it like that."
-        ) from None

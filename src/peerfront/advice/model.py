@@ -122,11 +122,12 @@ class Model:
         >>> print(forecast.lines()[0])
         On ... wait for coupons, 20 coupons are left to give out, and ...
         """
-        from peerfront.advice.date_forecast import forecast_by_date, read_day
+        from peerfront.advice.date_forecast import forecast_by_date
         from peerfront.advice.study_standing import share_left_of, standing_of, times_of
+        from peerfront.foundation.settings import calendar_day
 
         order = self._order(budget, limits)
-        last = read_day("--until", until)
+        last = calendar_day("--until", until)
         checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
         seen = checked if as_of is None else checked.as_of(as_of)
         times = times_of(self.fit, seen)

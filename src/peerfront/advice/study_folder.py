@@ -198,8 +198,7 @@ class StudyFolder:
         for week in weeks:
             if not (self.path / week.folder).is_dir():
                 raise DataFileError(
-                    f"{self.path} lacks the folder {week.folder}, which its log names. Restore it from a copy, or undo "
-                    "the weeks from there on."
+                    f"{self.path} lacks the folder {week.folder}, which its log names. Restore it from a copy."
                 )
         return tuple(
             Week(week.number, week.day, week.folder, week.facts, tuple(own))

@@ -34,12 +34,14 @@ from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_tables import read_table_file
 from peerfront.foundation.words import counted, n_coupons, n_people
+from peerfront.problem.limits import MOST_COUPONS
 
 PEOPLE, SUMMARY, MODEL = "people.csv", "summary.txt", "model"
-EXPECT = "What to expect"
+EXPECT, THE_MODEL = "What to expect", "The model"
 _OLD_FILE = 60  # days after a file's last date beyond which the day of the plan must be given
 _WEEK = 7
 
@@ -129,7 +131,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         *_section("Since last week", since),
         *_section("This week", [words, *plan.words]),
         *_section(EXPECT, plan.ahead),
-        *_section("The model", choice.words),
+        *_section(THE_MODEL, choice.words),
     ]
     name = kept.free_name(number, day.isoformat())
     heading = Heading(request.study or _name(last, study), day.isoformat(), number)
@@ -169,10 +171,11 @@ def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
                 "The coupons of this study were given in its first week, and what is left follows from the file. If "
                 "some were added, say how many with --more-coupons."
             )
-        more = given.pop("more_coupons", None) or 0
+        more = whole_number("--more-coupons", given.pop("more_coupons", None) or 0, 0, MOST_COUPONS)
         order = WeekOrder.from_log(dict(last.facts["order"]))
         return replace(order.changed(**given), budget=order.budget + more)
-    given.pop("more_coupons", None)
+    if given.pop("more_coupons", None) is not None:
+        raise SettingError("In the first week --budget says how many coupons there are; leave --more-coupons out.")
     if given.get("budget") is None:
         raise SettingError("The first week needs --budget: the coupons that are left to give out in this study.")
     return WeekOrder(**{name: value for name, value in given.items() if value is not None})

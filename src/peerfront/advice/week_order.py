@@ -13,6 +13,7 @@ from peerfront.foundation.settings import (
     check_fields,
     one_or_more,
     optional,
+    optional_day,
     positive,
     seed_number,
 )
@@ -62,7 +63,7 @@ class WeekOrder:
         check_fields(
             self,
             budget=at_least(0, MOST_COUPONS),
-            deadline=_day,
+            deadline=optional_day,
             target=optional(one_or_more),
             max_per_person=optional(one_or_more),
             min_per_person=at_least(0),
@@ -130,15 +131,3 @@ def _texts(_: str, value: Any) -> tuple[str, ...]:
     """Rule: one text or several."""
     several = value if isinstance(value, list | tuple) else () if value is None else (value,)
     return tuple(str(each) for each in several)
-
-
-def _day(name: str, value: Any) -> str:
-    text = str(value or "").strip()
-    if not text:
-        return ""
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise SettingError(
-            f"{name} must be year-month-day, such as 2026-06-30; found {text[:40]!r}. Write it like that."
-        ) from None

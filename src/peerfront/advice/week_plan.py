@@ -194,7 +194,7 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
     )
     coupons = each + (place < more).astype(np.int64)
     alike = "as for everybody: the study is too small to tell people apart"
-    drawn = f"drawn by lot, {n_coupons(available)} for {n_people(len(people))} who cannot be told apart yet"
+    drawn = f"drawn by lot: {n_coupons(available)} for {n_people(len(people))} who cannot be told apart yet"
     table = pd.DataFrame(
         {
             "person": pd.Series(people, dtype=object),
@@ -204,7 +204,7 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
             "expected_later": 0.0,
             "decided_by": BY_LOT if more else _SAME_FOR_ALL,
             "probability": np.where(coupons > each, more, len(people) - more) / max(len(people), 1) if more else 1.0,
-            "reason": [f"{n_coupons(own)}: {drawn if more else alike}.".capitalize() for own in coupons.tolist()],
+            "reason": [f"{n_coupons(own)}, {drawn if more else alike}." for own in coupons.tolist()],
         }
     )
     if not len(people):

@@ -17,8 +17,6 @@ from peerfront.cli.options import (
 from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
-    from datetime import date as calendar_date
-
     import pandas as pd
 
 _SHOWN = 40
@@ -119,9 +117,10 @@ def week_command(
     """
     from rich.padding import Padding
 
-    from peerfront.advice.week import EXPECT, WeekRequest, run_week, undo_week
+    from peerfront.advice.week import EXPECT, THE_MODEL, WeekRequest, run_week, undo_week
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.settings import calendar_day
 
     if file is None and folder is None:
         raise SettingError("Name the study's file, or with --undo its folder (--folder).")
@@ -151,11 +150,13 @@ def week_command(
         "prior": None if prior is None else tuple(str(path.resolve()) for path in prior),
         "seed": seed,
     }
+    day = None if date is None else calendar_day("--date", date)
     with shown_progress() as progress:
-        made = run_week(file, place, WeekRequest(_day(date), refit, schema, study or "", given), progress)
+        made = run_week(file, place, WeekRequest(day, refit, schema, study or "", given), progress)
     console = new_screen()
+    below_sheet = next((line for line in made.lines if line in (EXPECT, THE_MODEL)), None)
     for line in made.lines:
-        if line == EXPECT and made.plan is not None:
+        if line == below_sheet and made.plan is not None:
             _print_sheet(made.plan.table)
         console.print(Padding(cell(line.strip()), (0, 0, 0, len(line) - len(line.lstrip()))))
     if made.again:
@@ -188,20 +189,3 @@ def _print_sheet(table: "pd.DataFrame") -> None:
 def _beside(file: Path | None) -> Path:
     assert file is not None
     return file.with_name(f"{file.stem}-study")
-
-
-def _day(text: str | None) -> "calendar_date | None":
-    from datetime import date
-
-    from peerfront.foundation.errors import SettingError
-
-    if text is None:
-        return None
-    try:
-        if len(text) != 10:
-            raise ValueError
-        return date.fromisoformat(text)
-    except ValueError:
-        raise SettingError(
-            f"--date must be year-month-day, such as 2026-03-02; found {text[:40]!r}. Write it like that."
-        ) from None

@@ -17,6 +17,7 @@ from peerfront.data.read_settings import ReadSettings, settle_with
 from peerfront.data.seeds import NOT_SAID, SEED, seed_marks
 from peerfront.data.trees import NOBODY, trees_of
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import calendar_day
 from peerfront.foundation.typed_values import typed_number
 
 if TYPE_CHECKING:
@@ -213,15 +214,7 @@ def _wanted_day(study: "Study", date: str | calendar_date) -> float:
         if number is None:
             raise SettingError(f"{study.source} numbers its days, so give a number of days; found {str(date)[:40]!r}.")
         return float(np.floor(number))
-    try:
-        text = date.isoformat() if isinstance(date, calendar_date) else str(date).strip()
-        wanted = calendar_date.fromisoformat(text[:10])
-        if len(text) != 10:
-            raise ValueError
-    except ValueError:
-        raise SettingError(
-            f"A day must be year-month-day, such as 2026-03-02; found {str(date)[:40]!r}. Write it like that."
-        ) from None
+    wanted = calendar_day("A day", date)
     if wanted > latest_date():
         raise SettingError(f"{wanted} lies in the future. Give a day up to today: what is seen then is not known yet.")
     return float((wanted - EPOCH).days)

@@ -9,6 +9,7 @@ says what was found and what is allowed. A settings class applies its rules when
 
 import math
 from collections.abc import Callable, Iterable
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,26 @@ def checked_discount(value: Any) -> float:
             "Use 1 to value late recruits like early ones."
         )
     return float(value)
+
+
+def calendar_day(name: str, value: Any) -> date:
+    """Return a day that was typed as year-month-day, or raise an error."""
+    if isinstance(value, date):
+        return value
+    text = str(value).strip()
+    try:
+        if len(text) != len("2026-03-02"):  # Python also reads 20260302 and weeks
+            raise ValueError
+        return date.fromisoformat(text)
+    except ValueError:
+        raise SettingError(
+            f"{name} must be year-month-day, such as 2026-03-02; found {text[:40]!r}. Write it like that."
+        ) from None
+
+
+def optional_day(name: str, value: Any) -> str:
+    """Rule: a day as year-month-day, or nothing; kept as text."""
+    return calendar_day(name, value).isoformat() if value is not None and str(value).strip() else ""
 
 
 def one_of(kind: str, value: Any, allowed: Iterable[str]) -> str:
