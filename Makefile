@@ -6,12 +6,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # Processes that run tests side by side: one a core, or WORKERS=0 for none but this.
 WORKERS ?= auto
 
-.PHONY: demo test bench reproduce results docs clean help
+.PHONY: demo test bench soak reproduce results docs clean help
 
 help:
 	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
 	@echo "make test       install the development tools, run every check and test"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
+	@echo "make soak       a live study under load on both databases, and a server that is killed a hundred times (half an hour)"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
 	@echo "make results    every comparison of docs/results.md (hours; resumable)"
 	@echo "make docs       the documents as a site, with the reference of commands and library, into build/site"
@@ -21,13 +22,13 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@echo "Installing peerfront into $(VENV) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "peerfront needs Python 3.11 or newer; found $$($(PYTHON) --version). Run: make PYTHON=python3.11 ..."; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
-	@$(INSTALL) -e .
+	@$(INSTALL) -e '.[live]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	@echo "Installing the development tools ..."
 	@$(INSTALL) pip # one that knows dependency groups
-	@$(INSTALL) -e '.[dask,ray]' --group dev
+	@$(INSTALL) -e '.[dask,ray,live]' --group dev
 	@touch $@
 
 DEMO := results/demo
@@ -52,6 +53,7 @@ demo: $(VENV)/installed
 	@echo "  checked/schema.toml         how the file was read; edit it to leave columns out"
 	@echo "  study.csv, frontier.csv     the made-up study it all comes from"
 	@echo "Next: the same commands with your own file (docs/how-to/plan-this-week.md); $(BIN)/peerfront --help"
+	@echo "Or all of it in a browser, on this computer only: $(BIN)/peerfront app"
 
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -65,6 +67,14 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/population_dp.py
 	$(BIN)/python benchmarks/planner.py
 	$(BIN)/python benchmarks/national.py --quick
+
+soak: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 50 --coupons 1000
+	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 50 --coupons 1000
+	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 20 --coupons 1000 --kills 100
+	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 20 --coupons 1000 --kills 100
+	$(BIN)/python benchmarks/live_speed.py --database sqlite
+	$(BIN)/python benchmarks/live_speed.py --database postgresql
 
 reproduce: $(VENV)/installed
 	$(BIN)/peerfront reproduce $(SCALE)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import fit_study
 from peerfront.baselines.simple_rules import Constant, tune_threshold
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema

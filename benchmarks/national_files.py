@@ -2,8 +2,9 @@
 
 OMP_NUM_THREADS=1 python benchmarks/national_files.py --people 1000000 --study 1000000
 
-The study repeats the made-up one with other names; those who wait are drawn from its answers, field by field. The value
-is learned for fewer people and coupons, and stretched (`value.stretching`). Seconds are of the processor.
+The study is made of many made-up ones, each drawn anew: copies of one would let a fit learn its people by heart, and it
+refuses that. Those who wait are drawn from the answers of one, field by field. The value is learned for fewer people
+and coupons, and stretched (`value.stretching`). Seconds are of the processor.
 """
 
 import argparse
@@ -19,14 +20,18 @@ import peerfront as pf
 from peerfront.foundation.covariates import kinds_of
 
 NAMED = ("id", "own.coupon", "coupon.1", "coupon.2", "coupon.3")
+PART = 4_000  # people of each made-up study
 
 
-def make_study(path: Path, study: pd.DataFrame, people: int) -> None:
-    """Copies of the study below each other, the names of people and coupons made different."""
-    for copy in range(-(-people // len(study))):
-        named = {name: study[name].where(study[name] == "", study[name] + f"-{copy}") for name in NAMED}
-        part = study.assign(**named).iloc[: people - copy * len(study)]
-        part.to_csv(path, index=False, mode="a" if copy else "w", header=not copy)
+def make_study(path: Path, people: int) -> None:
+    """Made-up studies below each other, the names of people and coupons made different."""
+    written = number = 0
+    while written < people:
+        study = pf.demo_study(people=PART, seed=number).study
+        named = {name: study[name].where(study[name] == "", study[name] + f"-{number}") for name in NAMED}
+        part = study.assign(**named).iloc[: people - written]
+        part.to_csv(path, index=False, mode="a" if number else "w", header=not number)
+        written, number = written + len(part), number + 1
 
 
 def make_frontier(path: Path, waiting: pd.DataFrame, people: int) -> None:
@@ -43,20 +48,30 @@ def main() -> None:
     chosen = parser.parse_args()
     people = chosen.people
     with tempfile.TemporaryDirectory() as name:
-        folder, demo = Path(name), pf.demo_study(people=400)
-        make_frontier(folder / "frontier.csv", demo.frontier, people)
-        make_study(folder / "study.csv", demo.study, chosen.study)
-        begun = [time.process_time()]
+        folder = Path(name)
+        make_frontier(folder / "frontier.csv", pf.demo_study(people=400).frontier, people)
+        make_study(folder / "study.csv", chosen.study)
+        begun, fitting = [time.process_time()], [""]
 
         def say(what: str) -> None:
             now, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             print(f"{what:<50}{now - begun[0]:7.1f} s{peak:8.0f} MiB", flush=True)
             begun[0] = time.process_time()
 
+        def fit_progress(_: float, what: str) -> None:
+            """Say what each step of the fit took when the next one begins."""
+            step = what.split(":")[0]
+            if step != fitting[0]:
+                if fitting[0]:
+                    say(f"  fit: {fitting[0]}")
+                fitting[0] = step
+
         study = pf.read_study(folder / "study.csv")
         say(f"read a study of {len(study):,}")
-        model = pf.fit(study, budget=people, people=people, rounds=3, effort=chosen.effort)
-        say(f"fit it for {people:,} coupons and people waiting")
+        begin_fit = time.process_time()
+        model = pf.fit(study, budget=people, people=people, rounds=3, effort=chosen.effort, progress=fit_progress)
+        begun[0] = begin_fit
+        say(f"fit it for {people:,} coupons and people waiting, in all")
         model.save(folder / "model")
         say("save the model")
         del study, model

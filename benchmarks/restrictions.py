@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 import peerfront as pf
-from peerfront.advice.fitting import FitSettings, simple_rules
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import simple_rules
 from peerfront.allocation.planner import Planner
 from peerfront.allocation.restricted import RestrictedPlanner
 from peerfront.baselines.simple_rules import Constant

@@ -23,7 +23,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.advice.fitting import NETWORK_PAIRS, FitSettings, simple_rules
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import NETWORK_PAIRS, simple_rules
 from peerfront.advice.stories import story_of_episode
 from peerfront.advice.uncertainty import UncertainWorld
 from peerfront.allocation.planner import Planner

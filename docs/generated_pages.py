@@ -7,7 +7,7 @@ The pages are made anew in each build, so that a new command, option, module or 
 import ast
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -82,7 +82,17 @@ def commands() -> list[Command]:
     """Every command of `peerfront`, in the order of `peerfront --help`."""
     from peerfront.cli.main import app
 
-    listed = [
+    listed = _commands(app)
+    for group in app.registered_groups:
+        if group.typer_instance is not None and isinstance(group.rich_help_panel, str):
+            within = _commands(group.typer_instance)
+            listed += [replace(each, name=f"{group.name} {each.name}", panel=group.rich_help_panel) for each in within]
+    panels = list(dict.fromkeys(command.panel for command in listed))
+    return sorted(listed, key=lambda command: panels.index(command.panel))
+
+
+def _commands(app: typer.Typer) -> list[Command]:
+    return [
         Command(
             name=info.name or info.callback.__name__,
             panel=info.rich_help_panel if isinstance(info.rich_help_panel, str) else "",
@@ -92,8 +102,6 @@ def commands() -> list[Command]:
         for info in app.registered_commands
         if info.callback is not None and not info.hidden
     ]
-    panels = list(dict.fromkeys(command.panel for command in listed))
-    return sorted(listed, key=lambda command: panels.index(command.panel))
 
 
 def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
@@ -145,7 +153,7 @@ def commands_page() -> str:
             panel = command.panel
             lines += [f"## {panel}", ""]
         lines += [
-            f"{'###' if panel else '##'} peerfront {command.name} {{ #{command.name} }}",
+            f"{'###' if panel else '##'} peerfront {command.name} {{ #{command.name.replace(' ', '-')} }}",
             "",
             _plain(command.help),
             "",

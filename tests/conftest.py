@@ -1,6 +1,7 @@
 """Shared by all tests: where the real data lies, and how thorough hypothesis is."""
 
 import os
+import shutil
 
 # Small networks on small machines: a second thread costs more than it brings. Set before anything imports torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,3 +24,18 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data sets (../shared/data) are not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A real browser, one for all tests of a process; tests that need it are skipped where there is none."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=options)
+        yield running
+        running.close()

@@ -23,7 +23,7 @@ place_compiled_code(Path(__file__).parent)
 if TYPE_CHECKING:
     from peerfront.advice.design import Design, DesignSettings, design
     from peerfront.advice.estimation import Estimates, estimate
-    from peerfront.advice.fitting import FitSettings
+    from peerfront.advice.fit_settings import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.heading import Heading
     from peerfront.advice.model import Model, fit, load
@@ -61,7 +61,7 @@ _ROOM_OF = {
     "Design": "advice.design",
     "DesignSettings": "advice.design",
     "Estimates": "advice.estimation",
-    "FitSettings": "advice.fitting",
+    "FitSettings": "advice.fit_settings",
     "Forecast": "advice.forecast",
     "Frontier": "problem",
     "Heading": "advice.heading",

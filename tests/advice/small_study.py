@@ -4,7 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import fit_study
 from peerfront.advice.model import Model
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema

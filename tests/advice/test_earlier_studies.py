@@ -10,7 +10,8 @@ import pytest
 from advice.small_advice import a_fit, a_study, study_csv
 from advice.small_study import QUICK
 from peerfront.advice.earlier_studies import EarlierStudies, Help, return_settings
-from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import fit_study
 from peerfront.advice.model import Model
 from peerfront.artifacts import Fit
 from peerfront.data.private_schema import private_schema

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from small_study import QUICK, small_fit, small_study, some_people
 
+from peerfront.advice.fit_settings import FitSettings
 from peerfront.advice.fit_summary import rule_against_plans
-from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.fitting import fit_study
 from peerfront.advice.model import Model, load
 from peerfront.artifacts import Fit, load_fit
 from peerfront.data.reading import read_study, study_from_table

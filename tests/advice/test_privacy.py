@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load
 from small_study import QUICK
 
-from peerfront.advice.fitting import FitSettings, fit_study
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import fit_study
 from peerfront.data.private_schema import private_schema
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import GuessSettings, guess_schema

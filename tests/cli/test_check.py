@@ -113,6 +113,19 @@ def test_bad_input_is_a_clear_message(run, study, tmp_path, content, arguments, 
     assert message in err
 
 
+def test_people_who_wait_become_a_file_for_plan(run, study, tmp_path) -> None:
+    study.write_text("id,own.coupon,coupon.1,=x\n1,,a,f\n2,a,b,f\n3,b,,=1\n")
+    waiting = tmp_path / "waiting.csv"
+    code, out, _ = run("check", study, "--waiting", waiting)
+    assert code == 0
+    assert "people who wait for coupons: 1" in out
+    assert waiting.read_text() == "id,'=x\n3,'=1\n"
+    assert waiting.stat().st_mode & 0o077 == 0
+    assert run("check", study, "--waiting", waiting)[0] == 2, "it is not replaced without leave"
+    assert run("check", study, "--waiting", waiting, "--overwrite")[0] == 0
+    assert run("check", study, "--waiting", study, "--overwrite")[0] == 2, "an output never replaces an input"
+
+
 def test_a_folder_that_is_a_file(run, study) -> None:
     code, _, err = run("check", study, "--out", study)
     assert code == 2

@@ -42,7 +42,8 @@ def test_help_shows_the_study_first_and_in_the_order_of_use(monkeypatch, capsys)
     places = [re.search(rf"(─|│) {name} ", out).start() for name in order]
     assert places == sorted(places)
     of_study = [
-        "check", "week", "fit", "plan", "forecast", "backtest", "report", "estimate", "design", "convert", "example",
+        "app", "check", "week", "fit", "plan", "forecast", "backtest", "report", "estimate", "design", "convert",
+        "example",
     ]  # fmt: skip
     assert list(GROUPS["A study"]) == of_study
 

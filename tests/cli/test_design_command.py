@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from commands import run_command
 
-from peerfront.advice.fitting import FitSettings
+from peerfront.advice.fit_settings import FitSettings
 from peerfront.value.policy_iteration import PolicyIterationSettings
 from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cli.commands import run_command
-from peerfront.advice.fitting import FitSettings
+from peerfront.advice.fit_settings import FitSettings
 from peerfront.cli.main import main
 from peerfront.value.policy_iteration import PolicyIterationSettings
 from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
@@ -81,6 +81,59 @@ def test_from_the_file_to_the_sheet(made, run, tmp_path) -> None:
     assert "--overwrite" in err
 
 
+def test_another_number_of_coupons_than_the_best(made, run, tmp_path) -> None:
+    plan = ("plan", made / "model", made / "frontier.csv", "--budget", "30")
+    assert run(*plan, "--out", tmp_path / "best.csv")[0] == 0
+    curve = pd.read_csv(tmp_path / "best-curve.csv").set_index("spend")["value"]
+    best, asked = int(curve.idxmax()), int(curve.index.max())
+    code, out, _ = run(*plan, "--spend", asked, "--out", tmp_path / "sheet.csv")
+    assert code == 0
+    assert pd.read_csv(tmp_path / "sheet.csv")["coupons"].sum() == asked
+    lost = curve.max() - curve[asked]
+    assert f"{asked} coupons this round, as asked (--spend): {lost:.2f} recruits fewer" in out
+    assert f"the best, {best}: {lost:.2f} recruits more in all" in out
+    code, out, _ = run(*plan, "--spend", best, "--out", tmp_path / "same.csv")
+    assert (tmp_path / "same.csv").read_bytes() == (tmp_path / "best.csv").read_bytes()
+    assert f"as good as the best number, {best}" in out
+
+
+def test_another_number_keeps_floors_and_limits(made, run, tmp_path) -> None:
+    plan = ("plan", made / "model", made / "frontier.csv", "--budget", "30", "--max-per-person", "1")
+    people = pd.read_csv(made / "frontier.csv")
+    group = people["district"].value_counts().index[0]
+    for spend in (1, 3, len(people)):
+        file = tmp_path / f"{spend}.csv"
+        code, out, _ = run(*plan, "--spend", spend, "--at-least", f"district={group}:1", "--out", file)
+        assert code == 0
+        sheet = pd.read_csv(file)
+        assert sheet["coupons"].sum() == spend
+        assert sheet["coupons"].max() == 1
+        assert sheet["coupons"][people["district"] == group].mean() >= sheet["coupons"].mean() - 1e-9
+        assert "The floors by group cost" in out
+
+
+def test_several_files_at_once_and_the_sheet_as_pdf(made, run, tmp_path) -> None:
+    plan = (
+        "plan",
+        made / "model",
+        made / "frontier.csv",
+        "--budget",
+        "30",
+        "--study",
+        "Hafen Öst",
+        "--date",
+        "2026-03-02",
+    )
+    files = [tmp_path / name for name in ("sheet.csv", "sheet.xlsx", "sheet.pdf")]
+    outs = [part for file in files for part in ("--out", file)]
+    assert run(*plan, *outs)[0] == 0
+    before = {file: file.read_bytes() for file in (*files, tmp_path / "sheet-curve.csv")}
+    assert before[files[2]].startswith(b"%PDF-")
+    assert run(*plan, *outs, "--overwrite")[0] == 0
+    assert {file: file.read_bytes() for file in before} == before
+    assert files[2].stat().st_mode & 0o077 == 0, "it holds participants' ids"
+
+
 def test_a_plan_without_a_file_writes_nothing(made, run, tmp_path) -> None:
     code, out, _ = run("plan", made / "model", made / "frontier.csv", "--budget", "12", "--rounds-left", "1")
     assert code == 0
@@ -98,6 +151,11 @@ def test_a_plan_without_a_file_writes_nothing(made, run, tmp_path) -> None:
         (["--budget", "20", "--reserve", "21"], "reserve of 21"),
         (["--budget", "20", "--rounds-left", "-1"], "rounds left must be"),
         (["--budget", "20", "--overwrite"], "--overwrite needs --out"),
+        (["--budget", "20", "--spend", "21"], "21 coupons cannot be given out this round; at most 20 can"),
+        (["--budget", "20", "--spend", "-1"], "spend must be"),
+        (["--budget", "20", "--spend", "1", "--min-per-person", "1"], "1 are to be given out"),
+        (["--budget", "20", "--spend", "5", "--strata", "district"], "do not go together"),
+        (["--budget", "20", "--spend", "5", "--learn"], "do not go together"),
     ],
 )
 def test_bad_orders(made, run, options, message) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cli.commands import run_command
 from data.made_exports import EXPORTS, excel_sheets, made_study
-from peerfront.advice.fitting import FitSettings
+from peerfront.advice.fit_settings import FitSettings
 from peerfront.cli.main import main
 from peerfront.value.policy_iteration import PolicyIterationSettings
 from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
 from pages import ROOT, generated
 
 
@@ -73,7 +74,7 @@ def test_every_command_and_option_is_in_the_built_reference(site) -> None:
     page = _Page(site / "reference" / "commands.html")
     text = " ".join(page.text.split())
     for command in generated.commands():
-        assert command.name in page.ids
+        assert command.name.replace(" ", "-") in page.ids
         assert command.usage in text
         for parameter in command.parameters:
             assert parameter.shown in text, f"{parameter.shown} of peerfront {command.name} is missing"
@@ -82,15 +83,19 @@ def test_every_command_and_option_is_in_the_built_reference(site) -> None:
 
 
 def test_the_generated_commands_are_those_of_help() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from peerfront.cli.main import main; main()", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"},
-    )
-    for command in generated.commands():
-        assert re.search(rf"\b{command.name}\b", done.stdout), command.name
+    for group in ("", "live"):
+        done = subprocess.run(
+            [sys.executable, "-c", "from peerfront.cli.main import main; main()", *group.split(), "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"},
+        )
+        named = [command.name.rpartition(" ") for command in generated.commands()]
+        within = [name for before, _, name in named if before == group]
+        assert within
+        for name in within:
+            assert re.search(rf"\b{name}\b", done.stdout), name
 
 
 def test_every_exported_name_has_a_docstring() -> None:

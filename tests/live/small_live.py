@@ -4,24 +4,26 @@ import itertools
 import random
 from datetime import UTC, datetime, timedelta
 
-from peerfront.live.codes import new_code
-from peerfront.live.events import CouponsIssued, PlannedCoupons, PlanProposed
-from peerfront.live.journal import Journal
-from peerfront.live.permissions import Action, Member, Role
-from peerfront.live.requests import (
+from peerfront.live.rules.codes import new_code
+from peerfront.live.rules.deciding import Accepted, Answer
+from peerfront.live.rules.events import CouponsIssued, ImportedCoupon, PlannedCoupons, PlanProposed
+from peerfront.live.rules.journal import Journal
+from peerfront.live.rules.permissions import Action, Member, Role, roles_allowed
+from peerfront.live.rules.requests import (
     AddSeed,
     AddSite,
     ApprovePlan,
     BeginStudy,
     EnrolPerson,
+    ImportedPerson,
+    ImportPeople,
     IssueCoupons,
     ProposePlan,
     RecordAnswers,
     Request,
     Wish,
 )
-from peerfront.live.rules import OF_THE_STUDY, Accepted, Answer
-from peerfront.live.settings import Settings
+from peerfront.live.rules.settings import Settings
 
 MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PREFIX = "K7"
@@ -106,19 +108,24 @@ class SmallStudy:
         self.do(RecordAnswers(person, 5, ANSWERS), site=site)
 
 
+def imported_coupon(code: str, void: bool = False) -> ImportedCoupon:
+    """A coupon of a file, valid for weeks around the Monday on which the small study begins."""
+    first_day = (MONDAY - timedelta(days=10)).date()
+    return ImportedCoupon(code, MONDAY - timedelta(days=10), first_day, first_day + timedelta(days=60), void)
+
+
+def imported(person: str, recruiter: str | None = None, code: str = "", *coupons: str, **more) -> ImportedPerson:
+    """A person of a file, who came before the small study began."""
+    fields = {"site": "north", "enrolled_at": MONDAY - timedelta(days=5), "network_size": 7, "answers": ANSWERS} | more
+    return ImportedPerson(
+        person, code=code, recruiter=recruiter, coupons=tuple(imported_coupon(each) for each in coupons), **fields
+    )
+
+
+def importing(*people: ImportedPerson) -> ImportPeople:
+    return ImportPeople(people, "study.xlsx")
+
+
 def role_for(action: Action) -> Role:
     """The role whose task this is."""
-    if action is Action.PAY:
-        return Role.CASHIER
-    if action in (Action.BEGIN_STUDY, Action.ADD_SITE, Action.CHANGE_SETTINGS):
-        return Role.MANAGER
-    if action in OF_THE_STUDY or action in (
-        Action.ADD_SEED,
-        Action.VOID_COUPON,
-        Action.EXTEND_COUPON,
-        Action.OVERRIDE_COUPONS,
-        Action.CORRECT_ANSWERS,
-        Action.WITHDRAW_PERSON,
-    ):
-        return Role.COORDINATOR
-    return Role.INTERVIEWER
+    return roles_allowed(action)[0]

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.live.codes import (
+from peerfront.live.rules.codes import (
     ALPHABET,
     LENGTH,
+    LONGEST_FOREIGN,
+    foreign_code,
     has_code_form,
     is_of_study,
     is_prefix,
@@ -96,6 +98,51 @@ def test_codes_are_read_as_people_type_them(code, data) -> None:
 
 def test_codes_are_shown_in_groups() -> None:
     assert shown_code("K7M4RT9XC0") == "K7M-4RT9-XC0"
+
+
+def test_codes_of_another_system_are_shown_as_they_are() -> None:
+    for code in ("0000000000000000012345", "0001", "AB 12", "K7M4RT9XC1", "", "x" * 40):
+        assert shown_code(code) == code
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        ("0000000000000000012345", "0000000000000000012345"),
+        ("  007 ", "007"),
+        ("ab\t\u00a0\n 12", "AB 12"),
+        ("\u202eab\u200f12\u2060\ufeff", "AB12"),
+        ("\uff21\uff11", "A1"),
+        ("stra\u00dfe", "STRASSE"),
+        ("\u0130x", "I\u0307X"),
+        ("=1+1", "=1+1"),
+        ("x" * LONGEST_FOREIGN, "X" * LONGEST_FOREIGN),
+        ("x" * (LONGEST_FOREIGN + 1), None),
+        ("x" * 10**6, None),
+        ("\u200f \n", None),
+        ("", None),
+        ("a\ud800", None),
+        ("a\ue000", None),
+    ],
+)
+def test_codes_of_another_system_have_one_spelling(typed, code) -> None:
+    assert foreign_code(typed) == code
+
+
+def test_the_spelling_of_every_character_stays_when_it_is_typed_again() -> None:
+    for number in range(0x110000):
+        code = foreign_code(chr(number))
+        if code is not None:
+            assert foreign_code(code) == foreign_code(code.lower()) == code == foreign_code(f" {code}\u200e")
+
+
+@given(st.text(max_size=60))
+def test_the_spelling_of_every_text_stays_when_it_is_typed_again(typed) -> None:
+    code = foreign_code(typed)
+    if code is not None:
+        assert foreign_code(code) == code == foreign_code(f"\t{code} ")
+        assert 0 < len(code) <= LONGEST_FOREIGN
+        assert code.encode()
 
 
 def test_the_alphabet_has_neither_look_alikes_nor_vowels() -> None:

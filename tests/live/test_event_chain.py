@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from small_live import SmallStudy
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.live import events
-from peerfront.live.chain import FIRST, checked, linked
-from peerfront.live.effects import Contradiction
-from peerfront.live.events import Event, PaymentKind, Stamp
-from peerfront.live.journal import Journal
-from peerfront.live.permissions import Role
-from peerfront.live.requests import EnrolPerson, Pay, ScanCoupon, WithdrawPerson
-from peerfront.live.rules import decide
-from peerfront.live.settings import Settings
-from peerfront.live.state import rebuild
-from peerfront.live.stored_events import KINDS, event_data, event_from
+from peerfront.live.rules import events
+from peerfront.live.rules.chain import FIRST, checked, linked
+from peerfront.live.rules.deciding import decide
+from peerfront.live.rules.effects import Contradiction
+from peerfront.live.rules.events import Event, PaymentKind, Stamp
+from peerfront.live.rules.journal import Journal
+from peerfront.live.rules.permissions import Role
+from peerfront.live.rules.requests import EnrolPerson, Pay, ScanCoupon, WithdrawPerson
+from peerfront.live.rules.settings import Settings
+from peerfront.live.rules.state import rebuild
+from peerfront.live.rules.stored_events import KINDS, event_data, event_from
 
 PLAIN = {
     str: st.text(st.characters(exclude_categories=["Cs"]), max_size=5),

@@ -2,15 +2,18 @@
 
 import subprocess
 import sys
+import typing
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from small_live import ANSWERS, MONDAY, SETTINGS, SmallStudy
+from small_live import ANSWERS, MONDAY, SETTINGS, SmallStudy, imported, importing
 
-from peerfront.live.codes import new_code, shown_code
-from peerfront.live.events import (
+from peerfront.live.rules.codes import new_code, shown_code
+from peerfront.live.rules.deciding import Accepted, Answer, Refused, decide
+from peerfront.live.rules.events import (
+    ActionNoted,
     CouponsIssued,
     CouponVoided,
     DecidedBy,
@@ -20,11 +23,12 @@ from peerfront.live.events import (
     PlannedCoupons,
     RequestRefused,
 )
-from peerfront.live.journal import Journal
-from peerfront.live.permissions import Action, Member, Role
-from peerfront.live.records import PlanStatus, RefusalRow
-from peerfront.live.refusals import ENGLISH, Reason
-from peerfront.live.requests import (
+from peerfront.live.rules.journal import Journal
+from peerfront.live.rules.notes import OF_A_PERSON
+from peerfront.live.rules.permissions import NOTED, Action, Member, Role, is_allowed
+from peerfront.live.rules.records import PlanStatus, RefusalRow, Row, StudyRow
+from peerfront.live.rules.refusals import ENGLISH, Reason
+from peerfront.live.rules.requests import (
     AddSeed,
     AddSite,
     ApprovePlan,
@@ -33,8 +37,10 @@ from peerfront.live.requests import (
     ChangeSettings,
     CorrectAnswers,
     EnrolPerson,
+    EraseAnswers,
     ExtendCoupon,
     IssueCoupons,
+    NoteAction,
     OverrideCoupons,
     Pay,
     PlanForOne,
@@ -46,9 +52,10 @@ from peerfront.live.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.live.rules import Accepted, Answer, Refused, decide
-from peerfront.live.state import State
+from peerfront.live.rules.settings import Question, QuestionKind
+from peerfront.live.rules.state import State
 
+ROWS = typing.get_args(Row)
 FOR_ONE = PlanForOne("model-1", 8, 2, "north", 1.0, "came after the plan")
 
 
@@ -185,6 +192,7 @@ def _server_clock(study: SmallStudy) -> Answer:
 
 CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
     Reason.MISTYPED: (lambda study: study.ask(ScanCoupon("K7M-4RT9-XC1")), "two are swapped"),
+    Reason.UNLISTED: (lambda study: study.ask(ScanCoupon("Maria Lopez")), "No coupon has the code that was typed"),
     Reason.OTHER_STUDY: (lambda study: study.ask(ScanCoupon(new_code("9X"))), "a coupon of another study"),
     Reason.UNKNOWN: (_unknown, "was handed out in this study"),
     Reason.NOT_YET_ACTIVE: (_not_yet, "is valid from 2026-03-04; today is 2026-03-03"),
@@ -225,6 +233,7 @@ CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
     Reason.SITE_EXISTS: (lambda study: study.ask(AddSite("north", "Again")), "a site north already"),
     Reason.NO_PERSON: (lambda study: study.ask(IssueCoupons("bea")), "no person bea"),
     Reason.WITHDRAWN: (_withdrawn, "bea withdrew from the study on 2026-03-03"),
+    Reason.NOT_WITHDRAWN: (lambda study: study.ask(EraseAnswers("ana", "asked to")), "ana takes part in the study"),
     Reason.NO_ANSWERS: (_no_answers, "answers of bea are not recorded"),
     Reason.ANSWERS_RECORDED: (lambda study: study.ask(RecordAnswers("ana", 9, ANSWERS)), "are recorded already"),
     Reason.NO_PLAN: (lambda study: study.ask(ApprovePlan(9)), "no plan 9"),
@@ -260,12 +269,38 @@ CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
         lambda study: study.ask(ChangeSettings(replace(SETTINGS, timezone="Mars/Olympus"), "x")),
         "such as Europe/Lisbon",
     ),
+    Reason.QUESTIONS: (
+        lambda study: study.ask(ChangeSettings(replace(SETTINGS, plan_strata=("district",)), "x")),
+        "groups of plans are made of questions",
+    ),
     Reason.NOT_IN_PLAN: (_not_in_plan, "Plan 2 has no line for ana"),
     Reason.WHOLE_STUDY: (
         lambda study: study.ask(ApprovePlan(1), own_site="north"),
         "concerns all sites; your role is for north",
     ),
     Reason.KEY_REUSED: (_key_reused, "sent before with other entries"),
+    Reason.IMPORT_ENTRY: (
+        lambda study: study.ask(importing(imported("x1"), imported("x2", enrolled_at=study.now + timedelta(days=1)))),
+        "The enrolment time of person number 2 in the file cannot be used",
+    ),
+    Reason.IMPORT_PERSON_TWICE: (lambda study: study.ask(importing(imported("x1"), imported("x1"))), "x1 stands"),
+    Reason.IMPORT_COUPON_TWICE: (
+        lambda study: study.ask(importing(imported("x1", None, "", "77"), imported("x2", None, "", "78", "77"))),
+        "x2 has a coupon code that x1 has, too",
+    ),
+    Reason.IMPORT_RECRUITER: (lambda study: study.ask(importing(imported("x1", "x2"))), "x2, who recruited x1, is"),
+    Reason.IMPORT_CYCLE: (
+        lambda study: study.ask(importing(imported("x1", "x2"), imported("x2", "x1"))),
+        "recruited by one of their own recruits",
+    ),
+    Reason.IMPORT_CODE: (
+        lambda study: study.ask(importing(imported("x1", "ana", "77"))),
+        "no valid coupon of ana",
+    ),
+    Reason.IMPORT_CONFLICT: (
+        lambda study: study.ask(importing(imported("ana"))),
+        "ana takes part already, with another enrolment time than in the file",
+    ),
 }
 
 
@@ -526,21 +561,78 @@ def test_people_of_another_site_are_out_of_reach(study) -> None:
     study.do(EnrolPerson(study.codes_of_ana[0], "cleo"), **south)  # coupons are valid at every site
 
 
+def test_what_changes_no_row_is_noted_in_the_same_chain(study) -> None:
+    before = {kind: dict(study.state.table(kind)) for kind in ROWS}
+    study.days(1)
+    (event,) = study.do(NoteAction(Action.EXPORT, "study.csv", (("people", "1"),))).events
+    assert event.fact == ActionNoted(Action.EXPORT, "study.csv", (("people", "1"),))
+    assert (event.stamp.role, event.stamp.site) == (Role.ANALYST, None)
+    (event,) = study.do(NoteAction(Action.WRITE_CONTACT, "ana")).events
+    assert event.stamp.site == "north"
+    assert study.journal.links[-1].event == event
+    before[StudyRow] = {(): replace(before[StudyRow][()], last_time=study.now)}
+    assert {kind: dict(study.state.table(kind)) for kind in ROWS} == before
+
+
+def test_notes_of_a_person_need_somebody_who_is_known_and_within_reach(study) -> None:
+    study.seed("bea", site="south")
+    north = {"own_site": "north", "site": "north"}
+    for noted in OF_A_PERSON:
+        study.do(NoteAction(noted, "ana"), **north)
+        assert study.ask(NoteAction(noted, "bea"), **north).reason is Reason.SITE
+        assert study.ask(NoteAction(noted, "nobody")).reason is Reason.NO_PERSON
+        assert study.ask(NoteAction(noted, "Maria Lopez")).reason is Reason.BAD_NAME
+    study.do(WithdrawPerson("ana", True, "asked to"))
+    assert study.ask(NoteAction(Action.WRITE_CONTACT, "ana")).reason is Reason.WITHDRAWN
+    study.do(NoteAction(Action.DELETE_CONTACT, "ana"))
+
+
+def test_notes_of_the_whole_study_need_a_role_for_all_sites(study) -> None:
+    for noted in NOTED - OF_A_PERSON:
+        study.do(NoteAction(noted), site=None)
+        answer = study.ask(NoteAction(noted), own_site="north", site=None)
+        if is_allowed(noted, answer.events[0].stamp.role, own_site=False):
+            assert isinstance(answer, Accepted)
+        else:
+            assert answer.reason is Reason.WHOLE_STUDY
+    study.do(NoteAction(Action.SEE_PEOPLE), own_site="north", site="north")
+    assert study.ask(NoteAction(Action.BACK_UP), own_site="north", site="north").reason is Reason.WHOLE_STUDY
+
+
+@pytest.mark.parametrize(
+    ("note", "reason"),
+    [
+        (NoteAction(Action.EXPORT, "x" * 101), Reason.TEXT_LENGTH),
+        (NoteAction(Action.EXPORT, "", (("people", "x" * 1001),)), Reason.TEXT_LENGTH),
+        (NoteAction(Action.EXPORT, "", (("a name", "x"),)), Reason.BAD_NAME),
+        (NoteAction(Action.EXPORT, "", (("people", "1"), ("people", "2"))), Reason.TWICE),
+        (NoteAction(Action.EXPORT, "", tuple((f"d{number}", "") for number in range(51))), Reason.OUT_OF_RANGE),
+    ],
+)
+def test_notes_are_short(study, note, reason) -> None:
+    assert study.ask(note).reason is reason
+
+
+def test_what_has_an_event_of_its_own_cannot_be_noted() -> None:
+    for action in set(Action) - NOTED:
+        with pytest.raises(ValueError, match="event of its own"):
+            NoteAction(action, "ana")
+
+
 WISHES = [
     BeginStudy(SETTINGS, "K7"), ChangeSettings(SETTINGS, "x"), AddSite("west", "West"), AddSeed("bea"),
     ScanCoupon("K7M4RT9XC0"), EnrolPerson("K7M4RT9XC0", "bea"), RecordAnswers("ana", 1, ()),
-    CorrectAnswers("ana", 1, (), "x"), WithdrawPerson("ana", True, "x"), ProposePlan("m", 1, ()),
-    ChangePlan(1, (), "x"), ApprovePlan(1), StopPlan(1, "x"), OverrideCoupons("ana", 1, "x"), IssueCoupons("ana"),
-    VoidCoupon("K7M4RT9XC0", "x"), ExtendCoupon("K7M4RT9XC0", date(2027, 1, 1), "x"),
-    Pay("K7M4RT9XC0", PaymentKind.INTERVIEW),
+    CorrectAnswers("ana", 1, (), "x"), WithdrawPerson("ana", True, "x"), EraseAnswers("ana", "x"),
+    ProposePlan("m", 1, ()), ChangePlan(1, (), "x"), ApprovePlan(1), StopPlan(1, "x"), OverrideCoupons("ana", 1, "x"),
+    IssueCoupons("ana"), VoidCoupon("K7M4RT9XC0", "x"), ExtendCoupon("K7M4RT9XC0", date(2027, 1, 1), "x"),
+    Pay("K7M4RT9XC0", PaymentKind.INTERVIEW), importing(imported("bea")),
+    *(NoteAction(noted, "ana") for noted in sorted(NOTED)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("wish", WISHES, ids=lambda wish: wish.action.value)
 @pytest.mark.parametrize("role", Role)
 def test_every_request_is_held_to_the_table_of_roles(study, wish, role) -> None:
-    from peerfront.live.permissions import is_allowed
-
     request = Request("key", Member("x", role, None), "north", None, wish)
     refused = decide(study.state, request, study.now)
     allowed = is_allowed(wish.action, role, own_site=True)
@@ -559,15 +651,20 @@ def test_settings_out_of_range_are_refused() -> None:
         replace(SETTINGS, currency="euro"),
         replace(SETTINGS, timezone="Mars/Olympus"),
         replace(SETTINGS, timezone="../../etc/passwd"),
+        replace(SETTINGS, questions=(Question("Age", "How old?"),)),
+        replace(SETTINGS, questions=(Question("age", "How old?", choices=("young",)),)),
+        replace(SETTINGS, questions=(Question("age", "How old?", QuestionKind.NUMBER),) * 2),
+        replace(SETTINGS, name=" "),
     ):
         answer = decide(State(), Request("k", manager, None, None, BeginStudy(bad, "K7")), MONDAY)
-        assert answer.reason in (Reason.OUT_OF_RANGE, Reason.CURRENCY, Reason.TIMEZONE), bad
+        refused = (Reason.OUT_OF_RANGE, Reason.CURRENCY, Reason.TIMEZONE, Reason.QUESTIONS, Reason.TEXT_LENGTH)
+        assert answer.reason in refused, bad
 
 
 def test_the_rules_need_the_standard_library_alone() -> None:
     """Nothing that is installed is loaded: neither NumPy nor a web framework."""
     script = (
-        "import sys; before = set(sys.modules); import peerfront.live.journal; "
+        "import sys; before = set(sys.modules); import peerfront.live.rules.journal; "
         "names = {name.split('.')[0] for name in set(sys.modules) - before if '_sysconfigdata' not in name}; "
         "print(sorted(names - set(sys.stdlib_module_names) - {'peerfront'}))"
     )

@@ -1,10 +1,12 @@
 """The table of permissions, cell by cell, against the roles as the study's page for its staff describes them."""
 
 import itertools
+import typing
 
 import pytest
 
-from peerfront.live.permissions import Action, Member, Role, is_allowed, roles_allowed
+from peerfront.live.rules.permissions import NOTED, Action, Member, Role, is_allowed, roles_allowed
+from peerfront.live.rules.requests import NoteAction, Wish
 
 OWN, ANY = "own", "any"
 EXPECTED: dict[Role, dict[str, str]] = {
@@ -16,14 +18,15 @@ EXPECTED: dict[Role, dict[str, str]] = {
     Role.COORDINATOR: dict.fromkeys(
         ("scan_coupon", "enrol_person", "record_answers", "write_contact", "issue_coupons", "print_coupons",
          "see_board", "see_people", "add_seed", "void_coupon", "extend_coupon", "override_coupons", "correct_answers",
-         "withdraw_person", "see_contact", "delete_contact", "propose_plan", "change_plan", "approve_plan"), OWN,
+         "withdraw_person", "erase_answers", "see_contact", "delete_contact", "propose_plan", "change_plan",
+         "approve_plan"), OWN,
     ) | dict.fromkeys(("stop_plan", "see_plan", "see_progress", "see_estimates"), ANY),
     Role.ANALYST: {
         "see_plan": ANY, "see_progress": ANY, "see_estimates": ANY, "see_people": OWN, "export": OWN,
     },
     Role.MANAGER: dict.fromkeys(
-        ("delete_contact", "see_audit", "begin_study", "change_settings", "add_site", "manage_users", "back_up",
-         "restore"), OWN,
+        ("delete_contact", "erase_answers", "see_audit", "begin_study", "change_settings", "add_site", "manage_users",
+         "back_up", "restore", "import_study"), OWN,
     ) | {"see_progress": ANY},
 }  # fmt: skip
 
@@ -41,6 +44,11 @@ def test_what_is_expected_exists_and_everybody_has_something() -> None:
         assert cells
     for action in Action:
         assert roles_allowed(action), f"nobody may {action}"
+
+
+def test_every_action_is_asked_for_or_noted_and_none_is_both() -> None:
+    asked_for = [kind.action for kind in typing.get_args(Wish) if kind is not NoteAction]
+    assert sorted([*asked_for, *NOTED]) == sorted(Action)
 
 
 def test_who_pays_neither_enrols_nor_plans_and_nobody_exports_contacts() -> None:

@@ -16,16 +16,16 @@ from datetime import timedelta
 import pytest
 from small_live import MONDAY, SETTINGS, SmallStudy
 
-from peerfront.live import records
-from peerfront.live.chain import FIRST, Link, checked, linked
-from peerfront.live.codes import new_code
-from peerfront.live.effects import effects
-from peerfront.live.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled
-from peerfront.live.permissions import Member, Role
-from peerfront.live.refusals import Reason
-from peerfront.live.requests import EnrolPerson, IssueCoupons, Pay, PlanForOne, Request, ScanCoupon
-from peerfront.live.rules import Accepted, Refused, decide
-from peerfront.live.state import rebuild
+from peerfront.live.rules import records
+from peerfront.live.rules.chain import FIRST, Link, checked, linked
+from peerfront.live.rules.codes import new_code
+from peerfront.live.rules.deciding import Accepted, Refused, decide
+from peerfront.live.rules.effects import effects
+from peerfront.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled
+from peerfront.live.rules.permissions import Member, Role
+from peerfront.live.rules.refusals import Reason
+from peerfront.live.rules.requests import EnrolPerson, IssueCoupons, Pay, PlanForOne, Request, ScanCoupon
+from peerfront.live.rules.state import rebuild
 
 KINDS = records.Row.__args__
 FOR_ONE = PlanForOne("model-1", 8, 2, "north", 1.0, "came after the plan")

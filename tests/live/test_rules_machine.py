@@ -10,11 +10,13 @@ from datetime import timedelta
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from small_live import ANSWERS, SmallStudy
+from small_live import ANSWERS, SmallStudy, imported, importing
 
-from peerfront.live.codes import new_code
-from peerfront.live.effects import Contradiction
-from peerfront.live.events import (
+from peerfront.live.rules.codes import LENGTH, new_code
+from peerfront.live.rules.deciding import Accepted, Refused, decide
+from peerfront.live.rules.effects import Contradiction
+from peerfront.live.rules.erasing import WITH_ANSWERS, without_answers
+from peerfront.live.rules.events import (
     CouponExtended,
     CouponsIssued,
     CouponVoided,
@@ -22,6 +24,7 @@ from peerfront.live.events import (
     PaymentKind,
     PaymentMade,
     PersonEnrolled,
+    PersonImported,
     PersonWithdrawn,
     PlanApproved,
     PlannedCoupons,
@@ -31,18 +34,21 @@ from peerfront.live.events import (
     SettingsChanged,
     StudyBegun,
 )
-from peerfront.live.journal import Journal
-from peerfront.live.records import PersonRow
-from peerfront.live.refusals import Reason
-from peerfront.live.requests import (
+from peerfront.live.rules.journal import Journal
+from peerfront.live.rules.permissions import NOTED
+from peerfront.live.rules.records import PersonRow
+from peerfront.live.rules.refusals import Reason
+from peerfront.live.rules.requests import (
     AddSeed,
     ApprovePlan,
     ChangePlan,
     ChangeSettings,
     CorrectAnswers,
     EnrolPerson,
+    EraseAnswers,
     ExtendCoupon,
     IssueCoupons,
+    NoteAction,
     OverrideCoupons,
     Pay,
     PlanForOne,
@@ -53,15 +59,22 @@ from peerfront.live.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.live.rules import Accepted, Refused, decide
-from peerfront.live.settings import Settings
-from peerfront.live.state import rebuild
+from peerfront.live.rules.settings import Settings
+from peerfront.live.rules.state import rebuild
 
 SMALL = Settings(budget=8, cap=3, active_after_days=1, valid_days=5, interview_payment=20, recruiting_payment=5)
 NUMBERS = st.integers(0, 10_000)
 """Which of the people, coupons or requests that there are, counted round."""
 COUPONS = st.integers(0, 4)
 SITES = st.sampled_from(["north", "south"])
+
+
+def codes_issued(fact) -> list[str]:
+    """Coupons that somebody got by a fact, here or before."""
+    if isinstance(fact, PersonImported):
+        drawn = [fact.code] if fact.drawn and fact.recruiter is not None else []
+        return [each.code for each in fact.coupons] + drawn
+    return list(fact.codes) if isinstance(fact, CouponsIssued) else []
 
 
 class RunningStudy(RuleBasedStateMachine):
@@ -75,6 +88,8 @@ class RunningStudy(RuleBasedStateMachine):
             self.study.seed(person)
         self.study.approve(p0=2, p1=1)
         self.asked = []
+        self.imports = []
+        self.erased = set()
         self.last_good_time = self.study.now
 
     # People and coupons by number
@@ -94,12 +109,12 @@ class RunningStudy(RuleBasedStateMachine):
         return ready[number // 4 % len(ready)] if ready and number % 4 else self.person(number // 4)
 
     def n_people(self) -> int:
-        return sum(isinstance(fact, SeedAdded | PersonEnrolled) for _, fact in self.facts())
+        return sum(isinstance(fact, SeedAdded | PersonEnrolled | PersonImported) for _, fact in self.facts())
 
     def coupon(self, number: int) -> str:
         """Any code or, mostly, a coupon that nobody used, so that more than refusals happen."""
-        issued = [code for _, fact in self.facts() if isinstance(fact, CouponsIssued) for code in fact.codes]
-        used = {fact.code for _, fact in self.facts() if isinstance(fact, PersonEnrolled)}
+        issued = [code for _, fact in self.facts() for code in codes_issued(fact)]
+        used = {fact.code for _, fact in self.facts() if isinstance(fact, PersonEnrolled | PersonImported)}
         unused = [code for code in issued if code not in used]
         codes = issued + [fact.code for _, fact in self.facts() if isinstance(fact, SeedAdded)]
         codes = unused if unused and number % 4 else codes
@@ -193,6 +208,21 @@ class RunningStudy(RuleBasedStateMachine):
     def withdraw(self, person, void) -> None:
         self.ask(WithdrawPerson(self.person(person), void, "asked to"))
 
+    @rule(person=NUMBERS, withdraw=st.booleans())
+    def erase(self, person, withdraw) -> None:
+        if withdraw:
+            self.withdraw(person, True)
+        person = self.person(person)
+        if isinstance(self.ask(EraseAnswers(person, "asked to")), Accepted):
+            self.erased.add(person)
+            self.events = []  # they are others now
+
+    def as_it_is_now(self, events):
+        """Events that were an answer, without the answers erased since."""
+        for person in self.erased:
+            events = tuple(without_answers(event, person) for event in events)
+        return events
+
     @rule(person=NUMBERS)
     def correct(self, person) -> None:
         self.ask(CorrectAnswers(self.person(person), 4, ANSWERS, "typing error"))
@@ -242,6 +272,39 @@ class RunningStudy(RuleBasedStateMachine):
     def change_settings(self, budget, cap) -> None:
         self.ask(ChangeSettings(replace(SMALL, budget=budget, cap=cap), "other money"))
 
+    @rule(person=NUMBERS, noted=st.sampled_from(sorted(NOTED)), site=SITES)
+    def note(self, person, noted, site) -> None:
+        """Notes stand in the chain and promise nobody anything: all rows but the study's time stay."""
+        before = self.study.state.study()
+        answer = self.ask(NoteAction(noted, self.person(person), (("copies", "2"),)), site=site)
+        after = self.study.state.study()
+        assert replace(after, last_time=before.last_time) == before
+        assert self.study.journal.links[-1].event == answer.events[0]
+
+    @rule(coupon=NUMBERS, recruiter=NUMBERS, n_coupons=st.integers(0, 5), paid=st.sets(st.sampled_from(PaymentKind)))
+    def import_people(self, coupon, recruiter, n_coupons, paid) -> None:
+        """A seed with coupons and a recruit, somebody who came with a coupon, somebody of whom only the recruiter."""
+        new, code = self.n_people(), self.coupon(coupon)
+        own = [new_code("K7", self.study.codes.choice) for _ in range(n_coupons // 2)]
+        coupons = own + [f"ab {new:020d}-{number}" for number in range(n_coupons - len(own))]
+        people = [
+            imported(f"p{new}", f"p{new + 1}", coupons[-1] if coupons else "", paid=tuple(paid)),
+            imported(f"p{new + 1}", None, "", *coupons),
+            imported(f"p{new + 2}", f"p{recruiter % new}"),
+        ]
+        if coupon % 2:
+            people.append(imported(f"p{new + 3}", self.study.state.coupon(code).holder, code))
+        wish = importing(*people)
+        if isinstance(self.ask(wish), Accepted):
+            self.imports.append(wish)
+
+    @rule(number=NUMBERS)
+    def import_again(self, number) -> None:
+        """Whatever has happened to the people since, a file that was imported can be imported again."""
+        if self.imports:
+            wish = self.imports[number % len(self.imports)]
+            assert len(self.ask(wish).events) == 1, "the note alone"
+
     # What goes wrong
 
     @rule(number=NUMBERS)
@@ -253,7 +316,7 @@ class RunningStudy(RuleBasedStateMachine):
             later = replace(request, device_time=self.study.now)
             again = self.study.journal.answer(later, self.study.now, self.study.draw)
             assert again.repeated
-            assert again.events == answer.events
+            assert again.events == self.as_it_is_now(answer.events)
             if isinstance(answer, Refused):
                 assert again.refusal == answer.refusal
             assert self.study.journal.head == before
@@ -304,6 +367,8 @@ class RunningStudy(RuleBasedStateMachine):
     @rule(coupon=NUMBERS, place=st.integers(0, 8), person=NUMBERS)
     def swapped_code(self, coupon, place, person) -> None:
         code = self.coupon(coupon)
+        if len(code) != LENGTH:
+            return  # a code of another system has no check character
         swapped = code[:place] + code[place + 1] + code[place] + code[place + 2 :]
         if swapped != code:
             assert self.ask(EnrolPerson(swapped, self.person(person))).reason is Reason.MISTYPED
@@ -356,12 +421,17 @@ class RunningStudy(RuleBasedStateMachine):
         self.events_rebuild_the_state()
 
     def coupons_and_payments_are_used_once(self) -> None:
-        redeemed = Counter(fact.code for _, fact in self.facts() if isinstance(fact, PersonEnrolled | SeedAdded))
+        redeemed = Counter(
+            fact.code for _, fact in self.facts() if isinstance(fact, PersonEnrolled | SeedAdded | PersonImported)
+        )
         paid = Counter((fact.code, fact.kind) for _, fact in self.facts() if isinstance(fact, PaymentMade))
+        paid.update(
+            (fact.code, kind) for _, fact in self.facts() if isinstance(fact, PersonImported) for kind in fact.paid
+        )
         assert max(redeemed.values()) == 1
         assert max(paid.values(), default=1) == 1
         assert {code for code, _ in paid} <= redeemed.keys()
-        issued = [code for _, fact in self.facts() if isinstance(fact, CouponsIssued) for code in fact.codes]
+        issued = [code for _, fact in self.facts() for code in codes_issued(fact)]
         assert len(issued) == len(set(issued))
 
     def budget_and_caps_hold(self) -> None:
@@ -394,8 +464,14 @@ class RunningStudy(RuleBasedStateMachine):
                 of_person[fact.person] += len(fact.codes)
                 assert not fact.codes or of_person[fact.person] <= cap
                 issued += len(fact.codes)
+            elif isinstance(fact, PersonImported):  # more than the cap, and not of the budget
+                of_person[fact.person] += len(fact.coupons)
+                if fact.drawn and fact.recruiter is not None:
+                    of_person[fact.recruiter] += 1
             assert issued <= budget
         assert issued + self.study.state.study().kept == budget
+        people = self.study.state.table(PersonRow).values()
+        assert {row.person: row.coupons for row in people if row.coupons} == +of_person
 
     def redemptions_are_in_time_and_make_a_tree(self) -> None:
         holder, days, void, recruiter = {}, {}, set(), {}
@@ -411,6 +487,15 @@ class RunningStudy(RuleBasedStateMachine):
             elif isinstance(fact, CouponVoided):
                 assert fact.code not in void
                 void.add(fact.code)
+            elif isinstance(fact, PersonImported):
+                assert fact.person not in recruiter, "enrolled twice"
+                recruiter[fact.person] = fact.recruiter
+                for each in fact.coupons:
+                    holder[each.code], days[each.code] = fact.person, (each.first_day, each.last_day)
+                if fact.recruiter is not None:
+                    assert fact.recruiter in recruiter
+                    assert fact.code not in void
+                    assert fact.drawn or fact.recruiter == holder[fact.code] != fact.person
             elif isinstance(fact, PersonEnrolled):
                 first, last = days[fact.code]
                 assert first <= event.stamp.server_time.date() <= last
@@ -435,6 +520,9 @@ class RunningStudy(RuleBasedStateMachine):
         again = Journal(self.study.journal.links)
         assert again.state == self.study.state
         assert rebuild(event for event, _ in self.facts()) == self.study.state
+        for _, fact in self.facts():
+            if isinstance(fact, WITH_ANSWERS):
+                assert bool(fact.salt) == (fact.person not in self.erased)
         times = [event.stamp.server_time for event, fact in self.facts() if not isinstance(fact, RequestRefused)]
         assert times == sorted(times), "time never runs backwards"
 

@@ -45,5 +45,6 @@ def test_every_command_is_named() -> None:
 
 def test_it_begins_with_how_to_begin() -> None:
     first = README[: README.index("\n## ")]
-    for promise in ("pip install", "make demo", "make test", "docs/images/forecast.png"):
+    names = ("pip install", "make demo", "make test", "docs/images/app.png", "peerfront app", "peerfront live demo")
+    for promise in names:
         assert promise in first

@@ -51,8 +51,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert "peerfront/py.typed" in names
-    package = {path for path in (ROOT / "src").rglob("*") if path.suffix in (".py", ".j2")}
-    assert any(path.suffix == ".j2" for path in package)
+    kinds = (".py", ".j2", ".html", ".css", ".js", ".svg", ".po", ".mo")
+    package = {path for path in (ROOT / "src").rglob("*") if path.suffix in kinds}
+    assert {path.suffix for path in package} == set(kinds)
     assert {path.relative_to(ROOT / "src").as_posix() for path in package} <= names
     assert {name.split("/")[0] for name in names} == {"peerfront", f"peerfront-{peerfront.__version__}.dist-info"}
 
@@ -61,7 +62,7 @@ def test_the_metadata_say_what_it_is(metadata: Message) -> None:
     assert metadata["Version"] == peerfront.__version__
     assert "coupons" in metadata["Summary"]
     assert metadata["Author"] == "peerfront contributors"
-    assert metadata.get_all("Provides-Extra") == ["dask", "ray"]  # tools of development are dependency groups
+    assert metadata.get_all("Provides-Extra") == ["dask", "live", "ray"]  # tools of development are dependency groups
     for version in ("3.11", "3.12", "3.13"):
         assert f"Programming Language :: Python :: {version}" in metadata.get_all("Classifier", [])
 

@@ -3,7 +3,8 @@ random to find out what a coupon does. Every number has the probability with whi
 from the study need it.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -17,15 +18,17 @@ from peerfront.advice.stories import believed, can_be_simulated
 from peerfront.allocation.backup import Array, Tables, expected_future_value, expected_recruits
 from peerfront.allocation.coupon_worth import worth_by_kind, worth_of_each
 from peerfront.allocation.floored_greedy import greedy_with_floors
+from peerfront.allocation.greedy import greedy_at
 from peerfront.allocation.lottery import draw_ties
 from peerfront.allocation.planner import Plan, Planner
+from peerfront.allocation.restricted import RestrictedPlan
 from peerfront.allocation.updating import KNOWN, LearningWorth, worth_of_learning
 from peerfront.allocation.varied import vary
 from peerfront.artifacts import Fit
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.words import n_people, percent
+from peerfront.foundation.words import n_coupons, n_people, percent
 from peerfront.models.response import LearnedResponse
 from peerfront.problem import Allocation
 
@@ -52,6 +55,8 @@ class Decision:
     """Everybody's stratum, [people], if coupons may differ only between strata."""
     free_value: float = 0.0
     """What the plan before all limits expects, by its own value."""
+    chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By stratum: everybody's chance of 0, 1, ... coupons; empty without strata."""
 
 
 def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Decision:
@@ -75,9 +80,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     plan = planner.plan(state, every_spend=every_spend)
     kinds = kinds_of(people)
     tables = planner.tables(kinds.rows, most)
-    weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
-    base = planner.base_with(state.rounds_left - 1)
-    anyway = None if base is None else base[: state.remaining_budget + 1]
+    weights, anyway = planner.weights_and_base(state)
     notes = list(floors.notes)
 
     def handed_out(coupons: NDArray[np.int64]) -> Plan:
@@ -86,7 +89,19 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     if restriction.is_any:
         return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
     chosen = plan
-    if floors.floors:
+    if order.spend is not None:
+        chosen = handed_out(_exactly(order.spend, planner, task, plan, tables.take(kinds.kind)))
+        notes.append(_cost_of_spend(order.spend, plan))
+    if floors.floors and order.spend is not None and not floors.groups.met(chosen.allocation.coupons):
+        floored = greedy_with_floors(
+            tables.take(kinds.kind), weights, planner.discount, floors.groups, spendable=state.spendable,
+            most_per_person=most, least_per_person=least, spends=[order.spend], base=anyway,
+        )  # fmt: skip
+        free, chosen = chosen, handed_out(floored.plan.coupons)
+        notes.append(_cost_of_floors(free.value - chosen.value))
+    elif floors.floors and order.spend is not None:
+        notes.append(_cost_of_floors(0.0))
+    elif floors.floors:
         floored = greedy_with_floors(
             tables.take(kinds.kind),
             weights,
@@ -131,6 +146,30 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     return Decision(handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths, free_value=plan.value)
 
 
+def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Tables) -> NDArray[np.int64]:
+    """The best way to give out so many coupons this round, [people]."""
+    if plan.bound is not None:
+        raise SettingError(
+            "There are too many people and coupons to plan another number than the best (--spend). Leave it out, or "
+            "set the most with --round-cap."
+        )
+    weights, anyway = planner.weights_and_base(task.state)
+    most, least = task.state.most_per_person, task.order.min_per_person
+    coupons: NDArray[np.int64] = greedy_at(everybody, weights, planner.discount, [spend], most, least, anyway)[0][0]
+    return coupons
+
+
+def _cost_of_spend(spend: int, best: Plan) -> str:
+    asked = f"{n_coupons(spend)} this round, as asked (--spend)"
+    value = float(best.values[spend])
+    if np.isnan(value):
+        return f"{asked}; the best number is {best.spend:,}."
+    lost = best.value - value
+    if spend == best.spend or lost < _NO_COST:
+        return f"{asked}: as good as the best number, {best.spend:,}."
+    return f"{asked}: {lost:.2f} recruits fewer in all than the best number, {best.spend:,}, by the plan's own value."
+
+
 def _restricted(
     planner: Planner,
     task: Task,
@@ -150,9 +189,7 @@ def _restricted(
         without = planned_within(planner, task, restriction)
         notes.append(_cost_of_floors(without.value - within.value))
     chances = _member_chances(planner, kinds.rows)
-    weights = planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1]
-    base = planner.base_with(state.rounds_left - 1)
-    anyway = None if base is None else base[: state.remaining_budget + 1]
+    weights, anyway = planner.weights_and_base(state)
     ties = None
     if within.label is None:  # people may differ one by one, so ties are drawn by lot as in every plan
         worth = planner.discount * weights[state.remaining_budget - min(int(within.planned.sum()), state.spendable)]
@@ -176,7 +213,19 @@ def _restricted(
     if np.isnan(values[handed_out.spend]):
         values[handed_out.spend] = within.value
     plan = replace(handed_out, values=values)
-    return Decision(plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value)
+    by_stratum = _by_stratum(within, names)
+    return Decision(
+        plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value, by_stratum
+    )  # fmt: skip
+
+
+def _by_stratum(plan: RestrictedPlan, names: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """The chances of each number in each stratum: everybody in it has the same."""
+    if plan.label is None:
+        return {}
+    chances = plan.chances()
+    _, first = np.unique(plan.label, return_index=True)
+    return {name: tuple(chances[row].tolist()) for name, row in zip(names, first.tolist(), strict=True)}
 
 
 def _member_chances(planner: Planner, people: Codes) -> Array:

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.advice.fitting import FitSettings, simple_rules
+from peerfront.advice.fit_settings import FitSettings
+from peerfront.advice.fitting import simple_rules
 from peerfront.advice.restrictions import Restriction, read_strata
 from peerfront.advice.study_sample import MOST_STRATA
 from peerfront.allocation.planner import Planner

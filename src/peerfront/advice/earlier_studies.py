@@ -6,7 +6,7 @@ bring, whom and when is pooled with what the study shows (`models.pooled_respons
 model knows shared columns by the categories of the earlier one, which were told already.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,14 +65,7 @@ class _Earlier:
 
     def encode(self, table: pd.DataFrame) -> Codes:
         """Codes of people of the new study by this model's own rules; what it does not know is unknown."""
-        codes = np.full((len(table), len(self.fit.schema.fields)), UNKNOWN, dtype=np.int16)
-        if not self.schema.used:
-            codes[:] = 0  # everybody is alike
-        for number, rule in enumerate(self.schema.used):
-            if rule.name in self.shared:
-                values, wrong = rule.encode(table[rule.name].reset_index(drop=True))
-                codes[:, number] = np.where(wrong, UNKNOWN, values)
-        return codes
+        return _encoded(table, self.schema, self.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,14 +241,15 @@ class Alone:
         return OwnRates(self.private[story].gains(codes, coupons).sum(axis=1), by_fold)
 
 
-def _encoded(table: pd.DataFrame, schema: StudySchema) -> Codes:
-    """Codes of people by a schema; what it does not know is unknown."""
+def _encoded(table: pd.DataFrame, schema: StudySchema, only: Collection[str] | None = None) -> Codes:
+    """Codes of people by a schema, or by some of its columns; what it does not know is unknown."""
     codes = np.full((len(table), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
     if not schema.used:
         codes[:] = 0  # everybody is alike
     for number, rule in enumerate(schema.used):
-        values, wrong = rule.encode(table[rule.name].reset_index(drop=True))
-        codes[:, number] = np.where(wrong, UNKNOWN, values)
+        if only is None or rule.name in only:
+            values, wrong = rule.encode(table[rule.name].reset_index(drop=True))
+            codes[:, number] = np.where(wrong, UNKNOWN, values)
     return codes
 
 

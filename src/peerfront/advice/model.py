@@ -24,7 +24,7 @@ from peerfront.problem import Frontier
 
 if TYPE_CHECKING:
     from peerfront.advice.date_forecast import DateForecast
-    from peerfront.advice.fitting import FitSettings
+    from peerfront.advice.fit_settings import FitSettings
     from peerfront.advice.forecast import Forecast
     from peerfront.advice.sheet import CouponSheet
     from peerfront.data.schema_guess import Guess
@@ -275,7 +275,8 @@ def fit(
     >>> print(model.summary[0])
     Fitted to the table: ... people, ...
     """
-    from peerfront.advice.fitting import FitSettings, fit_study
+    from peerfront.advice.fit_settings import FitSettings
+    from peerfront.advice.fitting import fit_study
     from peerfront.data.column_findings import vetted
     from peerfront.data.schema_guess import Guess, guess_schema
 

@@ -73,6 +73,8 @@ class PlanOrder:
     none: people may differ one by one."""
     randomise: float = 0.0
     """Chance that everybody has of each allowed number, at least; 0 gives no random numbers."""
+    spend: int | None = None
+    """Coupons to give out this round, exactly; None: the best number."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -91,7 +93,13 @@ class PlanOrder:
             population=_texts,
             already=optional(at_least(0)),
             acquaintances=optional(one_or_more),
+            spend=optional(at_least(0, MOST_COUPONS)),
         )
+        if self.spend is not None and (self.strata or self.randomise or self.learn is not None):
+            raise SettingError(
+                "--spend and random numbers or strata do not go together: how many coupons they give out is left to "
+                "them. Leave --spend out, or set the most with --round-cap."
+            )
         if not self.population and self.acquaintances is not None:
             raise SettingError("--acquaintances says whom people know of a population: give --population, too.")
         if self.reserve > self.budget:
@@ -196,7 +204,17 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     left = fitted.rounds if order.rounds_left is None else order.rounds_left
     rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` knows of zeros
     task = Task(order, State(order.available, frontier, rules=rules), tuple(_notes(fit, len(frontier), left, most)))
+    if order.spend is not None and order.spend > task.spendable:
+        raise SettingError(
+            f"{n_coupons(order.spend)} cannot be given out this round; at most {task.spendable:,} can, within the "
+            "limits for people, rounds and the budget. Lower --spend, or raise the limits."
+        )
     needed = order.min_per_person * len(frontier)
+    if order.spend is not None and order.spend < needed:
+        raise SettingError(
+            f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} coupons, and "
+            f"{order.spend:,} are to be given out. Lower the minimum, or raise --spend."
+        )
     if needed > task.spendable:
         raise SettingError(
             f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} "

@@ -115,6 +115,12 @@ def reasons_of(facts: Facts) -> list[str]:
     return [_reason(facts, person, middle) for person in range(len(facts.coupons))]
 
 
+def reason_for_one(facts: Facts) -> str:
+    """The reason for somebody who is planned alone, and so is compared with nobody."""
+    chance = percent(float(facts.chance[0]))
+    return f"{chance} likely to bring somebody with one coupon. {_why_not_more(facts, 0)}{_beyond(facts, 0)}"
+
+
 def _reason(facts: Facts, person: int, middle: float) -> str:
     return f"{_who(facts, person, middle)} {_why_not_more(facts, person)}{_beyond(facts, person)}"
 

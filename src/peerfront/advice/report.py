@@ -121,7 +121,7 @@ def study_report(
     before: EarlierForecast | None = None,
     backtest: EarlierBacktest | None = None,
 ) -> str:
-    """Write the page. Without a frontier it is for the people of the file whose coupons may still be used, if any.
+    """Write the page. Without a frontier it is for the people of the file who wait for coupons, if any.
 
     `before` is a forecast by date that was made earlier, `backtest` one of this study: the calendar shows them.
     """

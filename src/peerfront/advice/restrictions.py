@@ -244,12 +244,12 @@ def planned_within(planner: Planner, task: Task, restriction: Restriction, **mor
     """The plan of this round within limits, before anything is drawn."""
     state = task.state
     label = restriction.strata(state.frontier.covariates)[0] if restriction.fields else None
-    base = planner.base_with(state.rounds_left - 1)
+    weights, base = planner.weights_and_base(state)
     return restricted_plan(
         planner.tables(state.frontier.covariates, state.most_per_person),
-        planner.weights_with(state.rounds_left - 1)[: state.remaining_budget + 1],
+        weights,
         planner.discount,
-        base=None if base is None else base[: state.remaining_budget + 1],
+        base=base,
         spendable=state.spendable,
         most=state.most_per_person,
         least=task.order.min_per_person,

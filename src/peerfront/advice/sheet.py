@@ -5,7 +5,7 @@ any plan could expect. `CouponSheet` carries the result as tables, sentences and
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,8 @@ _DECIDED = {
     AT_RANDOM: " The number was drawn at random, to find out what a coupon does.",
 }
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
+WORKBOOK, PDF, CSV = ".xlsx", ".pdf", ".csv"
+"""What a sheet can be written as."""
 _NOT_WRITTEN = (".xls", ".xlsm", ".xlsb", ".xltx", ".ods")
 
 
@@ -105,6 +107,8 @@ class CouponSheet:
     """Checksum of the model, as its manifest has it."""
     warnings: tuple[str, ...] = ()
     """What the model's own summary warns of."""
+    chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By stratum: everybody's chance of 0, 1, ... coupons; empty where coupons do not differ by strata."""
 
     @property
     def why(self) -> "pd.Series[str]":
@@ -140,8 +144,14 @@ class CouponSheet:
 
         return sheet_workbook(self, heading or Heading())
 
+    def pdf(self, heading: Heading | None = None) -> bytes:
+        """The sheet to print and fill in as the bytes of a PDF; `heading` says study, date and round."""
+        from peerfront.advice.sheet_pdf import sheet_pdf
+
+        return sheet_pdf(self, heading or Heading())
+
     def save(self, path: Path | str, heading: Heading | None = None, *, overwrite: bool = False) -> None:
-        """Write the sheet: `.xlsx` for a workbook to print and fill in, `.csv` for the table alone.
+        """Write the sheet: `.xlsx` or `.pdf` to print and fill in, `.csv` for the table alone.
 
         The file holds participants' ids; a new one can be read by its owner alone.
 
@@ -149,10 +159,12 @@ class CouponSheet:
         >>> sheet.save("sheet.xlsx", pf.Heading("Harbour study", "2026-03-02", round=4))
         """
         path = Path(path)
-        is_workbook = wants_workbook(path)
+        kind = sheet_kind(path)
         check_output(path, overwrite=overwrite)
-        if is_workbook:
+        if kind == WORKBOOK:
             write_bytes(path, self.excel(heading), private=True)
+        elif kind == PDF:
+            write_bytes(path, self.pdf(heading), private=True)
         else:
             write_csv(path, self.csv(), private=True)
 
@@ -169,15 +181,15 @@ class CouponSheet:
         return as_html(self.lines(), self.table)
 
 
-def wants_workbook(path: Path) -> bool:
-    """Whether a sheet of this name is a workbook (`.xlsx`); other spreadsheet formats than it and CSV are refused."""
+def sheet_kind(path: Path) -> str:
+    """What a sheet of this name is: a workbook (`.xlsx`), a PDF, or else CSV; other spreadsheets are refused."""
     ending = path.suffix.lower()
     if ending in _NOT_WRITTEN:
         raise SettingError(
-            f"{path.name} ends in {ending}; sheets are written as .xlsx (to print) or .csv (for machines). "
+            f"{path.name} ends in {ending}; sheets are written as .xlsx or .pdf (to print) or .csv (for machines). "
             f"Name it {path.stem}.xlsx."
         )
-    return ending == ".xlsx"
+    return ending if ending in (WORKBOOK, PDF) else CSV
 
 
 @one_thread()
@@ -206,7 +218,6 @@ def plan_coupons(
     restriction = restriction_of(order, fit.schema)
     if decision.stratum:
         table.insert(7, "stratum", pd.Series(list(decision.stratum), dtype=object))
-    if decision.stratum:
         reasons = zip(table["coupons"], decision.stratum, decision.decided_by.tolist(), strict=True)
         table["reason"] = [_why_in_stratum(*each) for each in reasons]
     elif (decision.decided_by != BY_PLAN).any():
@@ -235,6 +246,7 @@ def plan_coupons(
         gap=plan.gap,
         learning=decision.learning,
         costs=costs,
+        chances=decision.chances,
         **_known_of(fit),
     )
 

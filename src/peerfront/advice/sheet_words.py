@@ -104,6 +104,7 @@ def _by_story(sheet: "CouponSheet") -> list[str]:
 def _alternatives(sheet: "CouponSheet") -> list[str]:
     curve = sheet.curve.set_index("spend")["value"]
     best = float(curve[sheet.spend])
+    optimal = best if sheet.order.spend is None else float(curve.max())
     lowest, highest = int(curve.index.min()), int(curve.index.max())
     alternatives = {
         "half": sheet.spend // 2,
@@ -111,6 +112,8 @@ def _alternatives(sheet: "CouponSheet") -> list[str]:
         "a quarter more": round(1.25 * sheet.spend),
         "all that may be given": highest,
     }
+    if sheet.order.spend is not None:
+        alternatives = {"the best": int(curve.index[int(curve.to_numpy().argmax())]), **alternatives}
     lines, listed = [], {sheet.spend}
     for name, spend in alternatives.items():
         spend = min(max(spend, lowest), highest)
@@ -118,11 +121,13 @@ def _alternatives(sheet: "CouponSheet") -> list[str]:
             continue
         listed.add(spend)
         lost = best - float(curve[spend])
-        loss = "as good" if lost < _AS_GOOD else f"{lost:.2f} recruits fewer in all ({percent(lost / max(best, 1e-9))})"
+        share = percent(abs(lost) / max(best, 1e-9))
+        more_or_fewer = f"{abs(lost):.2f} recruits {'fewer' if lost > 0 else 'more'} in all ({share})"
+        loss = "as good" if lost < _AS_GOOD and (sheet.order.spend is None or lost > -_AS_GOOD) else more_or_fewer
         lines.append(f"  {name}, {spend:,}: {loss}")
     if not lines:
         return []
-    near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * best]
+    near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * optimal]
     flat = (
         f"Anything from {int(near.min()):,} to {int(near.max()):,} loses less than {percent(_FLAT)}."
         if len(near) > 1

@@ -36,7 +36,7 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame
     """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
     spends, most = _some_spends(task, plan, _POINTS), task.state.most_per_person
     tables = planner.tables(task.state.frontier.covariates, most)
-    least, weights, base = task.order.min_per_person, _weights(planner, task), _base(planner, task)
+    least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
     _, values = greedy_at(tables, weights, planner.discount, spends, most, least, base)
     return pd.DataFrame({"spend": spends, "value": values})
 
@@ -47,7 +47,7 @@ def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     tables = planner.tables(kinds.rows, most)
     others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]
     values = plan.values.copy()
-    least, weights, base = task.order.min_per_person, _weights(planner, task), _base(planner, task)
+    least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
     values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least, base)
     return curve_of(values)
 
@@ -58,12 +58,3 @@ def _some_spends(task: Task, plan: Plan, points: int) -> list[int]:
     spread = np.linspace(least, task.spendable, points).astype(np.int64)
     spends: list[int] = np.unique(np.clip([*usual, *spread.tolist()], least, task.spendable)).tolist()
     return spends
-
-
-def _weights(planner: Planner, task: Task) -> Array:
-    return planner.weights_with(task.state.rounds_left - 1)[: task.state.remaining_budget + 1]
-
-
-def _base(planner: Planner, task: Task) -> Array | None:
-    base = planner.base_with(task.state.rounds_left - 1)
-    return None if base is None else base[: task.state.remaining_budget + 1]

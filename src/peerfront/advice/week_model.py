@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from peerfront.advice.fitting import USUAL, FitSettings
+from peerfront.advice.fit_settings import USUAL, FitSettings
 from peerfront.advice.model import Model, fit, load
 from peerfront.advice.study_folder import StudyFolder
 from peerfront.advice.week_order import WeekOrder
@@ -57,6 +57,15 @@ class ModelChoice:
     """Whether it is new and why, and what the fit warns of."""
 
 
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """The model of an earlier plan of the same study."""
+
+    model: Model
+    fitted_to: FittedTo
+    folder: str = ""
+
+
 def chosen_model(
     kept: StudyFolder,
     study: Study,
@@ -68,32 +77,51 @@ def chosen_model(
     progress: Progress,
 ) -> ModelChoice:
     """Keep last week's model, or fit again if it pays (`refit`: auto, always or never)."""
-    one_of("time to fit again", refit, REFIT)
     last = kept.last
-    now = FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
-    before, fitted_to = None, FittedTo()
+    earlier = None
     if last is not None and last.facts["model"]:
-        before = load(kept.model_of(last))
         fitted_to = FittedTo(**last.facts["fitted"])
-        needed = left - order.reserve > before.fit.planner.budget
+        earlier = Earlier(load(kept.model_of(last)), fitted_to, str(last.facts["model_folder"]))
+    return kept_or_refitted(earlier, study, schema, order, left, day, refit, progress)
+
+
+def kept_or_refitted(
+    earlier: Earlier | None,
+    study: Study,
+    schema: StudySchema,
+    order: WeekOrder,
+    left: int,
+    day: date,
+    refit: str,
+    progress: Progress,
+    *,
+    rounds: int = _ROUNDS,
+    effort: float = 1.0,
+) -> ModelChoice:
+    """Keep the earlier model, or fit again if it pays; `rounds` is how far a new one looks ahead."""
+    one_of("time to fit again", refit, REFIT)
+    now = FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
+    before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)
+    if earlier is not None:
+        needed = left - order.reserve > earlier.model.fit.planner.budget
         if not needed and (refit == NEVER or (refit == AUTO and not fitted_to.pays(now))):
             news = counted(fitted_to.news(now), "holder or recruit", "holders and recruits")
             unused = "too few to change it" if refit == AUTO else "not used, as asked"
             words = (f"The model of {fitted_to.day} is kept: {news} since, {unused}.",)
-            return ModelChoice(before, False, str(last.facts["model_folder"]), fitted_to, words)
+            return ModelChoice(earlier.model, False, earlier.folder, fitted_to, words)
     start = before if now.holders < _GROWN * fitted_to.chosen_at else None
     now = replace(now, chosen_at=now.holders if start is None else fitted_to.chosen_at)
     settings = FitSettings(
         budget=max(left, 1),
-        rounds=_ROUNDS,
+        rounds=rounds,
         max_per_person=USUAL if order.max_per_person is None else order.max_per_person,
         people=len(study.waiting) if len(study.waiting) >= _MANY_WAIT else None,
         seed=order.seed,
-        effort=1.0 if start is None else _WARM_EFFORT,
+        effort=effort * (1.0 if start is None else _WARM_EFFORT),
     )
     try:
-        earlier = [load(Path(folder)) for folder in order.prior]
-        model = fit(study, schema, settings, prior=earlier, progress=progress, start=start)
+        others = [load(Path(folder)) for folder in order.prior]
+        model = fit(study, schema, settings, prior=others, progress=progress, start=start)
     except DataFileError as problem:
         if before is not None or "too small to fit" not in str(problem):
             raise

@@ -22,7 +22,6 @@ from peerfront.advice.week_order import WeekOrder
 from peerfront.allocation.lottery import person_luck
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
-from peerfront.foundation.figures import rendered
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.words import counted, n_coupons, n_people, percent
@@ -81,6 +80,8 @@ class WeekPlan:
         if len(self.table):
             files[PRINTED] = self.sheet.excel(heading)
         if self.forecast is not None:
+            from peerfront.foundation.figures import rendered  # only here: it needs matplotlib
+
             files[FORECAST] = self.forecast.weeks.to_csv(index=False, lineterminator="\n", float_format="%.4f").encode()
             files[PICTURE] = rendered(self.forecast.plot(), "png")
         return files

@@ -92,7 +92,7 @@ def greedy_with_floors(
         )
     limits = {"spendable": spendable, "most_per_person": most_per_person, "least_per_person": least_per_person}
     free = greedy(tables, weights, discount, every_spend=budget <= _WHOLE_CURVE, base=base, **limits)  # type: ignore[arg-type]
-    if floors.met(free.coupons):
+    if spends is None and floors.met(free.coupons):
         return FlooredPlan(free, free)
     most = budget if most_per_person is None else most_per_person
     largest, start = len(free.values) - 1, least_per_person * people

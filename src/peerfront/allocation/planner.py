@@ -176,10 +176,11 @@ class Planner:
         base: Array = split_weights(np.ascontiguousarray(table), self.coming)[1]
         return base
 
-    def _weights_and_base(self, budget: int, rounds_left: int) -> tuple[Array, Array | None]:
-        """Both for a budget and so many rounds left, this one included."""
-        base = self.base_with(rounds_left - 1)
-        return self.weights_with(rounds_left - 1)[: budget + 1], None if base is None else base[: budget + 1]
+    def weights_and_base(self, state: State) -> tuple[Array, Array | None]:
+        """What a plan of this state is valued by: the weights and the value of who comes anyway, [budget + 1, ...]."""
+        budget, later = state.remaining_budget, state.rounds_left - 1
+        base = self.base_with(later)
+        return self.weights_with(later)[: budget + 1], None if base is None else base[: budget + 1]
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
@@ -274,7 +275,7 @@ class Planner:
         if too_large(state.frontier.covariates, self.limits([state]), 0):
             return self._plan_by_price(state)
         tables = self.tables(state.frontier.covariates, state.most_per_person, check=True)
-        weights, base = self._weights_and_base(state.remaining_budget, state.rounds_left)
+        weights, base = self.weights_and_base(state)
         tables.check(weights)
         limits = self.limits([state])
         best = greedy(

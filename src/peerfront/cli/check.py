@@ -57,6 +57,15 @@ def check_command(
             parser=out_path, metavar="PATH", help="Folder for problems, summary, schema and tree.", show_default=False
         ),
     ] = None,
+    waiting: Annotated[
+        Path | None,
+        typer.Option(
+            parser=out_path,
+            metavar="PATH",
+            help="CSV file for the people who wait for coupons, as `plan` reads it.",
+            show_default=False,
+        ),
+    ] = None,
     schema: SCHEMA = None,
     sheet: SHEET = None,
     preset: PRESET = None,
@@ -83,8 +92,10 @@ def check_command(
     if out is not None:
         advice = f" An edited schema can be used with --schema {out / _SCHEMA_FILE}." if schema is None else ""
         claim(context, out, names, overwrite=overwrite, inputs=(file, schema), advice=advice)
-    elif overwrite:
+    elif overwrite and waiting is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
+    if waiting is not None:
+        claim(context, waiting, overwrite=overwrite, inputs=(file, schema))
 
     from peerfront.data.column_findings import vetted
     from peerfront.data.reading import read_study
@@ -122,6 +133,8 @@ def check_command(
     history_of(study, study_schema)  # a value that fit would refuse is refused here
     summary = summarise(study)
     _print_report(new_screen(), study, summary, study_schema, reasons, notes, guessed=saved is None)
+    if waiting is not None:
+        _write_waiting(waiting, study)
     if out is not None:
         _write(out, names, study, summary, study_schema, reasons)
         say(f"\nWritten to {out}: {', '.join(names)}.")
@@ -130,8 +143,17 @@ def check_command(
                 "Edit schema.toml there (leave out columns, name categories), then look again with "
                 f"--schema {out / _SCHEMA_FILE}."
             )
-    elif saved is None:
+    elif saved is None and waiting is None:
         typer.echo("\nKeep this, with a schema to edit: add --out FOLDER.")
+
+
+def _write_waiting(file: Path, study: "Study") -> None:
+    from peerfront.foundation.files import write_csv
+    from peerfront.foundation.spreadsheets import csv_text
+
+    waiting = study.waiting
+    write_csv(file, csv_text(waiting), private=True)
+    say(f"\nWritten: {file} (people who wait for coupons: {len(waiting):,}).")
 
 
 def _check_workbook(file: Path, sheet: str) -> None:

@@ -80,7 +80,7 @@ def fit_command(
     from peerfront.cli.options import shown_progress
 
     context.with_resource(claimed_target(out, overwrite))
-    from peerfront.advice.fitting import USUAL, FitSettings
+    from peerfront.advice.fit_settings import USUAL, FitSettings
     from peerfront.advice.model import fit, load
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema

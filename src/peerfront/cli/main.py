@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from peerfront import __version__
+from peerfront.cli.app import app_command
 from peerfront.cli.backtest import backtest_command
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
@@ -18,6 +19,7 @@ from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast import forecast_command
+from peerfront.cli.live import live_app
 from peerfront.cli.plan import plan_command
 from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
@@ -39,6 +41,7 @@ app = typer.Typer(
 # In the order of use. Modules of commands import what takes long to load only when the command runs.
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "A study": {
+        "app": app_command,
         "check": check_command,
         "week": week_command,
         "fit": fit_command,
@@ -62,6 +65,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 for group, commands in GROUPS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=group)(command)
+app.add_typer(live_app, name="live", rich_help_panel="A study in a browser")
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,5 +1,6 @@
 """Options that several commands share, with what turns them into settings, and the progress bar of long work."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from peerfront.problem import Rules
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+PROGRESS_FILE = "PEERFRONT_PROGRESS"
+"""Environment variable: a file in which progress is noted instead of a bar, for programs that run commands."""
 
 # What there is to give out. Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says
 # what was found.
@@ -127,6 +130,15 @@ LEFT_COLUMN = Annotated[
     ),
 ]
 EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
+
+SPEND = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        help="Coupons to give out this round, exactly; otherwise the best number. The sheet says what that loses.",
+        show_default=False,
+    ),
+]
 
 # What stands above sheets and reports.
 STUDY = Annotated[
@@ -318,6 +330,14 @@ def shown_progress() -> "Iterator[Progress]":
 
     Ctrl-C says that nothing was written, unless the command handles it within.
     """
+    if os.environ.get(PROGRESS_FILE):
+        from peerfront.foundation.progress import noted_in
+
+        try:
+            yield noted_in(Path(os.environ[PROGRESS_FILE]))
+        except KeyboardInterrupt:
+            raise _stopped() from None
+        return
     try:
         with _bar() as bar:
             task = None
@@ -332,8 +352,12 @@ def shown_progress() -> "Iterator[Progress]":
             if task is not None:
                 bar.update(task, completed=1.0, description="done")
     except KeyboardInterrupt:
-        typer.echo("\nStopped. Nothing was written.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise _stopped() from None
+
+
+def _stopped() -> typer.Exit:
+    typer.echo("\nStopped. Nothing was written.", err=True)
+    return typer.Exit(INTERRUPTED)
 
 
 def _bar() -> "rich.progress.Progress":

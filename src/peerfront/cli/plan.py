@@ -24,6 +24,7 @@ from peerfront.cli.options import (
     ROUNDS_LEFT,
     SEED,
     SHEET,
+    SPEND,
     STRATA,
     STUDY,
     claim,
@@ -34,6 +35,7 @@ from peerfront.cli.options import (
 from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
+    from peerfront.advice.heading import Heading
     from peerfront.advice.sheet import CouponSheet
 
 _SHOWN = 40
@@ -71,13 +73,15 @@ def plan_command(
     left_column: LEFT_COLUMN = None,
     strata: STRATA = None,
     randomise: RANDOMISE = 0.0,
+    spend: SPEND = None,
     seed: SEED = 0,
     out: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             parser=out_path,
             metavar="PATH",
-            help="File for the sheet: .xlsx to print and fill in, otherwise CSV (the curve of spends goes beside it).",
+            help="File for the sheet: .xlsx or .pdf to print and fill in, otherwise CSV (the curve of spends goes "
+            "beside it); repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -99,29 +103,30 @@ def plan_command(
     """Make the coupon sheet: who gets how many coupons now, why, and what else could be done.
 
     --out sheet.xlsx writes a workbook that prints on A4 or Letter, headed by --study, --date and --round, with room for
-    the numbers of the coupons, the date and initials.
+    the numbers of the coupons, the date and initials; --out sheet.pdf the same pages as a PDF.
     """
     from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.files import write_bytes, write_csv
 
-    if overwrite and out is None:
+    files = out or []
+    if overwrite and not files:
         raise SettingError("--overwrite needs --out, the file it is about.")
     heading = heading_of(study, date, round)
-    is_workbook = False
-    if out is not None:
-        from peerfront.advice.sheet import wants_workbook
+    headed = False
+    if files:
+        from peerfront.advice.sheet import CSV, sheet_kind
 
-        is_workbook = wants_workbook(out)
-        claim(context, out, overwrite=overwrite, inputs=(model, frontier))
-        curve = out.with_name(f"{out.stem}-curve.csv")
-        if not is_workbook:
-            claim(context, curve, overwrite=overwrite, inputs=(model, frontier))
+        kinds = [sheet_kind(file) for file in files]
+        headed = any(kind != CSV for kind in kinds)
+        for file, kind in zip(files, kinds, strict=True):
+            claim(context, file, overwrite=overwrite, inputs=(model, frontier))
+            if kind == CSV:
+                claim(context, _curve_file(file), overwrite=overwrite, inputs=(model, frontier))
     if decisions is not None:
         claim(context, decisions, overwrite=True, inputs=(model, frontier))
-    elif not is_workbook and (study or date or round):
+    elif not headed and (study or date or round):
         raise SettingError(
-            "--study, --date and --round stand above the workbook of --out FILE.xlsx, and in the log of --decisions; "
-            "a CSV has no title."
+            "--study, --date and --round stand above the workbook of --out FILE.xlsx (or FILE.pdf), and in the log of "
+            "--decisions; a CSV has no title."
         )
     from peerfront.advice.model import load
 
@@ -131,7 +136,7 @@ def plan_command(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
         learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
-        population=population, already=already, acquaintances=acquaintances,
+        population=population, already=already, acquaintances=acquaintances, spend=spend,
     )  # fmt: skip
     fitted = load(model)
     plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
@@ -140,16 +145,33 @@ def plan_command(
 
         log = extended_log(decisions, plan, heading)
     _print(plan)
-    if out is not None and is_workbook:
-        write_bytes(out, plan.excel(heading), private=True)
-        say(f"\nWritten: {out} (to print and fill in; its other worksheets hold the facts and every number).")
-    elif out is not None:
-        write_csv(out, plan.csv(), private=True)
-        write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
-        say(f"\nWritten: {out} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+    for file in files:
+        _write(file, plan, heading)
     if decisions is not None:
         write_log(decisions, log)
         say(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
+
+
+def _curve_file(file: Path) -> Path:
+    return file.with_name(f"{file.stem}-curve.csv")
+
+
+def _write(file: Path, plan: "CouponSheet", heading: "Heading") -> None:
+    from peerfront.advice.sheet import PDF, WORKBOOK, sheet_kind
+    from peerfront.foundation.files import write_bytes, write_csv
+
+    kind = sheet_kind(file)
+    if kind == WORKBOOK:
+        write_bytes(file, plan.excel(heading), private=True)
+        say(f"\nWritten: {file} (to print and fill in; its other worksheets hold the facts and every number).")
+    elif kind == PDF:
+        write_bytes(file, plan.pdf(heading), private=True)
+        say(f"\nWritten: {file} (to print and fill in).")
+    else:
+        curve = _curve_file(file)
+        write_csv(file, plan.csv(), private=True)
+        write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
+        say(f"\nWritten: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).")
 
 
 def _print(sheet: "CouponSheet") -> None:

@@ -50,7 +50,7 @@ def list_file(path: Path, settings: ReadSettings) -> Listed:
 
 def list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listed:
     """List the people of a text; `problems` are those of the file itself, and messages call it `path`."""
-    format = settings.format if settings.format != AUTO else _format_by_beginning(text)
+    format = settings.format if settings.format != AUTO else format_by_beginning(text)
     if format == RDSAT:
         return Listed(list_rdsat(path, text, settings, problems), settings)
     if format == APP:
@@ -92,13 +92,13 @@ def detect(path: Path | str) -> str:
     path = Path(path)
     content = file_bytes(path)
     if not (is_workbook(content) or is_r_data(content)):
-        format = _format_by_beginning(decoded(path, content)[0])
+        format = format_by_beginning(decoded(path, content)[0])
         if format:
             return format
     return list_file(path, ReadSettings(coupons_each=None)).listing.format
 
 
-def _format_by_beginning(text: str) -> str:
+def format_by_beginning(text: str) -> str:
     """Recognise RDSAT and JSON by their first characters; return "" for tables, whose columns decide."""
     beginning = text.lstrip()
     if re.match(r"rds[ \t]*(?:\r|\n|$)", beginning[:100], flags=re.IGNORECASE):

@@ -1,1 +1,1 @@
-"""A running study: what may happen to a coupon, a person, a payment and a plan, and the record of what did."""
+"""A running study in a browser: its rules, the records of what happened, screens, planning and operations."""

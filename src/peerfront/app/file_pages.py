@@ -1,0 +1,129 @@
+"""The first two steps: the study's file with what is in it and what is wrong, and which column is what."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from peerfront.app import commands
+from peerfront.app.column_choices import ColumnsForm, entries_of, ticks_of
+from peerfront.app.folder import WAITING
+from peerfront.app.forms import UploadForm
+from peerfront.app.jobs import Order
+from peerfront.app.progress_of_steps import STEPS, state_of
+from peerfront.app.serving import app_folder, jobs
+from peerfront.app.starting import is_busy, start, step_context
+from peerfront.data.read_settings import ROLES
+from peerfront.data.sensitive import MEANING
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """Go to the first step that is not done yet."""
+    done = [name for name, label in STEPS[:4] if state_of(app_folder(), name).made]
+    if "sheet" in done:
+        return redirect("sheet")
+    return redirect(next(name for name, label in STEPS if name not in done))
+
+
+@require_http_methods(["GET", "POST"])
+def file(request: HttpRequest) -> HttpResponse:
+    folder = app_folder()
+    form = UploadForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        upload = form.cleaned_data["study_file"]
+        chosen = folder.keep(str(upload.name), upload.read())
+        if _is_being_read(chosen) or is_busy(request):
+            return redirect("file")
+        folder.choose(file=chosen)
+        return start(request, check_order("file"))
+    seen = folder.seen
+    context = {"form": form, "seen": seen, "roles": _roles(seen)}
+    return render(request, "app/file.html", {**step_context("file"), **context})
+
+
+@require_POST
+def example(request: HttpRequest) -> HttpResponse:
+    """Try it with a made-up study."""
+    chosen = f"{commands.EXAMPLE}/study.csv"
+    if _is_being_read(chosen) or is_busy(request):
+        return redirect("file")
+    app_folder().choose(file=chosen)
+    return start(request, check_order("file", commands.example()))
+
+
+def _is_being_read(chosen: str) -> bool:
+    """Whether this file is being read already: a double click."""
+    job = jobs().running
+    return job is not None and job.order.step == "file" and app_folder().choices.get("file") == chosen
+
+
+def check_order(step: str, *first: commands.Command) -> Order:
+    """Read the chosen file for the page, and write what `peerfront check` writes."""
+    folder = app_folder()
+    chosen = str(folder.choices["file"])
+    return Order(
+        step, first, (chosen,), look="peerfront.app.look",
+        after_look=lambda: (commands.check(chosen, folder.seen.get("reading", {})),),
+    )  # fmt: skip
+
+
+@require_http_methods(["GET", "POST"])
+def columns(request: HttpRequest) -> HttpResponse:
+    folder = app_folder()
+    seen, choices = folder.seen, folder.choices
+    if not seen or "file" not in choices:
+        return redirect("file")
+    if request.method == "POST":
+        if request.POST.get("digest") != seen.get("digest"):
+            messages.error(
+                request,
+                _("Another file was chosen meanwhile, perhaps in another tab. These are its columns; choose again."),
+            )
+            return redirect("columns")
+        form = ColumnsForm(request.POST, seen=seen)
+        if form.is_valid():
+            offered, ticked = request.POST.getlist("offered"), request.POST.getlist("use")
+            reading = form.reading(seen.get("recognised", {}))
+            names = [each["name"] for each in seen.get("columns", ())]
+            if reading["sheet"] != seen.get("reading", {}).get("sheet", ""):
+                reading, names = {**reading, "columns": {}}, []  # another sheet has columns of its own
+            folder.choose(reading=reading, ticks=ticks_of(offered, ticked, seen.get("ticks", {})), columns=names)
+            return start(request, check_order("columns"))
+    else:
+        form = ColumnsForm(initial=entries_of(seen, seen.get("reading", {})), seen=seen)
+    fields = seen.get("fields", [])
+    return render(
+        request,
+        "app/columns.html",
+        {
+            **step_context("columns"),
+            "form": form,
+            "seen": seen,
+            "fields": [each for each in fields if each["can"]],
+            "left_out": [each for each in fields if not each["can"]],
+            "meaning": MEANING,
+        },
+    )
+
+
+def _roles(seen: dict[str, Any]) -> list[tuple[str, str]]:
+    """How the file was read: what a column is, and which."""
+    found = seen.get("roles", {})
+    return [(meaning, ", ".join(found[role])) for role, meaning in ROLES.items() if found.get(role)]
+
+
+def waiting_file() -> str:
+    """The people who wait: a file of their own, or those of the study's file."""
+    return str(app_folder().choices.get("waiting") or WAITING)
+
+
+pages = [
+    path("", home, name="home"),
+    path("file/", file, name="file"),
+    path("file/example/", example, name="example"),
+    path("columns/", columns, name="columns"),
+]

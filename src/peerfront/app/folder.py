@@ -1,0 +1,133 @@
+"""The folder of one person's study in the app: uploaded files, choices made in forms, and everything that was made.
+
+    harbour/
+      files/              the study's files, as they were given
+      schema.toml         how they are read, and what is used about people
+      waiting.csv         the people who wait for coupons
+      checked/ model/ sheet.* forecast/ estimates/ report.html      what the steps made
+      log.jsonl week-01_2026-03-02/ ...                             the weeks of `peerfront week`
+      app/                what was chosen in the forms, and how each step ended
+
+Paths in it are relative, so that the folder can be moved, and the commands that the app shows work in it.
+"""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import make_folder, write_bytes, write_text
+
+FILES, STATE, SCHEMA, WAITING, MODEL = "files", "app", "schema.toml", "waiting.csv", "model"
+CHECKED, REPORT, FORECAST, BY_DATE, ESTIMATES = "checked", "report.html", "forecast", "forecast-by-date", "estimates"
+SHEET, CURVE, WORKBOOK, PDF = "sheet.csv", "sheet-curve.csv", "sheet.xlsx", "sheet.pdf"
+LOOK = "app/look.json"
+_CHOICES = "app/choices.json"
+_LONGEST_STEM = 80
+_ENDINGS = frozenset((".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".json", ".rds", ".rdata", ".rda", ".dat", ".tab"))
+
+
+class AppFolder:
+    """The folder that `peerfront app` works in."""
+
+    def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.stem}-study.")
+        self.path = path.resolve()
+        self._digests: dict[tuple[Path, int, int, int], bytes] = {}
+        make_folder(self.path / FILES)
+        make_folder(self.path / STATE)
+        for each in (self.path / FILES, self.path / STATE):
+            each.chmod(0o700)
+
+    # Files -----------------------------------------------------------------------------------------------------------
+
+    def keep(self, name: str, content: bytes) -> str:
+        """Keep an uploaded file under a harmless name and return its path; no earlier file is replaced."""
+        stem, ending = _harmless(name)
+        number = 1
+        while True:
+            relative = f"{FILES}/{stem}{'' if number == 1 else f'-{number}'}{ending}"
+            place = self.path / relative
+            if not place.exists():
+                write_bytes(place, content, private=True)
+                return relative
+            if place.is_file() and place.read_bytes() == content:
+                return relative
+            number += 1
+
+    def has(self, relative: str) -> bool:
+        return (self.path / relative).exists()
+
+    def digest(self, relative: str) -> str:
+        """A checksum of a file, or of all files of a folder; empty if there is none."""
+        place = self.path / relative
+        found = hashlib.sha256()
+        files = sorted(place.rglob("*")) if place.is_dir() else [place]
+        for file in files:
+            if file.is_file() and not file.name.startswith("."):
+                found.update(self._file_digest(file))
+        return found.hexdigest()[:16] if place.exists() else ""
+
+    def _file_digest(self, file: Path) -> bytes:
+        """The checksum of a file, computed again only after it was written again."""
+        facts = file.stat()
+        key = (file, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+        if key not in self._digests:
+            with file.open("rb") as stream:
+                self._digests[key] = hashlib.file_digest(stream, "sha256").digest()
+        return self._digests[key]
+
+    def digests(self, paths: Iterable[str]) -> dict[str, str]:
+        return {path: self.digest(path) for path in paths if path}
+
+    # Choices and outcomes --------------------------------------------------------------------------------------------
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What was chosen in the forms, by form."""
+        return self.read(_CHOICES)
+
+    def choose(self, **changed: Any) -> None:
+        """Keep choices; those of other forms stay as they are."""
+        self.write(_CHOICES, {**self.choices, **changed})
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        """What was found in the chosen file; empty if none was chosen, or nothing was found out yet."""
+        found = self.read(LOOK)
+        return found if found.get("file") == self.choices.get("file") else {}
+
+    def outcome(self, step: str) -> dict[str, Any]:
+        """How a step ended the last time; empty if it never did."""
+        return self.read(f"{STATE}/{step}.json")
+
+    def note_outcome(self, step: str, outcome: Mapping[str, Any]) -> None:
+        self.write(f"{STATE}/{step}.json", dict(outcome))
+
+    def read(self, relative: str) -> dict[str, Any]:
+        """A file of the app's own; one that is damaged counts as none, and the step is done again."""
+        try:
+            content = json.loads((self.path / relative).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
+
+    def write(self, relative: str, content: Mapping[str, Any]) -> None:
+        write_text(self.path / relative, json.dumps(content, ensure_ascii=False, indent=1) + "\n", private=True)
+
+
+def _harmless(name: str) -> tuple[str, str]:
+    """The stem and ending under which an uploaded file is kept: plain letters, digits, - and _ only."""
+    last = PurePosixPath(name.replace("\\", "/")).name
+    stem, dot, ending = last.rpartition(".")
+    if not dot:
+        stem, ending = last, ""
+    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-_")[:_LONGEST_STEM].rstrip("-_")
+    ending = f".{ending.lower()}"
+    return plain or "study", ending if ending in _ENDINGS else ".txt"

@@ -1,0 +1,262 @@
+"""The forms of the steps. What is wrong for a reason of the study, the command refuses in its own words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.foundation.shown import visible
+
+_STORIES = [
+    ("average", _("The average of what the study leaves open")),
+    ("cautious", _("Cautious: the smallest loss if the wrong story is true")),
+    ("capacity", _("People have so many to bring, and use the first coupons first")),
+    ("per_coupon", _("Each coupon is used on its own")),
+]
+_MOST_FLOORS = 3
+_USUAL: tuple[Any, ...] = (
+    None,
+    "",
+    False,
+    [],
+    "auto",
+    "average",
+    "neighbourhood",
+)  # what fields hold that nobody touched
+
+
+class StepForm(forms.Form):
+    """A form of a step; fields that are rarely needed are shown apart."""
+
+    rarely: Sequence[str] = ()
+
+    @property
+    def usual_part(self) -> "_Part":
+        return _Part(self, [field for field in self.visible_fields() if field.name not in self.rarely])
+
+    @property
+    def rare_part(self) -> "_Part":
+        return _Part(self, [field for field in self.visible_fields() if field.name in self.rarely], with_hidden=False)
+
+    @property
+    def rare_given(self) -> bool:
+        """Whether a field that is rarely needed was filled in, or is wrong: it is then shown."""
+        given = [self[name] for name in self.rarely if name in self.fields]
+        return any(field.errors or field.value() not in _USUAL for field in given)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was entered, as it is kept: texts and numbers, without what was left empty."""
+        found = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", [], ())}
+        return {name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in found.items()}
+
+
+class _Part:
+    """Some of a form's fields, as the shared template shows them."""
+
+    def __init__(self, form: forms.Form, fields: list[forms.BoundField], *, with_hidden: bool = True) -> None:
+        self.visible_fields, self.hidden_fields = fields, form.hidden_fields() if with_hidden else []
+        self.non_field_errors = form.non_field_errors() if with_hidden else ""
+
+
+def _number(label: Any, least: int = 0, help_text: Any = "", required: bool = False) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=least, help_text=help_text, required=required)
+
+
+def _date(label: Any, help_text: Any = "", required: bool = False) -> forms.DateField:
+    return forms.DateField(
+        label=label, help_text=help_text, required=required, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+    )
+
+
+class UploadForm(forms.Form):
+    """A study's file."""
+
+    study_file = forms.FileField(
+        label=_("The study's file"), help_text=_("Excel, CSV, RDSAT, JSON, or an export of a survey program."),
+        max_length=1_000, allow_empty_file=True,
+    )  # fmt: skip
+
+
+class FitForm(StepForm):
+    """What the planner is prepared for."""
+
+    rarely = ("round_cap", "people", "response", "discount", "accept_gain")
+
+    budget = _number(_("Coupons left"), 1, _("How many coupons can still be given out in this study."), required=True)
+    rounds = _number(_("Rounds left"), 1, _("Hand-outs that are still to come, this one included."), required=True)
+    max_per_person = _number(_("Most coupons for one person"), 1, _("Otherwise 3, or fewer if hardly anybody had 3."))
+    round_cap = _number(_("Most coupons in one round"), 1)
+    people = _number(_("People who wait for coupons at once"), 1, _("About how many; otherwise as the file shows."))
+    response = forms.ChoiceField(
+        label=_("What a coupon does, if you know it"), required=False,
+        choices=[("auto", _("Let the study say")), *_STORIES[2:]],
+    )  # fmt: skip
+    discount = forms.FloatField(
+        label=_("Worth of a recruit one round later"), required=False, min_value=0, max_value=1,
+        help_text=_("1 for the same as a recruit now; 0.9 if recruits are wanted soon."),
+    )  # fmt: skip
+    accept_gain = forms.BooleanField(
+        label=_("Go on although the columns predict recruits too well to have been known before"), required=False
+    )
+
+
+class OrderForm(StepForm):
+    """What this round's sheet is ordered with."""
+
+    rarely = ("reserve", "rounds_left", "round_cap", "response", "strata", "randomise", "seed", "study", "round")
+
+    budget = _number(_("Coupons left"), 0, _("For this round and all later ones."), required=True)
+    min_per_person = _number(_("Fewest coupons for everybody"), 0)
+    max_per_person = _number(_("Most coupons for one person"), 1)
+    round_cap = _number(_("Most coupons in one round"), 0)
+    rounds_left = _number(_("Rounds left, this one included"), 0)
+    reserve = _number(_("Coupons to keep back for good"), 0)
+    response = forms.ChoiceField(label=_("What a coupon is believed to do"), choices=_STORIES, required=False)
+    strata = forms.ChoiceField(
+        label=_("Let coupons differ only between groups of"), required=False,
+        help_text=_("Everybody in a group gets the same number: estimates from the study stay valid."),
+    )  # fmt: skip
+    randomise = forms.FloatField(
+        label=_("Chance that everybody has of each number, at least"), required=False, min_value=0, max_value=0.5,
+        help_text=_("Such as 0.1; 0 for no random numbers."),
+    )  # fmt: skip
+    study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
+    date = _date(_("Day of the hand-out"), required=True)
+    round = _number(_("Which round this is"), 1)
+    seed = _number(_("Seed of lots and random numbers"), 0, _("The same seed draws the same lots."))
+
+    def __init__(self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.fields["strata"].choices = [("", _("Nothing: people may differ one by one")), *_named(groups)]  # type: ignore[attr-defined]
+        self.groups = [("", "-")] + [
+            (f"{field}={category}", visible(f"{field}: {category}"))
+            for field, categories in groups.items()
+            for category in categories
+        ]
+
+    @property
+    def floors(self) -> list[dict[str, Any]]:
+        """The rows of the floors by group: as they were sent, or as they were chosen before."""
+        if self.is_bound:
+            given = [
+                (self.data.get(f"floor_group_{n}", ""), self.data.get(f"floor_share_{n}", ""))
+                for n in range(_MOST_FLOORS)
+            ]
+        else:
+            given = [tuple(floor.rpartition(":")[::2]) for floor in self.initial.get("at_least", ())]
+        rows = [*given, *[("", "")] * _MOST_FLOORS][:_MOST_FLOORS]
+        return [{"number": n, "group": group, "share": share} for n, (group, share) in enumerate(rows)]
+
+    def clean(self) -> dict[str, Any]:
+        """Add the floors, which the command reads as FIELD=CATEGORY:SHARE."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        known = {value for value, label in self.groups if value}
+        floors = []
+        for row in self.floors:
+            if not row["group"] and not row["share"]:
+                continue
+            if row["group"] not in known:
+                self.add_error(None, _("A floor needs a group. Choose one, or empty its share."))
+            elif not row["share"]:
+                self.add_error(None, _("A floor needs a share of everybody's mean, such as 0.5."))
+            else:
+                floors.append(f"{row['group']}:{row['share'].strip().replace(',', '.')}")
+        return {**cleaned, "at_least": floors}
+
+
+class ForecastForm(StepForm):
+    """What to look ahead to."""
+
+    rarely = ("already", "interviews_per_week", "episodes")
+
+    target = _number(_("People wanted in all"), 1, _("The target of the study, people who took part already included."))
+    already = _number(_("People who have taken part"), 0, _("Otherwise as many as in the file."))
+    until = _date(_("Last day of the study"), _("For a forecast by date, with open coupons; otherwise by rounds."))
+    interviews_per_week = forms.FloatField(
+        label=_("Interviews that can be held in a week"), required=False, min_value=0.1
+    )
+    episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
+
+
+class EstimatesForm(StepForm):
+    """What to estimate in the population."""
+
+    rarely = ("by", "interval", "bootstraps")
+
+    outcome = forms.MultipleChoiceField(label=_("What to estimate"), widget=forms.CheckboxSelectMultiple)
+    population = _number(_("People in the population"), 1)
+    by = forms.MultipleChoiceField(
+        label=_("Also for each group of"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    interval = forms.ChoiceField(
+        label=_("How intervals are made"), required=False,
+        choices=[("neighbourhood", _("Neighbourhood bootstrap")), ("tree", _("Tree bootstrap"))],
+    )  # fmt: skip
+    bootstraps = _number(_("Times the sample is drawn again"), 10)
+
+    def __init__(self, *arguments: Any, columns: Iterable[str], **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        for name in ("outcome", "by"):
+            self.fields[name].choices = _named(columns)  # type: ignore[attr-defined]
+
+
+class ReportForm(StepForm):
+    """What stands in the report."""
+
+    rarely = ("outcome", "without_trees", "episodes")
+
+    target = _number(_("People wanted in all"), 1)
+    date = _date(_("Date of the report"), required=True)
+    with_ids = forms.BooleanField(
+        label=_("Show the coupon sheet with participants' ids"), required=False,
+        help_text=_("Without it, no id is on the page, and it can be sent to others."),
+    )  # fmt: skip
+    without_trees = forms.BooleanField(label=_("Do not draw who recruited whom"), required=False)
+    outcome = forms.MultipleChoiceField(label=_("Also estimate"), required=False, widget=forms.CheckboxSelectMultiple)
+    episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
+
+    def __init__(self, *arguments: Any, columns: Iterable[str], **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.fields["outcome"].choices = _named(columns)  # type: ignore[attr-defined]
+
+
+class WeekForm(StepForm):
+    """A week of the running study; from the second week on only what is new."""
+
+    rarely = (
+        "target", "valid_days", "max_per_person", "min_per_person", "week_cap", "reserve", "interviews_per_week",
+        "refit", "study",
+    )  # fmt: skip
+
+    study_file = forms.FileField(
+        label=_("This week's file"), required=False, max_length=1_000, allow_empty_file=True,
+        help_text=_("The study's file as it is today. Without one, the file of the first step is taken."),
+    )  # fmt: skip
+    budget = _number(_("Coupons left"), 0, _("Later weeks count on from the file."), required=True)
+    more_coupons = _number(_("Coupons added since last week"), 0)
+    date = _date(_("Day of the hand-out"), required=True)
+    deadline = _date(_("Last day of the study"))
+    target = _number(_("People wanted in all"), 1)
+    valid_days = _number(_("Days until a coupon expires"), 1)
+    max_per_person = _number(_("Most coupons for one person"), 1)
+    min_per_person = _number(_("Fewest coupons for everybody"), 0)
+    week_cap = _number(_("Most coupons in one week"), 0)
+    reserve = _number(_("Coupons to keep back for good"), 0)
+    interviews_per_week = forms.FloatField(
+        label=_("Interviews that can be held in a week"), required=False, min_value=0.1
+    )
+    refit = forms.ChoiceField(
+        label=_("Fit the model again"), required=False,
+        choices=[("auto", _("If enough is new")), ("always", _("Always")), ("never", _("Never"))],
+    )  # fmt: skip
+    study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
+
+    def __init__(self, *arguments: Any, first: bool, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        del self.fields["more_coupons" if first else "budget"]
+
+
+def _named(names: Iterable[str]) -> list[tuple[str, str]]:
+    return [(name, visible(name)) for name in names]

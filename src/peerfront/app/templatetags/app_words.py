@@ -1,0 +1,58 @@
+"""Filters for templates: text that people typed, and numbers."""
+
+import json
+import os
+import shlex
+from typing import Any
+
+from django import template
+from django.utils.formats import number_format
+
+from peerfront.foundation.shown import LONGEST_LINE, visible
+
+register = template.Library()
+
+
+@register.filter
+def seen(value: Any) -> str:
+    """Text as it was typed, with whatever would not be seen (marks of direction, control characters) spelled out."""
+    return visible(str(value), LONGEST_LINE)
+
+
+@register.filter
+def rounded(value: Any, digits: int = 1) -> str:
+    """A number with so many decimals, as the page's language writes it; nothing for no number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return ""
+    if number != number:
+        return ""
+    return str(number_format(round(number, digits), decimal_pos=digits, use_l10n=True, force_grouping=True))
+
+
+@register.filter
+def percentage(value: Any) -> str:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return ""
+    return "" if number != number else f"{number:.0%}"
+
+
+@register.filter
+def unlocalized(value: float) -> str:
+    """A number for a picture: always with a point."""
+    return f"{value:.1f}"
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """A value for a script to read from an attribute."""
+    return json.dumps(value)
+
+
+@register.filter
+def cd_to(path: str) -> str:
+    """The line that goes to the study's folder."""
+    return f"cd {shlex.quote(path)}" if os.name != "nt" else f'cd /d "{path}"'

@@ -1,0 +1,238 @@
+"""`peerfront live`: run a study in a browser, with several people on one database."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.live_folder import FOLDER, needs_extra, opened
+from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
+from peerfront.cli.screen import say
+
+PORT = Annotated[int, typer.Option(metavar="N", help="The port on which the server listens.")]
+THREADS = Annotated[int, typer.Option(metavar="N", help="Requests that are answered at the same time.")]
+
+live_app = typer.Typer(
+    help="Run a study in a browser: begin, serve, import, export, back up, restore, verify.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def init_command(
+    folder: Annotated[Path, typer.Argument(help="A folder for the study; it is made.")],
+    name: Annotated[str | None, typer.Option(help="What pages call the study.", show_default=False)] = None,
+    budget: Annotated[
+        int | None, typer.Option(metavar="N", help="Coupons for the whole study.", show_default=False)
+    ] = None,
+    cap: Annotated[int | None, typer.Option(metavar="N", help="Most coupons for one person.")] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SHORT=NAME", help="A site, such as north='North clinic'; repeatable."),
+    ] = None,
+    timezone: Annotated[str, typer.Option(help="Days on coupons are days here, such as Europe/Lisbon.")] = "UTC",
+    valid_days: Annotated[int, typer.Option(metavar="N", help="Days on which a coupon is valid.")] = 28,
+    active_after_days: Annotated[
+        int, typer.Option(metavar="N", help="Days from issue to the first day on which a coupon is valid.")
+    ] = 0,
+    currency: Annotated[str, typer.Option(help="Of payments, such as EUR.")] = "EUR",
+    interview_payment: Annotated[
+        int, typer.Option(metavar="N", help="For an interview, in cents or whatever the smallest unit is.")
+    ] = 0,
+    recruiting_payment: Annotated[
+        int, typer.Option(metavar="N", help="For each recruit, in the smallest unit, too.")
+    ] = 0,
+    manager: Annotated[str, typer.Option(help="Name with which the manager logs in.")] = "manager",
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name or address by which browsers reach the server, such as study.example.org; repeatable. This "
+            "computer always works.",
+            show_default=False,
+        ),
+    ] = None,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="A proxy in front speaks HTTPS; see the how-to of a site server.")
+    ] = False,
+    language: Annotated[str, typer.Option(help="Of pages, until somebody chooses another: en or es.")] = "en",
+) -> None:
+    """Begin a study: make its folder and database, and print a one-time link for its manager.
+
+    What is not given as an option and has no default is asked for. Everything can be changed later on the settings
+    page. There is no default password: the manager follows the link and chooses one.
+    """
+    needs_extra()
+    from peerfront.foundation.errors import SettingError, UnknownName
+    from peerfront.live.folder import LiveFolder, Serving
+    from peerfront.live.operations.opening import new_folder
+    from peerfront.live.rules.settings import Settings
+    from peerfront.pages.common_settings import LANGUAGES
+
+    if language not in dict(LANGUAGES):
+        raise UnknownName("language", language, dict(LANGUAGES))
+    sites = dict(each.partition("=")[::2] for each in site or ())
+    if any(not short or not long for short, long in sites.items()):
+        raise SettingError("A site needs a short name and a name: --site north='North clinic'.")
+    study = LiveFolder(folder.resolve())
+    study.check_new()
+    settings = Settings(
+        budget=_asked("Coupons for the whole study", budget, "--budget"),
+        cap=_asked("Most coupons for one person", cap, "--cap"),
+        name=name if name is not None else _asked_name(),
+        active_after_days=active_after_days,
+        valid_days=valid_days,
+        interview_payment=interview_payment,
+        recruiting_payment=recruiting_payment,
+        currency=currency,
+        timezone=timezone,
+    )
+    hosts = (*(host or ()), "127.0.0.1", "localhost")
+    with new_folder(study, Serving(tuple(dict.fromkeys(hosts)), tls, language)):
+        from peerfront.live.operations.beginning import begin
+        from peerfront.live.operations.one_time_links import new_link
+        from peerfront.live.operations.staff import add_first_manager
+
+        begin(settings, sites)
+        link = new_link(add_first_manager(manager), study.serving.address())
+    say(
+        f"{settings.name} begins in {study.path}.\n\n"
+        f"Start the server:  peerfront live serve {folder}\n"
+        f"Then follow this link, once and within {link.valid.days} days, to choose the manager's password:\n\n"
+        f"  {link.address}\n\n"
+        f"Keep a copy of {study.path / 'keys.json'} in a safe place: no back-up holds it, and without it contact "
+        "details cannot be read."
+    )
+
+
+def _asked(what: str, given: int | None, option: str) -> int:
+    if given is not None:
+        return given
+    _check_can_ask(option)
+    return int(typer.prompt(what, type=int))
+
+
+def _asked_name() -> str:
+    _check_can_ask("--name")
+    return str(typer.prompt("Name of the study"))
+
+
+def _check_can_ask(option: str) -> None:
+    from peerfront.foundation.errors import SettingError
+
+    if not sys.stdin.isatty():
+        raise SettingError(f"{option} is missing, and there is nobody to ask. Give it as an option.")
+
+
+def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:
+    """Print a new one-time link for somebody who forgot the password; the old one works no more."""
+    study = opened(folder)
+    from peerfront.live.operations.beginning import ask_here
+    from peerfront.live.operations.one_time_links import new_link
+    from peerfront.live.operations.staff import member_note, named_user
+
+    person = named_user(user)
+    ask_here(member_note("new link", person))
+    link = new_link(person, study.serving.address())
+    say(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}")
+
+
+def serve_command(
+    folder: FOLDER,
+    host: Annotated[
+        str, typer.Option(help="Address on which the server listens; 0.0.0.0 for all of this computer.")
+    ] = "127.0.0.1",
+    port: PORT = 8000,
+    threads: THREADS = 8,
+    proxy: Annotated[
+        str, typer.Option(help="Address of the proxy that speaks HTTPS, if the study has one (--tls of init).")
+    ] = "127.0.0.1",
+    migrate: Annotated[
+        bool, typer.Option("--migrate", help="Bring the tables up to date first, after an upgrade of peerfront.")
+    ] = False,
+) -> None:
+    """Serve the study to browsers, until Ctrl-C or SIGTERM; requests that have begun are answered."""
+    needs_extra()
+    from peerfront.live.operations import opening
+
+    study = opening.open_folder(folder)
+    if migrate:
+        opening.migrate()
+    opening.check_migrated()
+    from peerfront.live.operations.running import serve
+
+    serve(study, host, port, threads=threads, proxy=proxy, say=say)
+
+
+def demo_command(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="A folder that is kept; without one the study ends with the server.", show_default=False),
+    ] = None,
+    port: PORT = 8000,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the study in this computer's browser.")
+    ] = True,
+) -> None:
+    """Serve a made-up study in its third week, with one user for each role; nobody in it exists.
+
+    Passwords are drawn at random and shown once.
+    """
+    needs_extra()
+    import shutil
+    import tempfile
+
+    from peerfront.live.folder import LiveFolder, Serving
+    from peerfront.live.operations.opening import new_folder
+
+    place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
+    try:
+        say("Making up three weeks of a study ...")
+        with new_folder(LiveFolder(place), Serving()):
+            from peerfront.live.operations.demo import make_demo, table_of_logins
+
+            say(table_of_logins(make_demo()))
+            from peerfront.live.planning.jobs import ask_for_plan, stop
+
+            job = ask_for_plan("coordinator")
+            say("A plan is being made in the background; in about a minute the coordinator can look at it.")
+        from peerfront.live.operations.running import serve
+
+        serve(LiveFolder(place), "127.0.0.1", port, say=say, browser=browser)
+        stop(job)
+    finally:
+        if folder is None:
+            shutil.rmtree(place.parent, ignore_errors=True)
+
+
+def check_command(folder: FOLDER) -> None:
+    """Check how the study is set up: Django's checks for a server, files that others could read, the newest events."""
+    needs_extra()
+    from peerfront.live.operations.opening import open_folder
+
+    study = open_folder(folder)
+    from peerfront.live.operations.health import findings
+
+    found = findings(study)
+    for each in found:
+        say(f"- {each}")
+    if found:
+        raise typer.Exit(1)
+    say("Nothing to mend. `peerfront live verify` compares every row with the events.")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init_command,
+    "serve": serve_command,
+    "link": link_command,
+    "import": import_command,
+    "export": export_command,
+    "backup": backup_command,
+    "restore": restore_command,
+    "verify": verify_command,
+    "check": check_command,
+    "demo": demo_command,
+}
+for name, command in COMMANDS.items():
+    live_app.command(name)(command)

@@ -1,0 +1,144 @@
+"""`peerfront live` for a study's records: import, export, backup, restore, verify."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerfront.cli.live_folder import FOLDER, needs_extra, opened
+from peerfront.cli.options import SCHEMA, SHEET, STRICT, claim, out_path, read_settings
+from peerfront.cli.screen import say
+
+
+def import_command(
+    folder: FOLDER,
+    file: Annotated[Path, typer.Argument(help="A file that `peerfront check` reads.")],
+    site: Annotated[
+        str | None,
+        typer.Option(help="Site of people for whom the file tells none; not needed with one site.", show_default=False),
+    ] = None,
+    schema: SCHEMA = None,
+    sheet: SHEET = None,
+    strict: STRICT = False,
+) -> None:
+    """Continue a study that began in a spreadsheet: import its people and coupons.
+
+    All of the file or nothing is imported. Who is there already must be the same in the file, so the same or a longer
+    file can be imported again. If the study has no questions yet, they are made from the file's columns.
+    """
+    opened(folder)
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+    from peerfront.live.operations.study_import import import_here
+
+    saved = read_schema(schema) if schema is not None else None
+    study = read_study(file, read_settings(saved, strict=strict, sheet=sheet))
+    for line in import_here(study, file.name, site):
+        say(line)
+
+
+def export_command(
+    context: typer.Context,
+    folder: FOLDER,
+    out: Annotated[Path, typer.Argument(parser=out_path, metavar="OUT", help="A zip file, or a new folder.")],
+) -> None:
+    """Write the study as files that check, fit, estimate and report read; without contact details."""
+    claim(context, out, overwrite=False, make_folder=False)
+    opened(folder)
+    from peerfront.live.operations.study_export import export_here
+
+    say(export_here(out))
+
+
+def backup_command(
+    folder: FOLDER,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=out_path, metavar="PATH", help="A file outside the study's folder.", show_default=False),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Afterwards remove all but the newest N in the folder.", show_default=False),
+    ] = None,
+    with_keys: Annotated[
+        Path | None,
+        typer.Option(
+            parser=out_path, metavar="PATH", help="Also copy the secret keys, to another place.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a back-up while the server runs: one file with everything but the secret keys."""
+    from peerfront.foundation.errors import OutputExists, SettingError
+
+    if keep is not None and keep < 1:
+        raise SettingError(f"--keep is {keep}; at least 1 back-up must be kept.")
+    if with_keys is not None and with_keys.exists():
+        raise OutputExists(f"{with_keys} exists already. Choose another name for the copy of the keys.")
+    study = opened(folder)
+    from peerfront.live.operations import backups
+    from peerfront.live.operations.backing_up import back_up_here
+
+    path = back_up_here(study, out)
+    say(f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.")
+    if keep is not None:
+        for gone in backups.remove_all_but(study, keep):
+            say(f"Removed {gone.name}.")
+    if with_keys is not None:
+        from peerfront.foundation.files import write_bytes
+
+        write_bytes(with_keys, (study.path / "keys.json").read_bytes(), private=True)
+        say(
+            f"Keys copied to {with_keys}. Keep them apart from the back-ups: who has both can read contact details, "
+            "and who has the keys can make logins."
+        )
+
+
+def restore_command(
+    backup: Annotated[Path, typer.Argument(help="The back-up: a zip file.")],
+    folder: Annotated[Path, typer.Argument(help="A folder for the restored study; it is made.")],
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            help="The study's keys.json, kept apart from its back-ups. Without it new keys are drawn, and contact "
+            "details cannot be read.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Restore a back-up into a new folder (or the empty database that DATABASE_URL names), and verify it."""
+    needs_extra()
+    from peerfront.live.folder import LiveFolder
+    from peerfront.live.operations.backup_files import BackupFile, keys_from
+    from peerfront.live.operations.opening import new_folder
+
+    file, study = BackupFile(backup), LiveFolder(folder.resolve())
+    with new_folder(study, file.serving, keys_from(keys)):
+        from peerfront.live.operations.restoring import restore
+
+        restored = restore(file, study)
+    say(
+        f"Restored and verified: {restored.events:,} events, {restored.rows:,} rows that follow from them, "
+        f"{restored.staff:,} users, {restored.contacts:,} contact details.\n"
+        f"The last event has the hash {restored.head}."
+    )
+    if restored.unreadable:
+        say(
+            f"{restored.unreadable:,} contact details cannot be read with these keys: restore again with "
+            "--keys keys.json of the study."
+        )
+    say(f"Serve it with: peerfront live serve {folder}")
+
+
+def verify_command(folder: FOLDER) -> None:
+    """Compare every row with what the events say, and the events with their hashes; exit code 1 if anything differs."""
+    opened(folder)
+    from peerfront.live.records.verification import verify
+
+    found = verify()
+    say(f"{found.events:,} events, {found.rows:,} rows. The last event has the hash\n{found.head}")
+    if not found.whole:
+        for fault in found.faults:
+            say(f"- {fault}", err=True)
+        say("The records were changed by something else than peerfront. Restore a back-up.", err=True)
+        raise typer.Exit(1)
+    say("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")

@@ -1,0 +1,1 @@
+"""Run a live study: begin, serve, demonstrate, import, export, back up, restore, verify (`peerfront live`)."""

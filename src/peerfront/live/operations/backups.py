@@ -1,0 +1,151 @@
+"""Back-ups: one file with everything of a study but its secret keys, for SQLite and PostgreSQL alike.
+
+A back-up is a zip file of plain text: the events, exactly as they were chained by hashes; who may log in (with hashes
+of passwords); contact details as they are encrypted; the fitted models. The other tables are not in it: they follow
+from the events, and a restore rebuilds them by the rules. This is why a study can move between databases and
+computers, why no tool of a database is needed, and why a restore proves itself.
+
+Nothing is locked: people who may log in and contacts are read before the events, which are only ever added, so
+everything they refer to is there.
+"""
+
+import base64
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from peerfront import __version__
+from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.leftovers import temporary_name
+from peerfront.live.folder import LiveFolder
+from peerfront.live.operations.backup_files import ABOUT, CONTACTS, EVENTS, FORMAT, MODELS, SITE, STAFF
+from peerfront.live.records import models
+
+_NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
+_COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # more takes much longer and saves little
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A back-up in the study's folder."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def made_at(self) -> datetime:
+        return datetime.strptime(self.name[7:23], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+
+    @property
+    def megabytes(self) -> float:
+        return self.path.stat().st_size / 1e6
+
+
+def new_name(folder: LiveFolder, at: datetime | None = None) -> str:
+    """The name of the next back-up; it tells when it was made."""
+    stem = (at or timezone.now()).astimezone(UTC).strftime("backup-%Y%m%dT%H%M%SZ")
+    names = [f"{stem}.zip", *(f"{stem}-{number}.zip" for number in range(2, 100))]
+    return next(name for name in names if not (folder.backups / name).exists())
+
+
+def listed(folder: LiveFolder) -> list[Backup]:
+    """The back-ups in the study's folder, the newest first."""
+    found = [Backup(path) for path in folder.backups.glob("backup-*.zip") if _NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda each: each.name, reverse=True)
+
+
+def named(folder: LiveFolder, name: str) -> Backup | None:
+    """A back-up of the study's folder by its name; nothing else can be reached."""
+    return next((each for each in listed(folder) if each.name == name), None)
+
+
+def write_backup(folder: LiveFolder, path: Path) -> Path:
+    """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
+    if path.exists():
+        raise OutputExists(f"{path} exists already. Choose another name.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.parent / temporary_name()
+    try:
+        temporary.touch(mode=0o600)
+        with zipfile.ZipFile(temporary, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
+            _write(archive, folder)
+        temporary.replace(path)
+    except OSError as problem:
+        raise DataFileError(
+            f"The back-up {path} could not be written ({problem.strerror}). Free some space, or choose another place."
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def remove_all_but(folder: LiveFolder, newest: int) -> list[Backup]:
+    """Remove back-ups of the study's folder but the newest; gives those that are gone."""
+    gone = listed(folder)[newest:]
+    for each in gone:
+        each.path.unlink()
+    return gone
+
+
+def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
+    staff = list(_staff())
+    contacts = list(_contacts())
+    _lines(archive, STAFF, staff)
+    _lines(archive, CONTACTS, contacts)
+    n_events, head = 0, ""
+    last = models.Event.objects.order_by("-number").values_list("number", flat=True).first() or 0
+    chain = models.Event.objects.filter(number__lte=last).order_by("number")
+    stored = chain.values_list("number", "before", "hash", "data")
+    with archive.open(EVENTS, "w", force_zip64=True) as file:
+        for number, before, digest, data in stored.iterator(chunk_size=2_000):
+            line = {"number": number, "before": before, "hash": digest, "data": data}
+            file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+            n_events, head = number, digest
+    archive.write(folder.path / SITE, SITE)
+    for path in sorted(folder.models.rglob("*")):
+        if path.is_file():
+            archive.write(path, MODELS + path.relative_to(folder.models).as_posix())
+    about = {
+        "format": FORMAT,
+        "peerfront": __version__,
+        "made_at": timezone.now().isoformat(),
+        "events": n_events,
+        "head": head,
+        "staff": len(staff),
+        "contacts": len(contacts),
+    }
+    archive.writestr(ABOUT, json.dumps(about, indent=2) + "\n")
+
+
+def _staff() -> Iterator[dict[str, Any]]:
+    for user in User.objects.select_related("member").order_by("pk"):
+        member = getattr(user, "member", None)
+        yield {
+            "name": user.username,
+            "password": user.password,
+            "active": user.is_active,
+            "last_login": user.last_login.isoformat() if user.last_login else None,
+            "role": member.role if member else None,
+            "site": member.site_id if member else None,
+        }
+
+
+def _contacts() -> Iterator[dict[str, Any]]:
+    for each in models.Contact.objects.order_by("person_id").iterator(chunk_size=2_000):
+        sealed = base64.b64encode(bytes(each.sealed)).decode()
+        yield {"person": each.person_id, "sealed": sealed, "written_at": each.written_at.isoformat()}
+
+
+def _lines(archive: zipfile.ZipFile, name: str, rows: Iterable[dict[str, Any]]) -> None:
+    archive.writestr(name, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

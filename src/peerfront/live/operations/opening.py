@@ -1,0 +1,73 @@
+"""Open the folder of a study: Django with its settings, and a database whose tables are up to date."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.live.folder import FOLDER, Keys, LiveFolder, Serving
+
+
+def open_folder(path: Path) -> LiveFolder:
+    """Set up Django for the study in a folder; once in a process."""
+    folder = LiveFolder(path.resolve())
+    folder.keys, folder.serving  # noqa: B018  # read now, so that what is missing is told before anything begins
+    os.umask(0o077)  # what is written from now on, such as the database and the log, is its owner's alone
+    os.environ[FOLDER] = str(folder.path)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.live.django_settings"
+    django.setup()
+    return folder
+
+
+@contextmanager
+def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -> Iterator[None]:
+    """Make the folder and the tables of a new study and open it; nothing is left if it cannot begin."""
+    os.umask(0o077)
+    folder.create(serving, keys)
+    try:
+        open_folder(folder.path)
+        unapplied_migrations()  # says in words if the database cannot be reached
+        migrate()
+        yield
+    except BaseException:
+        connection.close()
+        shutil.rmtree(folder.path)  # it was new, or empty
+        raise
+
+
+def unapplied_migrations() -> list[str]:
+    """Changes of the tables that this version of peerfront needs and the database has not seen."""
+    try:
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as problem:
+        raise DataFileError(
+            f"The database cannot be reached: {_first_line(problem)}. Start it, or correct DATABASE_URL."
+        ) from None
+    return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
+
+
+def migrate() -> None:
+    """Bring the tables up to date."""
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+def check_migrated() -> None:
+    """Refuse a database of another version of peerfront."""
+    if missing := unapplied_migrations():
+        raise SettingError(
+            f"The database is of an earlier version of peerfront: {len(missing)} changes of its tables are missing "
+            f"({', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}). Make a back-up, then start with "
+            "--migrate."
+        )
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

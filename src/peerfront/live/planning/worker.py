@@ -1,0 +1,33 @@
+"""The process of one planning job: python -m peerfront.live.planning.worker FOLDER JOB."""
+
+import logging
+import os
+import sys
+
+NICER = 10
+"""How far this process steps back behind those who serve the site."""
+
+
+def main(folder: str, job: str) -> None:
+    """Do one job for the study in a folder."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.live.django_settings"
+    from peerfront.live.folder import FOLDER
+
+    os.environ[FOLDER] = folder
+    if hasattr(os, "nice"):
+        os.nice(max(NICER - os.nice(0), 0))
+    import django
+
+    django.setup()
+    from peerfront.live.operations.logs import WithoutPersonalData
+    from peerfront.live.planning.jobs import run
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+    run(int(job))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,1 @@
+"""The records of a running study in a database (Django): rows that follow from a chain of events."""

@@ -1,0 +1,96 @@
+"""The hash chain of events: each link holds the hash of its content and of the link before.
+
+Answers can be erased (`erasing`): the hash of an event covers a commitment to them in their place.
+
+The idea of `foundation.chained_log`, for rows of a database. Whoever changes, removes, adds or swaps an event breaks
+the chain. Who rewrites everything after it can forge it, so the last hash is also told elsewhere, such as on paper or
+in a back-up. `before` is unique, so two requests that were decided on the same records cannot both be added.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from peerfront.foundation.chained_log import one_spelling
+from peerfront.foundation.errors import DataFileError
+from peerfront.live.rules.erasing import NOT_HASHED, WITH_ANSWERS, fault_of_answers, has_answers_of, without_answers
+from peerfront.live.rules.events import AnswersErased, Event
+from peerfront.live.rules.stored_events import KINDS, event_data, event_from
+
+FIRST = "0" * 64
+"""What stands for the hash before the first event."""
+KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in WITH_ANSWERS)
+"""Kinds of events that hold answers, as they are stored."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """An event as it is stored."""
+
+    number: int
+    before: str
+    data: dict[str, Any]
+    hash: str
+
+    @property
+    def event(self) -> Event:
+        return event_from(self.data)
+
+
+def linked(number: int, before: str, event: Event) -> Link:
+    """Make the link of an event that follows another."""
+    data = event_data(event)
+    return Link(number, before, data, _hash(number, before, data))
+
+
+def checked(links: Iterable[Link]) -> list[Event]:
+    """The events of a whole chain from its first link; an error says where it is broken."""
+    before = FIRST
+    events: list[Event] = []
+    for number, link in enumerate(links, start=1):
+        why = ""
+        if link.number != number or link.before != before:
+            why = f"it does not follow event {number - 1}: an event was removed, added or moved"
+        elif link.hash != _hash(number, before, link.data):
+            why = "its content does not give its hash"
+        else:
+            events.append(link.event)
+            why = fault_of_answers(events[-1].fact) or ""
+        if why:
+            raise DataFileError(f"Event {number} was changed after it was recorded ({why}). Restore a back-up.")
+        before = link.hash
+    _check_erased(events)
+    return events
+
+
+def erased(link: Link, person: str) -> Link:
+    """The link with the answers of a person erased, and the same hash; other links stay as they are.
+
+    Whoever records `AnswersErased` replaces all links of `KINDS_WITH_ANSWERS` by this, in the same transaction.
+    """
+    if link.data["kind"] not in KINDS_WITH_ANSWERS:
+        return link
+    return Link(link.number, link.before, event_data(without_answers(link.event, person)), link.hash)
+
+
+def _check_erased(events: list[Event]) -> None:
+    """Answers are erased if, and only if, an event says so."""
+    said = {event.fact.person for event in events if isinstance(event.fact, AnswersErased)}
+    for number, event in enumerate(events, start=1):
+        if not isinstance(event.fact, WITH_ANSWERS):
+            continue
+        person = event.fact.person
+        if person in said and has_answers_of(event.fact, person):
+            raise DataFileError(f"Event {number} still has answers of {person}, which were to be erased. Erase them.")
+        if person not in said and not has_answers_of(event.fact, person):
+            raise DataFileError(
+                f"Event {number} has lost the answers of {person}, and no event says why. Restore a back-up."
+            )
+
+
+def _hash(number: int, before: str, data: dict[str, Any]) -> str:
+    fact = data.get("fact")
+    if data.get("kind") in KINDS_WITH_ANSWERS and isinstance(fact, dict):
+        data = {**data, "fact": {name: value for name, value in fact.items() if name not in NOT_HASHED}}
+    return hashlib.sha256(one_spelling({"number": number, "before": before, "event": data})).hexdigest()

@@ -1,0 +1,133 @@
+"""The settings of a running study: name, budget, cap, validity of coupons, payments, questions, planning, clocks."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+LARGEST_BUDGET = 10_000_000
+LARGEST_CAP = 100
+LONGEST_DAYS = 3_650
+LARGEST_AMOUNT = 100_000_000
+LONGEST_TEXT = 1_000
+"""Characters of a reason, an answer or a name."""
+MOST_QUESTIONS = 100
+MOST_CHOICES = 100
+_QUESTION_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+class QuestionKind(StrEnum):
+    """How a question is answered."""
+
+    CHOICE = "choice"
+    NUMBER = "number"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What everybody is asked at enrolment; the answers are columns of the export and may be used for planning."""
+
+    name: str
+    """The column: small letters, digits and underscores."""
+    text: str
+    """As the interviewer asks it."""
+    kind: QuestionKind = QuestionKind.CHOICE
+    choices: tuple[str, ...] = ()
+    """What can be chosen; empty for other kinds."""
+    for_planning: bool = True
+    """Whether plans may use the answers. Sensitive ones should not be used without a reason."""
+
+    @property
+    def fault(self) -> str | None:
+        """The name of what is wrong with it, if anything is."""
+        if not _QUESTION_NAME.fullmatch(self.name):
+            return "question_name"
+        if not 0 < len(self.text.strip()) <= LONGEST_TEXT:
+            return "question_text"
+        if self.kind is QuestionKind.CHOICE:
+            told = [each.strip() for each in self.choices]
+            fits = 2 <= len(told) <= MOST_CHOICES and len(set(told)) == len(told)
+            return None if fits and all(0 < len(each) <= 100 for each in told) else "choices"
+        return "choices" if self.choices else None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the manager decides before the study begins, and may change later with a reason."""
+
+    budget: int
+    """Coupons for the whole study; codes of seeds do not count."""
+    cap: int
+    """Most coupons one person may get in the whole study."""
+    active_after_days: int = 0
+    """Days from the day of issue to the first day on which a coupon is valid."""
+    valid_days: int = 28
+    """Number of days on which a coupon is valid."""
+    interview_payment: int = 0
+    """For an interview, in the smallest unit of the currency."""
+    recruiting_payment: int = 0
+    """To the holder of a coupon with which somebody came, in the smallest unit of the currency."""
+    currency: str = "EUR"
+    timezone: str = "UTC"
+    """The days on coupons are days here, such as Europe/Lisbon."""
+    clock_ahead_minutes: int = 15
+    """A device whose clock is further ahead of the server's is refused."""
+    clock_behind_hours: int = 72
+    """A device whose clock is further behind, or that sends what it recorded longer ago, is refused."""
+    name: str = "Study"
+    """What pages, coupons and reports call the study."""
+    questions: tuple[Question, ...] = ()
+    """What everybody is asked, in this order; how many acquaintances somebody has is always asked."""
+    rounds: int = 5
+    """Rounds for which plans look ahead, this one included."""
+    target: int | None = None
+    """Recruits that the study would like to reach; None if it has no target."""
+    deadline: date | None = None
+    """The last day of recruitment; None if it is open."""
+    plan_strata: tuple[str, ...] = ()
+    """Questions whose answers make groups in which everybody is planned alike, so that estimates stay valid."""
+    plan_randomise: float = 0.0
+    """Share of people who get a random number of coupons, from which the study learns what a coupon does."""
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value of each setting that is a number."""
+        return {
+            "budget": (0, LARGEST_BUDGET),
+            "cap": (1, LARGEST_CAP),
+            "active_after_days": (0, LONGEST_DAYS),
+            "valid_days": (1, LONGEST_DAYS),
+            "interview_payment": (0, LARGEST_AMOUNT),
+            "recruiting_payment": (0, LARGEST_AMOUNT),
+            "clock_ahead_minutes": (1, 24 * 60),
+            "clock_behind_hours": (1, 24 * 30),
+            "rounds": (1, 100),
+            "target": (1, LARGEST_BUDGET),
+            "plan_randomise": (0, 0.5),
+        }
+
+    @property
+    def has_currency(self) -> bool:
+        """Whether the currency is written as one."""
+        return (
+            len(self.currency) == 3 and self.currency.isascii() and self.currency.isalpha() and self.currency.isupper()
+        )
+
+    @property
+    def has_timezone(self) -> bool:
+        """Whether the time zone is known."""
+        try:
+            ZoneInfo(self.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return False
+        return True
+
+    @property
+    def fault_of_questions(self) -> str | None:
+        """The name of what is wrong with the questions or the groups made of them, if anything is."""
+        names = [each.name for each in self.questions]
+        if len(names) > MOST_QUESTIONS or len(set(names)) != len(names):
+            return "questions"
+        fault = next((each.fault for each in self.questions if each.fault), None)
+        return fault or (None if set(self.plan_strata) <= set(names) else "plan_strata")

@@ -1,0 +1,105 @@
+"""The plan: the newest or an earlier one, with all that a coordinator needs to approve, change or stop it."""
+
+from typing import Any, cast
+
+from django.db.models import Sum
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from peerfront.live.planning import jobs
+from peerfront.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
+from peerfront.live.records.models import Plan, PlanLine, Site
+from peerfront.live.rules.permissions import Action
+from peerfront.live.rules.records import PlanStatus, StudyRow
+from peerfront.live.screens.access import AtWork
+from peerfront.live.screens.paging import list_page
+from peerfront.live.screens.plan_curve import read_curve, read_forecast
+from peerfront.live.screens.plan_differences import Differences, differences
+from peerfront.live.screens.plan_history import STATUS_TONES, STATUS_WORDS, past_plans
+from peerfront.live.screens.plan_jobs import shown_job
+from peerfront.live.screens.plan_lines import shown_lines
+from peerfront.live.screens.sight import may, study_or_404, time_text
+
+
+def plan(request: HttpRequest) -> HttpResponse:
+    """The newest plan; how to make one where there is none."""
+    study = study_or_404()
+    return _page(request, study, Plan.objects.filter(plan=study.last_plan).first())
+
+
+def plan_number(request: HttpRequest, number: int) -> HttpResponse:
+    """One plan by its number."""
+    return _page(request, study_or_404(), plan_or_404(number))
+
+
+def plan_or_404(number: int) -> Plan:
+    plan = Plan.objects.filter(plan=number).first()
+    if plan is None:
+        raise Http404
+    return plan
+
+
+def summary_of(plan: Plan) -> PlanSummary | None:
+    """What was kept with a plan; None for one whose files are not there."""
+    return KeptModel(plan.model).plan(plan.seed).summary
+
+
+def _page(request: HttpRequest, study: StudyRow, plan: Plan | None) -> HttpResponse:
+    context: dict[str, Any] = {
+        "plan": plan,
+        "job": shown_job(jobs.newest()),
+        "may_make": may(request, Action.PROPOSE_PLAN, None),
+        "past_plans": past_plans(),
+        "study_row": study,
+        "is_newest": plan is not None and plan.plan == study.last_plan,
+    }
+    if plan is not None:
+        context |= _about(request, study, plan)
+    return render(request, "screens/plan.html", context)
+
+
+def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
+    summary = summary_of(plan)
+    lines = PlanLine.objects.filter(plan=plan).select_related("person").order_by("person_id")
+    total = lines.aggregate(coupons=Sum("coupons", default=0), planned=Sum("planned", default=0))
+    page = list_page(request, lines)
+    kept = KeptModel(plan.model).plan(plan.seed)
+    status = PlanStatus(plan.status)
+    is_open = status in (PlanStatus.PROPOSED, PlanStatus.APPROVED)
+    sites = dict(Site.objects.values_list("site", "name"))
+    member = cast(AtWork, request).member
+    return {
+        "status_words": STATUS_WORDS[plan.status],
+        "status_tone": STATUS_TONES[status],
+        "proposed": time_text(study, plan.proposed_at),
+        "summary": summary,
+        "is_plain_rule": plan.model == SAME_FOR_ALL,
+        "page": page,
+        "lines": shown_lines(plan, page.rows, sites, summary),
+        "has_strata": lines.exclude(stratum="").exists(),
+        "was_approved": plan.round is not None,
+        "coupons": total["coupons"],
+        "planned": total["planned"],
+        "left_after": study.kept - total["coupons"],
+        "curve": read_curve(kept.curve, total["planned"]),
+        "forecast": read_forecast(kept.forecast),
+        "differences": _since_before(plan),
+        "may_change": status is PlanStatus.PROPOSED and may(request, Action.CHANGE_PLAN, None),
+        "may_approve": status is PlanStatus.PROPOSED and may(request, Action.APPROVE_PLAN, None),
+        "may_stop": is_open and may(request, Action.STOP_PLAN, None),
+        "waits": status is PlanStatus.PROPOSED,
+        "own_site": member.site,
+        "sees_people": {site for site in sites if may(request, Action.SEE_PEOPLE, site)},
+    }
+
+
+def _since_before(plan: Plan) -> tuple[int, Differences] | None:
+    """The number of the plan before, and what differs; None for the first plan."""
+    before = Plan.objects.filter(plan__lt=plan.plan).order_by("-plan").values_list("plan", flat=True).first()
+    if before is None:
+        return None
+
+    def numbers(number: int) -> dict[str, int]:
+        return dict(PlanLine.objects.filter(plan_id=number).values_list("person_id", "coupons"))
+
+    return before, differences(numbers(before), numbers(plan.plan))

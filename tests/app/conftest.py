@@ -1,0 +1,16 @@
+"""The app as its user has it: a server process of its own, and a real browser."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from app_client import running_app
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    """An app that runs in an empty folder."""
+    with running_app(tmp_path_factory.mktemp("app") / "my study's folder") as running:
+        yield running

@@ -1,0 +1,84 @@
+"""The app's folder: names of files, what is kept, and files that are damaged."""
+
+import pytest
+
+from peerfront.app.folder import AppFolder
+from peerfront.app.progress_of_steps import state_of
+from peerfront.foundation.errors import DataFileError
+
+
+@pytest.fixture
+def folder(tmp_path) -> AppFolder:
+    return AppFolder(tmp_path / "study")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("study.csv", "study.csv"),
+        ("Estudio de Málaga 2026.XLSX", "Estudio-de-Malaga-2026.xlsx"),
+        ("../../../etc/passwd", "passwd.txt"),
+        ("..\\..\\boot.ini", "boot.txt"),
+        ("C:\\Users\\me\\study.csv", "study.csv"),
+        ("a b;rm -rf $HOME.csv", "a-b-rm-rf-HOME.csv"),
+        ("<b>.csv", "b.csv"),
+        ("", "study.txt"),
+        (".", "study.txt"),
+        (".csv", "study.csv"),
+        ("\u202e.csv", "study.csv"),
+        ("x" * 300 + ".csv", "x" * 80 + ".csv"),
+        ("-o.csv", "o.csv"),
+        ("study.py", "study.txt"),
+        ("peerfront.pth", "peerfront.txt"),
+        ("line\nbreak.csv", "line-break.csv"),
+        ("файл.csv", "study.csv"),
+    ],
+)
+def test_files_are_kept_under_harmless_names(folder, name, kept) -> None:
+    assert folder.keep(name, b"x") == f"files/{kept}"
+    assert (folder.path / "files" / kept).read_bytes() == b"x"
+
+
+def test_no_earlier_file_is_replaced(folder) -> None:
+    assert [folder.keep("a.csv", content) for content in (b"1", b"2", b"1", b"3")] == [
+        "files/a.csv", "files/a-2.csv", "files/a.csv", "files/a-3.csv",
+    ]  # fmt: skip
+
+
+def test_a_file_is_no_folder(tmp_path) -> None:
+    (tmp_path / "study").write_text("x")
+    with pytest.raises(DataFileError, match="is a file. Name a folder"):
+        AppFolder(tmp_path / "study")
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", "\x00", '{"file":'])
+def test_damaged_choices_count_as_none(folder, damaged) -> None:
+    (folder.path / "app" / "choices.json").write_text(damaged)
+    assert folder.choices == {}
+    folder.choose(file="files/a.csv")
+    assert folder.choices == {"file": "files/a.csv"}
+
+
+def test_a_step_is_outdated_when_what_it_was_made_from_changed(folder) -> None:
+    folder.keep("study.csv", b"1")
+    folder.choose(file="files/study.csv")
+    (folder.path / "schema.toml").write_text("a")
+    (folder.path / "model").mkdir()
+    (folder.path / "model" / "manifest.json").write_text("{}")
+    folder.note_outcome("fit", {"inputs": folder.digests(["files/study.csv", "schema.toml"])})
+    assert state_of(folder, "fit").made
+    assert not state_of(folder, "fit").outdated
+    (folder.path / "schema.toml").write_text("b")
+    assert state_of(folder, "fit").outdated
+    (folder.path / "schema.toml").write_text("a")
+    assert not state_of(folder, "fit").outdated
+    folder.choose(file=folder.keep("study.csv", b"2"))
+    assert state_of(folder, "fit").outdated
+
+
+def test_what_was_seen_in_another_file_does_not_count(folder) -> None:
+    folder.write("app/look.json", {"file": "files/a.csv", "people": 5})
+    folder.choose(file="files/b.csv")
+    assert folder.seen == {}
+    folder.choose(file="files/a.csv")
+    assert folder.seen["people"] == 5

@@ -1,0 +1,324 @@
+"""The whole path in a real browser: from the study's file to the sheet in the hand, then next week.
+
+The steps build on each other, so they are one story told in the order of the tests; each page is looked at on a desktop
+and on a tablet, and axe-core finds nothing serious on it.
+"""
+
+import io
+import shutil
+from itertools import pairwise
+
+import openpyxl
+import pandas as pd
+import pytest
+from app_client import SMALL, contents, run_shown
+from axe_playwright_python.sync_playwright import Axe
+
+import peerfront as pf
+
+SIZES = {"desktop": {"width": 1280, "height": 800}, "tablet": {"width": 820, "height": 1180}}
+PATIENCE = 600_000  # milliseconds for the longest job on a busy machine
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A small study's file."""
+    file = tmp_path_factory.mktemp("given") / "harbour.csv"
+    pf.demo_study(people=60).study.to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture(scope="module")
+def page(app, chromium):
+    """A page of somebody who came by the link. Scripts that fail, and what the page may not load, fail the test."""
+    context = chromium.new_context(viewport=SIZES["desktop"], accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.goto(app.link)
+    yield page
+    context.close()
+    assert not faults
+
+
+def check_accessible(page) -> None:
+    """Look at the page in every size: axe-core finds nothing serious, and nothing is wider than the screen."""
+    for name, size in SIZES.items():
+        page.set_viewport_size(size)
+        found = Axe().run(page).response["violations"]
+        serious = [
+            (each["id"], [node["html"][:120] for node in each["nodes"]])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+        assert not serious, f"{name}: {serious}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], f"{page.url} on a {name}"
+    page.set_viewport_size(SIZES["desktop"])
+
+
+def open_step(page, app, step: str) -> None:
+    page.goto(f"{app.address}/{step}/")
+
+
+def press(page, button: str) -> None:
+    """Press a button, and see the page that answers."""
+    with page.expect_navigation(timeout=PATIENCE):
+        page.get_by_role("button", name=button, exact=True).click()
+
+
+def unfold(page, title: str) -> None:
+    """Open a part of the page that may be folded."""
+    page.locator("details", has=page.locator("summary", has_text=title)).last.evaluate("part => (part.open = true)")
+
+
+def shown_commands(page) -> str:
+    return page.locator("[data-commands]").text_content()
+
+
+def same_from_the_terminal(page, *outputs) -> None:
+    """Remove the outputs, run what the page shows, and find the same bytes."""
+    before = contents(*outputs)
+    assert before
+    for path in outputs:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    run_shown(shown_commands(page))
+    assert contents(*outputs) == before
+
+
+def test_first_pages_without_a_study(page, app) -> None:
+    assert page.url == f"{app.address}/file/"
+    check_accessible(page)
+    for step in ("columns", "fit", "sheet", "forecast", "estimates", "report"):
+        open_step(page, app, step)
+        assert page.url == f"{app.address}/file/", "there is nothing to do there yet"
+    open_step(page, app, "week")
+    check_accessible(page)
+
+
+def test_a_file_is_given_and_read(page, app, study) -> None:
+    open_step(page, app, "file")
+    page.set_input_files("input[type=file]", study)
+    press(page, "Read this file")
+    page.get_by_role("link", name="Next: columns").wait_for(timeout=PATIENCE)
+    assert "No problems found" in page.inner_text("main")
+    assert "files/harbour.csv" in page.inner_text("main")
+    check_accessible(page)
+    same_from_the_terminal(page, app.folder / "checked", app.folder / "waiting.csv")
+
+
+def test_columns_are_chosen_and_the_schema_is_written(page, app) -> None:
+    page.get_by_role("link", name="Next: columns").click()
+    assert page.get_by_label("The person's id").input_value() == "id"
+    page.get_by_label("housing", exact=True).uncheck()
+    page.get_by_label("Days until a coupon expires").fill("45")
+    press(page, "Save, and read the file again")
+    page.get_by_role("link", name="Next: fit").wait_for(timeout=PATIENCE)
+    schema = pf.read_schema(app.folder / "schema.toml")
+    assert "housing" not in schema.schema.names
+    assert "district" in schema.schema.names
+    assert schema.reading.valid_days == 45
+    assert not page.get_by_label("housing", exact=True).is_checked()
+    check_accessible(page)
+    same_from_the_terminal(page, app.folder / "checked", app.folder / "waiting.csv")
+
+
+def test_a_model_is_fitted_with_progress(page, app) -> None:
+    page.get_by_role("link", name="Next: fit").click()
+    check_accessible(page)
+    unfold(page, "More choices")
+    for name, value in SMALL.items():
+        page.fill(f"[name={name}]", value)
+    press(page, "Fit")
+    page.locator("progress").wait_for(timeout=PATIENCE)
+    check_accessible(page)
+    page.get_by_role("link", name="Sheet").click()
+    assert "Something else is running (fit)" not in page.inner_text("main"), "there is no sheet yet, so this is the fit"
+    page.goto("about:blank")  # the browser is closed during the fit
+    open_step(page, app, "fit")
+    page.get_by_role("link", name="Next: the sheet").wait_for(timeout=PATIENCE)
+    assert "The model is ready" in page.inner_text("main")
+    check_accessible(page)
+
+
+def test_the_shown_fit_gives_the_same_model(page, app) -> None:
+    same_from_the_terminal(page, app.folder / "model")
+
+
+def test_the_sheet_says_who_gets_how_many_and_why(page, app) -> None:
+    open_step(page, app, "sheet")
+    check_accessible(page)
+    press(page, "Make the sheet")
+    page.get_by_role("heading", name="Who gets how many, and why").wait_for(timeout=PATIENCE)
+    sheet = pd.read_csv(app.folder / "sheet.csv")
+    shown = page.locator("table.sheet tbody tr")
+    assert shown.count() == len(sheet)
+    numbers = [int(text) for text in page.locator("table.sheet td.coupons").all_text_contents()]
+    assert sum(numbers) == sheet["coupons"].sum()
+    assert all(before >= after for before, after in pairwise(numbers)), "most coupons first"
+    page.get_by_role("link", name="Sort by person").click()
+    people = page.locator("table.sheet tbody th").all_text_contents()
+    assert people == sorted(sheet["person"])
+    for row in sheet.itertuples():
+        assert row.reason[:40] in page.locator("table.sheet tbody tr").filter(has_text=row.person).inner_text()
+    check_accessible(page)
+
+
+def test_the_shown_plan_gives_the_same_files(page, app) -> None:
+    same_from_the_terminal(
+        page, *(app.folder / name for name in ("sheet.csv", "sheet-curve.csv", "sheet.xlsx", "sheet.pdf"))
+    )
+
+
+def test_the_sheet_is_downloaded(page, app) -> None:
+    sheet = pd.read_csv(app.folder / "sheet.csv")
+    saved = {}
+    for label in ("Excel, to print and fill in", "PDF", "CSV"):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=label, exact=True).click()
+        saved[label] = download.value
+    assert saved["CSV"].suggested_filename == "my-study-s-folder-sheet.csv"
+    assert saved["CSV"].path().read_bytes() == (app.folder / "sheet.csv").read_bytes()
+    book = openpyxl.load_workbook(io.BytesIO(saved["Excel, to print and fill in"].path().read_bytes()))
+    assert [row[0].value for row in book["Coupons"].iter_rows(min_row=4)] == list(sheet["person"])
+    assert saved["PDF"].path().read_bytes().startswith(b"%PDF-")
+
+
+def test_another_number_says_what_it_loses_and_makes_that_sheet(page, app) -> None:
+    curve = pd.read_csv(app.folder / "sheet-curve.csv").set_index("spend")["value"]
+    best, other = int(curve.idxmax()), int(curve.index.min())
+    slider = page.get_by_label("Coupons to give out this round")
+    assert slider.input_value() == str(best)
+    slider.focus()
+    page.keyboard.press("Home")
+    told = page.locator("#spend-told").inner_text()
+    assert (
+        f"loses {curve.max() - curve[other]:.2f} recruits" in told
+        or abs(curve.max() - curve[other] - float(told.split()[2])) < 0.02
+    )
+    page.keyboard.press("ArrowRight")
+    press(page, "Make the sheet with this number")
+    page.get_by_role("button", name="Back to the best number").wait_for(timeout=PATIENCE)
+    assert pd.read_csv(app.folder / "sheet.csv")["coupons"].sum() == other + 1
+    assert f"--spend {other + 1}" in shown_commands(page)
+    check_accessible(page)
+    press(page, f"Back to the best number ({best})")
+    page.get_by_role("heading", name="Who gets how many, and why").wait_for(timeout=PATIENCE)
+    assert pd.read_csv(app.folder / "sheet.csv")["coupons"].sum() == best
+
+
+def test_caps_and_floors(page, app) -> None:
+    page.get_by_label("Most coupons for one person").fill("1")
+    unfold(page, "Floors for groups")
+    page.get_by_label("Group").first.select_option("district=North")
+    page.get_by_label("Share of everybody's mean").first.fill("0.9")
+    press(page, "Make the sheet again")
+    page.locator("[data-commands]", has_text="district=North:0.9").wait_for(state="attached", timeout=PATIENCE)
+    sheet = pd.read_csv(app.folder / "sheet.csv")
+    assert sheet["coupons"].max() == 1
+    waiting = pd.read_csv(app.folder / "waiting.csv").set_index("id")["district"]
+    north = sheet[sheet["person"].map(waiting) == "North"]["coupons"]
+    assert north.mean() >= 0.9 * sheet["coupons"].mean()
+    page.get_by_label("Fewest coupons for everybody").fill("1")
+    page.get_by_label("Coupons left").fill("1")
+    press(page, "Make the sheet again")
+    page.get_by_text("That did not work").wait_for(timeout=PATIENCE)
+    assert "Lower the minimum" in page.inner_text(".card.bad")
+    assert pd.read_csv(app.folder / "sheet.csv").equals(sheet), "the sheet that was there stays"
+    page.get_by_label("Fewest coupons for everybody").fill("")
+    page.get_by_label("Coupons left").fill("8")
+    press(page, "Make the sheet again")
+    page.get_by_role("heading", name="Who gets how many, and why").wait_for(timeout=PATIENCE)
+    assert "That did not work" not in page.inner_text("main")
+
+
+def test_the_forecast(page, app) -> None:
+    open_step(page, app, "forecast")
+    check_accessible(page)
+    page.get_by_label("People wanted in all").fill("90")
+    unfold(page, "More choices")
+    page.get_by_label("Simulated studies").fill("40")
+    press(page, "Forecast")
+    page.get_by_role("heading", name="The plan, round by round").wait_for(timeout=PATIENCE)
+    assert page.locator("img.chart").evaluate("picture => picture.naturalWidth") > 300
+    assert "chance to reach the target" in page.inner_text("main")
+    assert "the plan brings" in page.inner_text(".sentences")
+    check_accessible(page)
+    same_from_the_terminal(page, app.folder / "forecast")
+    page.get_by_label("Last day of the study").fill("2024-06-30")
+    press(page, "Forecast")
+    page.get_by_role("heading", name="The plan, week by week").wait_for(timeout=PATIENCE)
+    assert page.locator(".sentences li").count() > 3
+    check_accessible(page)
+
+
+def test_the_estimates(page, app) -> None:
+    open_step(page, app, "estimates")
+    check_accessible(page)
+    page.get_by_role("group", name="What to estimate").get_by_label("gender").check()
+    press(page, "Estimate")
+    page.get_by_text("Which estimator is valid here, and why").wait_for(timeout=PATIENCE)
+    assert "Use " in page.inner_text(".sentences")
+    check_accessible(page)
+
+
+def test_the_report(page, app) -> None:
+    open_step(page, app, "report")
+    check_accessible(page)
+    unfold(page, "More choices")
+    page.get_by_label("Simulated studies").fill("40")
+    press(page, "Write the report")
+    page.get_by_role("link", name="Download the report").wait_for(timeout=PATIENCE)
+    assert "harbour" in page.frame_locator("iframe").locator("h1").inner_text()
+    same_from_the_terminal(page, app.folder / "report.html")
+    check_accessible(page)
+
+
+def test_the_first_week_and_the_next(page, app, study) -> None:
+    open_step(page, app, "week")
+    page.get_by_label("Coupons left").fill("8")
+    page.get_by_label("Day of the hand-out").fill("2024-03-04")
+    page.get_by_label("Last day of the study").fill("2024-06-30")
+    press(page, "Make this week's plan")
+    page.get_by_role("heading", name="Weeks so far").wait_for(timeout=PATIENCE)
+    assert (app.folder / "log.jsonl").exists()
+    first = pd.read_csv(app.folder / "week-01_2024-03-04" / "sheet.csv")
+    assert page.locator("table.sheet tbody tr").count() == len(first)
+    check_accessible(page)
+    table = pd.read_csv(study, dtype=str, keep_default_na=False)
+    given = first[first["coupons"] > 0]["person"].iloc[0]
+    table.loc[table["id"] == given, "coupon.1"] = "NEW1"
+    later = study.with_name("harbour week 2.csv")
+    table.to_csv(later, index=False)
+    page.set_input_files("input[type=file]", later)
+    page.get_by_label("Day of the hand-out").fill("2024-03-11")
+    unfold(page, "More choices")
+    page.get_by_label("Fit the model again").select_option("never")
+    press(page, "Make this week's plan")
+    page.get_by_role("heading", name="Since last week").wait_for(timeout=PATIENCE)
+    assert "Week 2, 2024-03-11" in page.inner_text(".card.good")
+    assert (app.folder / "files" / "harbour-week-2.csv").exists()
+    check_accessible(page)
+    unfold(page, "Take back the last week")
+    press(page, "Take it back")
+    page.get_by_text("Week 1, 2024-03-04").wait_for(timeout=PATIENCE)
+    assert (app.folder / "week-02_2024-03-11" / "UNDONE.txt").exists()
+
+
+def test_the_back_button_and_a_new_file(page, app, study) -> None:
+    """Going back and sending a form again does the same again; another file marks later steps as to be done again."""
+    open_step(page, app, "sheet")
+    page.go_back()
+    page.go_forward()
+    assert page.locator("table.sheet tbody tr").count() > 0
+    later = study.with_name("harbour later.csv")
+    later.write_text(study.read_text().replace("2024-01-09", "2024-01-10"))
+    open_step(page, app, "file")
+    page.set_input_files("input[type=file]", later)
+    press(page, "Read this file")
+    page.get_by_text("files/harbour-later.csv").first.wait_for(timeout=PATIENCE)
+    page.get_by_role("link", name="Next: columns").wait_for(timeout=PATIENCE)
+    open_step(page, app, "fit")
+    assert "To be done again" in page.inner_text("main")
+    assert (app.folder / "model" / "manifest.json").exists(), "and nothing is lost"

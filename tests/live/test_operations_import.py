@@ -1,0 +1,176 @@
+"""Import: a study that began in a spreadsheet goes on; all of a file or nothing, and again changes nothing."""
+
+from datetime import date
+
+import pytest
+from django_site import STUDY_FOLDER
+from live_client import LiveStudy
+from small_live import SETTINGS
+
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_study
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.live.exporting import write_study
+from peerfront.live.operations.imported_people import question_name
+from peerfront.live.operations.study_import import import_here
+from peerfront.live.records import models
+from peerfront.live.records.database import DatabaseRecords
+from peerfront.live.records.verification import verify
+from peerfront.live.rules.requests import ScanCoupon
+from peerfront.live.rules.settings import QuestionKind
+
+assert STUDY_FOLDER  # Django is set up
+HEADER = "id,own.coupon,coupon.1,coupon.2,date,site,sex,hiv,age,network.size"
+ROWS = [
+    "A 1,,c1,c2,2026-01-05,North clinic,f,pos,31,12",
+    "A 2,c1,c3,c4,2026-01-09,North clinic,m,neg,44,7",
+    "B3,c2,,,2026-01-12,south,f,neg,27,",
+    "B4,c3,c5,,2026-01-13,south,m,pos,19,3",
+    "B5,,c6,c7,2026-01-14,south,m,,52,40",
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file with these rows, and read it."""
+
+    def written(rows=ROWS, header=HEADER):
+        path = tmp_path / "study.csv"
+        path.write_text("\n".join([header, *rows]) + "\n", "utf-8")
+        return read_study(path, ReadSettings())
+
+    return written
+
+
+def _rows() -> list:
+    return [
+        list(model._default_manager.order_by("pk").values())
+        for model in models.FOLLOWING.values()
+        if model is not models.Study
+    ]
+
+
+def test_a_file_is_imported_with_its_tree_and_coupons(database, file) -> None:
+    study = LiveStudy()
+    words = import_here(file(), "study.csv", None)
+    assert words[0].startswith("5 people imported; 0 were there")
+    assert any("2 ids were rewritten" in each for each in words)
+    people = {each.person: each for each in models.Person.objects.all()}
+    assert list(people) == ["A-1", "A-2", "B3", "B4", "B5"]
+    assert [people[name].recruiter_id for name in people] == [None, "A-1", "A-1", "A-2", None]
+    assert [people[name].site_id for name in people] == ["north", "north", "south", "south", "south"]
+    assert [people[name].network_size for name in people] == [12, 7, None, 3, 40]
+    assert people["A-2"].enrolled_at.date() == date(2026, 1, 9)
+    coupon = DatabaseRecords().coupon("C5")
+    assert (coupon.holder, coupon.first_day, coupon.last_day) == ("B4", date(2026, 1, 14), date(2026, 1, 27))
+    answered = study.ask(ScanCoupon("c5"))
+    assert answered.reason == "expired", "coupons expire by the settings, where the file does not say"
+    assert study.state.study().kept == SETTINGS.budget, "imported coupons are not of the budget"
+    assert models.Payment.objects.count() == 5 + 3, "interviews and recruits of the file count as paid"
+    assert verify().whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_questions_are_made_from_columns_and_sensitive_ones_are_not_for_planning(file) -> None:
+    LiveStudy()
+    hiv = ("pos", "neg", "neg")
+    rows = [f"P{n},,x{n},,2026-01-0{1 + n % 9},north,{'fm'[n % 2]},{hiv[n % 3]},{20 + n},5" for n in range(30)]
+    words = import_here(file(rows), "study.csv", None)
+    assert "questions were made" in words[-1]
+    questions = {each.name: each for each in DatabaseRecords().study().settings.questions}
+    assert questions["sex"].kind is QuestionKind.CHOICE
+    assert questions["sex"].choices == ("f", "m")
+    assert questions["sex"].for_planning
+    assert not questions["hiv"].for_planning
+    assert questions["age"].kind is QuestionKind.NUMBER
+    assert {"id", "date", "site", "network_size"}.isdisjoint(questions)
+    assert dict(models.Person.objects.get(person="P1").answers) == {"age": "21", "hiv": "neg", "sex": "m"}
+
+
+def test_the_same_file_again_changes_nothing_and_a_longer_one_adds(database, file) -> None:
+    LiveStudy()
+    import_here(file(), "study.csv", None)
+    before = _rows()
+    assert import_here(file(), "study.csv", None)[0].startswith("0 people imported; 5 were there")
+    assert _rows() == before
+    longer = [*ROWS, "B6,c5,,,2026-01-20,south,f,neg,33,5"]
+    assert import_here(file(longer), "study.csv", None)[0].startswith("1 people imported; 5 were there")
+    assert models.Person.objects.get(person="B6").recruiter_id == "B4"
+    assert verify().whole
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("B4,c3,c5,,2026-01-13,south,f,pos,19,3", "B4.*answers"),
+        ("B4,c3,c5,,2026-02-13,south,m,pos,19,3", "B4.*enrolment time"),
+        ("B4,c4,c5,,2026-01-13,south,m,pos,19,3", "B4.*code"),
+        ("B4,c3,c5,,2026-01-13,north,m,pos,19,3", "B4.*site"),
+        ("B4,c3,c5,c9,2026-01-13,south,m,pos,19,3", "B4.*coupons"),
+    ],
+)
+@pytest.mark.usefixtures("one_database")
+def test_a_file_that_conflicts_is_refused_as_a_whole(file, line, said) -> None:
+    LiveStudy()
+    import_here(file(), "study.csv", None)
+    before = _rows()
+    new = "B7,c6,,,2026-01-21,south,f,neg,22,5"
+    with pytest.raises(SettingError, match=said):
+        import_here(file([*ROWS[:3], line, ROWS[4], new]), "study.csv", None)
+    refusals = models.Refusal.objects.filter(action="import_study")
+    assert refusals.count() == 1, "the refusal is recorded"
+    refusals.delete()
+    assert _rows() == before, "nothing is half imported"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_what_a_file_lacks_is_told(file) -> None:
+    LiveStudy()
+    without = "id,own.coupon,coupon.1,sex"
+    with pytest.raises(SettingError, match="does not tell everybody's site"):
+        import_here(file(["1,,a,f", "2,a,,m"], without), "s.csv", None)
+    with pytest.raises(SettingError, match="There is no site 'west'"):
+        import_here(file(["1,,a,f", "2,a,,m"], without), "s.csv", "west")
+    with pytest.raises(SettingError, match="There is no site 'East'"):
+        import_here(file(["1,,a,2026-01-01,East,f"], "id,own.coupon,coupon.1,date,site,sex"), "s.csv", None)
+    words = import_here(file(["1,,a,f", "2,a,,m"], without), "s.csv", "south")
+    assert any("have no date" in each for each in words)
+    assert models.Person.objects.get(person="2").recruiter_id == "1"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_ids_that_cannot_be_told_apart_are_refused(file) -> None:
+    LiveStudy()
+    with pytest.raises(DataFileError, match="would both become A-1"):
+        import_here(file(["A 1,,a,f", "A-1,a,,m"], "id,own.coupon,coupon.1,sex"), "s.csv", "north")
+    with pytest.raises(DataFileError, match="neither letters nor digits"):
+        import_here(file(["\u4e2d,,a,f", "2,a,,m"], "id,own.coupon,coupon.1,sex"), "s.csv", "north")
+
+
+@pytest.mark.usefixtures("one_database")
+def test_what_was_imported_is_exported_with_the_same_tree(file, tmp_path) -> None:
+    LiveStudy()
+    study = file()
+    import_here(study, "study.csv", None)
+    files = write_study(tmp_path / "out")
+    from peerfront.data.schema_file import read_schema
+
+    again = read_study(files.study, read_schema(files.schema).reading)
+    assert len(again) == len(study)
+    recruiters = dict(zip(again.ids, again.recruiter_ids(), strict=True))
+    assert recruiters == {"A-1": "", "A-2": "A-1", "B3": "A-1", "B4": "A-2", "B5": ""}
+    assert not [problem for problem in again.problems if problem.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Age group", "age_group"),
+        ("2nd visit?", "nd_visit"),
+        ("G\u00e9nero", "genero"),
+        ("\u4e2d", ""),
+        ("x" * 60, "x" * 40),
+    ],
+)
+def test_columns_become_names_of_questions(text, name) -> None:
+    assert question_name(text) == name

@@ -1,0 +1,35 @@
+"""People of another site stay unnamed wherever a coupon leads from one site to another."""
+
+import pytest
+from field_study import FieldStudy
+from small_live import imported
+
+from peerfront.live.rules.permissions import Role
+from peerfront.live.rules.requests import ImportPeople
+
+
+@pytest.mark.usefixtures("one_database")
+def test_who_used_a_coupon_at_another_site_and_who_gave_it_are_not_named() -> None:
+    study = FieldStudy()
+    (code,) = study.coupons(1, holder="ana-of-north")
+    study.enrol("bea-of-south", code, site="south")
+    north, south = study.client(Role.INTERVIEWER, "north"), study.client(Role.INTERVIEWER, "south")
+    for page in ("/coupons/", f"/coupons/{code}/", "/people/", "/people/ana-of-north/", "/trees/"):
+        assert "bea-of-south" not in north.get(page).content.decode(), page
+    for page in ("/coupons/", "/people/", "/people/bea-of-south/", "/trees/"):
+        assert "ana-of-north" not in south.get(page).content.decode(), page
+    everybody = study.client(Role.COORDINATOR)
+    assert "bea-of-south" in everybody.get("/coupons/").content.decode()
+    assert "ana-of-north" in everybody.get("/people/?search=bea").content.decode()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_who_was_imported_with_a_coupon_at_another_site_is_not_named() -> None:
+    study = FieldStudy()
+    recruiter = imported("ana-of-north", None, "A1", "B1")
+    recruit = imported("bea-of-south", "ana-of-north", "B1", site="south")
+    study.do(ImportPeople((recruiter, recruit), "study.csv"), site=None)
+    of_site = study.client(Role.COORDINATOR, "north").get("/coupons/B1/").content.decode()
+    assert "bea-of-south" not in of_site
+    assert "ana-of-north" in of_site
+    assert "bea-of-south" in study.client(Role.COORDINATOR).get("/coupons/B1/").content.decode()

@@ -1,0 +1,30 @@
+"""Pages in other languages: a made-up study with everything in it, and a real browser."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).parent))
+from django_site import empty_database, set_up_django, stop_servers, use_database
+
+set_up_django()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers():
+    yield
+    stop_servers()
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """The made-up study of `peerfront live demo`, in a database of its own."""
+    from peerfront.live.operations.demo import make_demo
+
+    use_database(empty_database("sqlite"))
+    make_demo()
+    yield
+    use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
