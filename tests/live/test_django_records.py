@@ -86,13 +86,15 @@ def test_answers_are_erased_from_the_events_and_the_chain_stays_whole() -> None:
         _play(study)
         study.do(CorrectAnswers("cleo", 4, (("town", "Sagres"),), "misheard"))
         study.do(importing(imported("dora", "cleo", answers=(("town", "Sagres"),))))
-        for person in ("cleo", "dora"):
+        for person in ("ana", "cleo", "dora"):
             study.do(WithdrawPerson(person, True, "asked to"))
             study.do(EraseAnswers(person, "asked to"))
     events = list(models.Event.objects.all())
     assert [link_of(each) for each in events] == memory.journal.links
-    assert not any("Sagres" in each.data for each in events)
-    assert sum("district" in each.data for each in events) == 2, "answers of others stay"
+    assert not any("Sagres" in each.data or FOR_ONE.reason in each.data for each in events)
+    assert not models.Decision.objects.exclude(stratum="", reason="").exists(), "those of ana and cleo"
+    assert models.PlanLine.objects.exclude(stratum="", reason="").get().person_id == "ben"
+    assert sum("district" in each.data for each in events) == 1, "answers of others stay"
     verification = verify()
     assert verification.whole, verification.faults
 

@@ -120,11 +120,19 @@ class DatabaseRecords:
         lines = models.PlanLine.objects.filter(plan_id=plan)
         return sorted((row_of(records.PlanLineRow, stored) for stored in lines), key=lambda row: row.person)
 
+    def plan_lines_of(self, person: str) -> Sequence[records.PlanLineRow]:
+        lines = models.PlanLine.objects.filter(person_id=person).order_by("plan_id")
+        return [row_of(records.PlanLineRow, stored) for stored in lines]
+
     def override(self, round: int, person: str) -> records.OverrideRow | None:
         return self._one(records.OverrideRow, round=round, person_id=person)
 
     def decision(self, round: int, person: str) -> records.DecisionRow | None:
         return self._one(records.DecisionRow, round=round, person_id=person)
+
+    def decisions_of(self, person: str) -> Sequence[records.DecisionRow]:
+        decisions = models.Decision.objects.filter(person_id=person).order_by("round")
+        return [row_of(records.DecisionRow, stored) for stored in decisions]
 
     def payment(self, code: str, kind: PaymentKind) -> records.PaymentRow | None:
         return self._one(records.PaymentRow, coupon_id=code, kind=kind.value)

@@ -14,10 +14,11 @@ from django.utils import timezone
 
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords, columns_of, key_of, link_of
-from peerfront.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
+from peerfront.live.rules.chain import FIRST, Link, erased, linked
 from peerfront.live.rules.codes import new_code
 from peerfront.live.rules.deciding import Accepted, Answer, decide
 from peerfront.live.rules.effects import Contradiction, effects
+from peerfront.live.rules.erasing import KINDS_WITH_ANSWERS
 from peerfront.live.rules.events import AnswersErased, Event
 from peerfront.live.rules.requests import Request
 
@@ -101,7 +102,7 @@ def _add(events: tuple[Event, ...]) -> None:
 
 
 def _erase_answers(person: str) -> None:
-    """Erase the answers of a person from all events; their hashes stay."""
+    """Erase the answers of a person, and what tells them, from all events; their hashes stay."""
     stored_events = models.Event.objects.filter(kind__in=KINDS_WITH_ANSWERS, data__contains=f'"{person}"')
     for stored in list(stored_events):  # read before they are written
         stored.data = _text(erased(link_of(stored), person))

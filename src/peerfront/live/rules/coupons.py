@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from peerfront.live.rules.codes import shown_code
 from peerfront.live.rules.effects import promised_to
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import (
     CouponExtended,
     CouponScanned,
@@ -104,7 +105,7 @@ def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
         first_day=first_day,
         last_day=first_day + timedelta(days=settings.valid_days - 1),
     )
-    return (issued,)
+    return (committed(issued, situation.salt()),)
 
 
 def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:

@@ -97,8 +97,7 @@ def effects(records: Records, event: Event) -> Effects:
             after = replace(before, network_size=fact.network_size, answers=fact.answers or ())
             return Effects(changed=(study, after))
         case AnswersErased():
-            before = _there(records.person(fact.person), fact.person)
-            return Effects(changed=(study, replace(before, answers=(), imported=before.imported.split(":")[0])))
+            return _answers_erased(records, study, fact)
         case PersonWithdrawn():
             gone = replace(_there(records.person(fact.person), fact.person), withdrawn_at=at)
             return Effects(changed=(study, gone, *_less_promised(records, study, fact.person, 0)))
@@ -177,6 +176,16 @@ def _less_promised(records: Records, study: StudyRow, person: str, promised: int
         return ()
     plan = _there(records.plan(study.approved_plan), "the plan")
     return (replace(plan, promised=plan.promised + promised - (promised_to(records, study, person) or 0)),)
+
+
+def _answers_erased(records: Records, study: StudyRow, fact: AnswersErased) -> Effects:
+    before = _there(records.person(fact.person), fact.person)
+    person = replace(before, answers=(), imported=before.imported.split(":")[0])
+    if not fact.decisions_too:
+        return Effects(changed=(study, person))
+    lines = (replace(each, stratum="", reason="") for each in records.plan_lines_of(fact.person))
+    decisions = (replace(each, stratum="", reason="") for each in records.decisions_of(fact.person))
+    return Effects(changed=(study, person, *lines, *decisions))
 
 
 def _issued(records: Records, study: StudyRow, event: Event, fact: CouponsIssued) -> Effects:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
-from peerfront.live.rules.erasing import commitment
+from peerfront.live.rules.erasing import commitment, committed
 from peerfront.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.live.rules.people import bad_answers
 from peerfront.live.rules.permissions import Action
@@ -50,7 +50,7 @@ def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
 
 
 def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImported:
-    return PersonImported(
+    imported = PersonImported(
         person=entry.person,
         site=entry.site,
         code=entry.code or next(drawn),
@@ -62,9 +62,8 @@ def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImpor
         coupons=entry.coupons,
         paid=entry.paid,
         digest=_digest(entry),
-        salt=salt,
-        commitment=commitment(salt, entry.answers),
     )
+    return committed(imported, salt)
 
 
 def _digest(entry: ImportedPerson) -> str:
@@ -76,7 +75,7 @@ def _is_said_again(row: PersonRow, entry: ImportedPerson) -> bool:
     digest, *of_answers = row.imported.split(":")
     if digest != _digest(entry):
         return False
-    return not of_answers or commitment(of_answers[0], entry.answers).startswith(of_answers[1])
+    return not of_answers or commitment(of_answers[0], answers=entry.answers).startswith(of_answers[1])
 
 
 def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:

@@ -2,7 +2,7 @@
 
 from peerfront.live.rules.codes import shown_code
 from peerfront.live.rules.coupons import usable
-from peerfront.live.rules.erasing import commitment
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import (
     Answers,
     AnswersCorrected,
@@ -70,8 +70,8 @@ def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
         return refusal(Reason.ANSWERS_RECORDED, person=wish.person)
     if bad := bad_answers(wish.answers, wish.network_size):
         return bad
-    answers, salt = tuple(sorted(wish.answers)), situation.salt()
-    return (AnswersRecorded(wish.person, wish.network_size, answers, salt, commitment(salt, answers)),)
+    recorded = AnswersRecorded(wish.person, wish.network_size, tuple(sorted(wish.answers)))
+    return (committed(recorded, situation.salt()),)
 
 
 def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
@@ -83,12 +83,12 @@ def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
         return refusal(Reason.NO_ANSWERS, person=wish.person)
     if bad := bad_answers(wish.answers, wish.network_size) or no_reason(wish.why):
         return bad
-    answers, salt = tuple(sorted(wish.answers)), situation.salt()
-    return (AnswersCorrected(wish.person, wish.network_size, answers, wish.why, salt, commitment(salt, answers)),)
+    corrected = AnswersCorrected(wish.person, wish.network_size, tuple(sorted(wish.answers)), wish.why)
+    return (committed(corrected, situation.salt()),)
 
 
 def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
-    """What somebody who withdrew had answered is erased; that, and why, stays known."""
+    """Erase what somebody who withdrew had answered, and what tells it; that it was erased, and why, stays known."""
     person = situation.known_person(wish.person, withdrawn_too=True)
     if isinstance(person, Refusal):
         return person
@@ -96,7 +96,7 @@ def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
         return refusal(Reason.NOT_WITHDRAWN, person=wish.person)
     if person.answers is None:
         return refusal(Reason.NO_ANSWERS, person=wish.person)
-    return no_reason(wish.why) or (AnswersErased(wish.person, wish.why),)
+    return no_reason(wish.why) or (AnswersErased(wish.person, wish.why, decisions_too=True),)
 
 
 def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:

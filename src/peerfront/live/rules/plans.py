@@ -2,6 +2,7 @@
 
 import math
 
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import PlanApproved, PlanChanged, PlannedCoupons, PlanProposed, PlanStopped
 from peerfront.live.rules.records import PersonRow, PlanRow, PlanStatus
 from peerfront.live.rules.refusals import Reason, Refusal, refusal
@@ -30,7 +31,8 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
             return refused
     if over := _over_budget(situation, sum(line.coupons for line in wish.lines)):
         return over
-    lines = tuple(sorted(wish.lines, key=lambda line: line.person))
+    in_order = sorted(wish.lines, key=lambda line: line.person)
+    lines = tuple(committed(line, situation.salt()) for line in in_order)
     return (PlanProposed(situation.study.last_plan + 1, wish.model, wish.seed, lines),)
 
 

@@ -1,6 +1,7 @@
 """Events as plain data (for JSON, a database column, the hash chain) and back, checked in every respect.
 
-The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones.
+The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones. A field that is
+added needs a default, which stands for it in older events, and the mark `added_later`.
 """
 
 import dataclasses
@@ -165,14 +166,15 @@ def _tuple(readers: tuple[Callable[[Any], object], ...]) -> Callable[[Any], obje
 def _dataclass(kind: type) -> Callable[[Any], object]:
     hints = typing.get_type_hints(kind)
     readers = {each.name: _reader(hints[each.name]) for each in dataclasses.fields(kind)}
+    needed = {each.name for each in dataclasses.fields(kind) if not each.metadata.get("added_later")}
 
     def made(data: Any) -> object:
-        if not isinstance(data, Mapping) or data.keys() != readers.keys():
+        if not isinstance(data, Mapping) or not needed <= data.keys() <= readers.keys():
             raise _Unfit(data)
         values = {}
-        for name, read in readers.items():
+        for name, given in data.items():
             try:
-                values[name] = read(data[name])
+                values[name] = readers[name](given)
             except _Unfit as unfit:
                 raise unfit.within(f".{name}") from None
         return cast(Any, kind)(**values)
