@@ -131,14 +131,15 @@ class Situation:
 
 
 def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | None:
-    """The coupon with a code as people type it: of the study's own form, or imported with a code of another system.
+    """Find the coupon with a code as people type it: of the study's own form, or imported from another system.
 
-    An imported code is found as it is written; and if it happens to have our form, also as `shown_code` groups it.
+    An imported code is found as it is written. If it has our form, as coupons of another study of ours have, it is
+    found with and without hyphens, however the file wrote it: exports write hyphens, QR codes hold none.
     """
     own = read_code(typed)
     if own is not None and is_of_study(own, study.prefix):
         return records.coupon(own)
-    for code in (foreign_code(typed), own):
+    for code in (foreign_code(typed), own, None if own is None else shown_code(own)):
         coupon = None if code is None else records.coupon(code)
         if coupon is not None and coupon.imported:
             return coupon
