@@ -1,10 +1,13 @@
 """Records in a real database, SQLite and PostgreSQL: the same rows as in memory, once whatever happens at once."""
 
 import itertools
+import json
 import random
+import re
 import threading
 from collections import Counter
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from small_live import MONDAY, SETTINGS, SmallStudy, imported, importing
@@ -14,17 +17,22 @@ from peerfront.live.records.database import DatabaseRecords, link_of, table
 from peerfront.live.records.recording import answer
 from peerfront.live.records.verification import verify
 from peerfront.live.rules.deciding import Accepted, Refused
-from peerfront.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled
+from peerfront.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled, PlannedCoupons
 from peerfront.live.rules.permissions import Member, Role
 from peerfront.live.rules.refusals import Reason
 from peerfront.live.rules.requests import (
+    AddSeed,
+    ChangePlan,
     CorrectAnswers,
     EnrolPerson,
     EraseAnswers,
     IssueCoupons,
     Pay,
     PlanForOne,
+    ProposePlan,
+    RecordAnswers,
     Request,
+    ScanCoupon,
     WithdrawPerson,
 )
 
@@ -109,21 +117,36 @@ def test_answers_are_erased_from_the_events_and_the_chain_stays_whole() -> None:
         (lambda: models.Event.objects.filter(number=5).update(actor="somebody"), "Columns of event 5"),
         (lambda: models.Event.objects.filter(number=5).delete(), "Event 5 .* removed"),
         (lambda: _rewrite(5), "Event 5 .* does not give its hash"),
+        (lambda: models.Event.objects.filter(number=5).update(data="{"), "Event 5 .* does not give its hash"),
+        (lambda: models.Event.objects.filter(number=5).update(data="[" * 9_999), "Event 5 .* does not give its hash"),
+        (lambda: models.Event.objects.filter(number=5).update(data="[7]"), "Event 5 .* does not give its hash"),
+        (lambda: _rewrite(5, kind=["answers_recorded"]), "Event 5 .* does not give its hash"),
+        (lambda: _rewrite(5, stamp={}), "Event 5 .* does not give its hash"),
+        (lambda: models.Plan.objects.update(status="x"), "plan 1 differs .*: status"),
+        (lambda: models.Study.objects.update(settings={"budget": 7}), "study itself differs .*: settings"),
+        (lambda: models.Person.objects.filter(person="ana").update(answers=[7]), "person ana differs .*: answers"),
+        (lambda: models.Payment.objects.update(kind="x"), "payment .* x follows from no event"),
+        (lambda: _sql("UPDATE records_person SET answers = '{'"), "person ana differs .*: answers"),
     ],
 )
 def test_whatever_was_changed_behind_the_rules_is_found(harm, fault) -> None:
     _play(StudyInDatabase())
     harm()
-    (found, *_) = verify().faults
-    import re
-
-    assert re.search(fault, found), found
+    assert re.search(fault, " ".join(verify().faults))
 
 
-def _rewrite(number: int) -> None:
+def _rewrite(number: int, **changed) -> None:
     event = models.Event.objects.get(number=number)
-    event.data = event.data.replace("the ", "THE ")
+    event.data = json.dumps(json.loads(event.data.replace("the ", "THE ")) | changed)
     event.save()
+
+
+def _sql(statement: str) -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA ignore_check_constraints=ON")
+        cursor.execute(statement)
 
 
 @pytest.mark.usefixtures("database")
@@ -180,8 +203,6 @@ def test_a_failure_in_the_middle_leaves_nothing() -> None:
         raise OSError("the disk is full")
 
     member = Member("x", Role.COORDINATOR, None)
-    from peerfront.live.rules.requests import AddSeed
-
     request = Request("k", member, "north", None, AddSeed("dora"))
     with pytest.raises(OSError, match="disk is full"):
         answer(request, MONDAY + timedelta(days=3), alongside=broken)
@@ -219,3 +240,43 @@ def test_the_database_itself_refuses_a_second_redemption_payment_and_decision(da
     with pytest.raises(IntegrityError), transaction.atomic():
         models.Study.objects.update(kept=-1)
     assert SETTINGS.budget == models.Study.objects.get().kept + models.Coupon.objects.exclude(holder=None).count()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_erased_answers_are_not_left_in_the_file_of_the_database() -> None:
+    from django.db import connection
+
+    study = StudyInDatabase()
+    study.do(AddSeed("ana"))
+    study.do(RecordAnswers("ana", 3, tuple((f"town_{number}", "Sagres " * 100) for number in range(20))))
+    study.do(WithdrawPerson("ana", True, "asked to"))
+    study.do(EraseAnswers("ana", "asked to"))
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"Sagres" not in Path(connection.settings_dict["NAME"]).read_bytes()
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(
+    "wish",
+    [
+        ProposePlan("model-1", 1, (PlannedCoupons("\0", 1, "", 1.0, ""),)),
+        ChangePlan(1, (("\0", 1),), "because"),
+        EraseAnswers("\0", "because"),
+        ScanCoupon("\0"),
+    ],
+)
+def test_names_that_no_database_stores_are_refused(wish) -> None:
+    study = StudyInDatabase()
+    study.plan()
+    assert isinstance(study.ask(wish), Refused)
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("site", ["x" * 41, "\0", "Ana Núñez"])
+def test_a_site_that_can_be_none_is_refused_and_not_kept(site) -> None:
+    study = StudyInDatabase()
+    refused = study.ask(ScanCoupon("x"), site=site)
+    assert refused.reason is Reason.BAD_NAME
+    assert refused.events[0].stamp.site is None
+    assert verify().whole

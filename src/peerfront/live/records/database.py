@@ -1,12 +1,13 @@
 """The look-ups of the rules (`rules.records.Records`), each one indexed query, and rows to and from the tables."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 from django.db import models as django_models
 
+from peerfront.foundation.errors import DataFileError
 from peerfront.live.records import models
 from peerfront.live.rules import records
 from peerfront.live.rules.chain import Link
@@ -40,12 +41,23 @@ _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
 
 
 def row_of(kind: type[R], stored: django_models.Model) -> R:
-    """The row that a line of its table holds."""
+    """Make the row that a line of its table holds."""
+    return _row(kind, stored, lambda read, value: read(value))
+
+
+def _row(kind: type[R], stored: django_models.Model, apply: Callable[[Callable[[Any], Any], Any], Any]) -> R:
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
     for name in values:
         if read := _READ.get((kind, name)):
-            values[name] = read(values[name])
+            values[name] = apply(read, values[name])
     return cast(Any, kind)(**values)  # type: ignore[no-any-return]
+
+
+def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return read(value)
+    except (ValueError, TypeError, DataFileError):
+        return value
 
 
 def columns_of(row: records.Row) -> dict[str, Any]:
@@ -71,9 +83,9 @@ def key_of(row: records.Row) -> dict[str, Any]:
 
 
 def table(kind: type[R]) -> Iterator[R]:
-    """All rows of a class."""
+    """Read all rows of a class to compare them; a value that cannot be read stays as it is stored, and so differs."""
     for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
-        yield row_of(kind, stored)
+        yield _row(kind, stored, _read_if_possible)
 
 
 class DatabaseRecords:

@@ -51,7 +51,7 @@ from peerfront.live.rules.requests import (
     WithdrawPerson,
 )
 from peerfront.live.rules.settings import Settings
-from peerfront.live.rules.situation import Outcome, Situation, find_coupon
+from peerfront.live.rules.situation import Outcome, Situation, bad_identifier, find_coupon
 
 STEP_BACK = timedelta(minutes=5)
 """Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
@@ -113,7 +113,8 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     outcome = _refused_before(records, study, request, now) or _outcome(records, study, request, now, draw_code)
     at = now if study is None or isinstance(outcome, Refusal) else max(now, study.last_time)
     member = request.member
-    site = None if request.wish.action in OF_THE_STUDY else request.site
+    at_a_site = request.wish.action not in OF_THE_STUDY and not bad_identifier("site", request.site or "")
+    site = request.site if at_a_site else None
     stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, request.digest)
     if isinstance(outcome, Refusal):
         return Refused(outcome, (Event(stamp, 1, _refused_fact(records, study, request, outcome)),))
@@ -151,7 +152,7 @@ def _in_order(answers: Answers | None) -> Answers | None:
 
 
 def _refused_before(records: Records, study: StudyRow | None, request: Request, now: datetime) -> Refusal | None:
-    """What every request is held to: role, site, clocks."""
+    """Refuse what no request may do: beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
     if not is_allowed(action, member.role, own_site=True):
         allowed = ", ".join(role.value for role in roles_allowed(action))
@@ -162,6 +163,8 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
     elif study is None:
         return refusal(Reason.NOT_BEGUN)
     concerned = None if action in OF_THE_STUDY else request.site
+    if concerned is not None and (bad := bad_identifier("site", concerned)):
+        return bad
     if (concerned is not None or action in OF_THE_STUDY) and not is_allowed(
         action, member.role, own_site=member.covers(concerned)
     ):
@@ -172,7 +175,7 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
         (action in AT_A_SITE and request.site is None)
         or (request.site is not None and records.site(request.site) is None)
     ):
-        return refusal(Reason.NO_SITE, site=(request.site or "")[:40])
+        return refusal(Reason.NO_SITE, site=request.site or "")
     if study is None:
         return None
     return _bad_clock(study.settings, request, now) or _server_stepped_back(study, now)

@@ -25,9 +25,11 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
     names = [line.person for line in wish.lines]
     if len(set(names)) != len(names):
         return refusal(Reason.TWICE, name="person")
+    if bad := next((bad for line in wish.lines if (bad := _bad_line(line))), None):
+        return bad
     people = situation.records.people(names)
     for line in wish.lines:
-        if refused := _bad_line(line) or _over_cap(situation, people.get(line.person), line.person, line.coupons):
+        if refused := _over_cap(situation, people.get(line.person), line.person, line.coupons):
             return refused
     if over := _over_budget(situation, sum(line.coupons for line in wish.lines)):
         return over
@@ -48,11 +50,12 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
         return bad
     if len(changed) != len(wish.lines):
         return refusal(Reason.TWICE, name="person")
+    for person, coupons in changed.items():
+        if bad := bad_identifier("person", person) or out_of_range("coupons", coupons, 0, LARGEST_CAP):
+            return bad
     lines = {line.person: line for line in situation.records.plan_lines(wish.plan)}
     people = situation.records.people(list(changed))
     for person, coupons in changed.items():
-        if refused := bad_identifier("person", person) or out_of_range("coupons", coupons, 0, LARGEST_CAP):
-            return refused
         if person not in lines:
             return refusal(Reason.NOT_IN_PLAN, plan=wish.plan, person=person)
         if coupons and (refused := _over_cap(situation, people.get(person), person, coupons)):

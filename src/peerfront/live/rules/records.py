@@ -200,7 +200,7 @@ class PaymentRow:
 
     @property
     def key(self) -> Key:
-        return (self.code, self.kind.value)
+        return (self.code, str(self.kind))
 
 
 @dataclass(frozen=True)
