@@ -6,10 +6,12 @@ import random
 import re
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django_site import empty_database, use_database
 from small_live import MONDAY, SETTINGS, SmallStudy, imported, importing
 
 from peerfront.live.records import contacts, models
@@ -189,8 +191,38 @@ def test_clerks_at_once_redeem_pay_and_issue_once() -> None:
     assert not faults
     accepted = Counter(type(each.events[0].fact) for each in answers if isinstance(each, Accepted))
     assert accepted == {PersonEnrolled: len(codes), PaymentMade: len(seed_codes), CouponsIssued: 1}
-    assert sum(isinstance(each, Refused) for each in answers) == 8 * 3 * len(codes) - sum(accepted.values())
+    n_each = 8 * len(codes)
+    assert Counter(each.reason for each in answers if isinstance(each, Refused)) == {
+        Reason.USED: n_each - len(codes),
+        Reason.PAID: n_each - len(seed_codes),
+        Reason.SECOND_TIME: n_each - 1,
+    }
     assert verify().whole
+
+
+def test_a_request_takes_as_many_queries_in_a_large_study_as_in_a_small_one(database) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    counts = []
+    for n_seeds in (3, 30):
+        use_database(empty_database(database))
+        study = StudyInDatabase(replace(SETTINGS, budget=1_000))
+        seeds = [f"s{number}" for number in range(n_seeds)]
+        for name in seeds:
+            study.seed(name)
+        study.approve(**dict.fromkeys(seeds, 2))
+        used, _ = study.issue("s0")
+        study.days(1)
+        with CaptureQueriesContext(connection) as queries:
+            study.do(ScanCoupon(used))
+            study.enrol("bea", used)
+            study.issue("bea", plan_for_one=FOR_ONE)
+            study.do(Pay(used, PaymentKind.RECRUITING))
+            study.ask(ScanCoupon(used))
+        counts.append(Counter(each["sql"].split()[0] for each in queries))
+    assert counts[0] == counts[1]
+    assert counts[0]["SELECT"] < 80, "some ten look-ups for each of six requests, and rows to change"
 
 
 @pytest.mark.usefixtures("database")
