@@ -1,6 +1,7 @@
 """Rules of plans: propose, change with a reason, approve, stop."""
 
 import math
+from datetime import datetime
 
 from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import PlanApproved, PlanChanged, PlannedCoupons, PlanProposed, PlanStopped
@@ -15,7 +16,10 @@ LARGEST_SEED = 10**18 - 1
 
 
 def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
-    """A plan has one line for each of some people who take part, within cap and budget."""
+    """A plan has one line for each of some people who take part, within cap and budget.
+
+    Nobody is planned coupons who got some while the plan was made: it did not know of them.
+    """
     if bad := (
         bad_identifier("model", wish.model)
         or out_of_range("seed", wish.seed, 0, LARGEST_SEED)
@@ -29,8 +33,11 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
         return bad
     people = situation.records.people(names)
     for line in wish.lines:
-        if refused := _over_cap(situation, people.get(line.person), line.person, line.coupons):
+        row = people.get(line.person)
+        if refused := _over_cap(situation, row, line.person, line.coupons):
             return refused
+        if line.coupons and row is not None and wish.read_at is not None and _issued_since(row, wish.read_at):
+            return refusal(Reason.PLAN_OUTDATED, plan=situation.study.last_plan + 1, person=line.person)
     if over := _over_budget(situation, sum(line.coupons for line in wish.lines)):
         return over
     in_order = sorted(wish.lines, key=lambda line: line.person)
@@ -74,8 +81,7 @@ def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
     people = situation.records.people([line.person for line in lines])
     for line in lines:
         person = people[line.person]
-        issued_since = person.last_issued_at is not None and person.last_issued_at >= plan.proposed_at
-        if issued_since or person.withdrawn_at is not None:
+        if _issued_since(person, plan.proposed_at) or person.withdrawn_at is not None:
             return refusal(Reason.PLAN_OUTDATED, plan=wish.plan, person=line.person)
         if over := _over_cap(situation, person, line.person, line.coupons):
             return over
@@ -109,6 +115,10 @@ def _bad_line(line: PlannedCoupons) -> Refusal | None:
         or bad_text("stratum", line.stratum)
         or bad_text("reason", line.reason)
     )
+
+
+def _issued_since(row: PersonRow, at: datetime) -> bool:
+    return row.last_issued_at is not None and row.last_issued_at >= at
 
 
 def _over_cap(situation: Situation, row: PersonRow | None, person: str, coupons: int) -> Refusal | None:

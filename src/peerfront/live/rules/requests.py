@@ -108,6 +108,8 @@ class ProposePlan:
     model: str
     seed: int
     lines: tuple[PlannedCoupons, ...]
+    read_at: datetime | None = field(default=None, metadata=_BY_SERVER)
+    """When the records were read from which the plan was made; None for a plan that was made in no time."""
 
 
 @dataclass(frozen=True)
