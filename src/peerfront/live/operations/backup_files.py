@@ -16,7 +16,7 @@ FORMAT = 1
 ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS = (
     "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/",
 )  # fmt: skip
-_LONGEST_LINE = 400_000_000  # bytes: an event with a million planned people
+_LONGEST_LINE = 200_000_000  # bytes: an event with a million planned people
 _BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 

@@ -71,6 +71,7 @@ def named(folder: LiveFolder, name: str) -> Backup | None:
     return next((each for each in listed(folder) if each.name == name), None)
 
 
+@one_moment()
 def write_backup(folder: LiveFolder, path: Path) -> Path:
     """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
     if path.exists():
@@ -79,7 +80,7 @@ def write_backup(folder: LiveFolder, path: Path) -> Path:
     temporary = path.parent / temporary_name()
     try:
         temporary.touch(mode=0o600)
-        with zipfile.ZipFile(temporary, "w", **_COMPRESSION) as archive, one_moment():  # type: ignore[call-overload]
+        with zipfile.ZipFile(temporary, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
             _write(archive, folder)
         temporary.replace(path)
     except OSError as problem:

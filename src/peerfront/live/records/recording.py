@@ -14,11 +14,10 @@ from django.utils import timezone
 
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords, columns_of, key_of, link_of
-from peerfront.live.rules.chain import FIRST, Link, erased, linked
+from peerfront.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
 from peerfront.live.rules.codes import new_code
 from peerfront.live.rules.deciding import Accepted, Answer, decide
 from peerfront.live.rules.effects import Contradiction, effects
-from peerfront.live.rules.erasing import KINDS_WITH_ANSWERS
 from peerfront.live.rules.events import AnswersErased, Event
 from peerfront.live.rules.requests import Request
 

@@ -15,12 +15,14 @@ from typing import Any
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.foundation.errors import DataFileError
-from peerfront.live.rules.erasing import KINDS_WITH_ANSWERS, erased_data, fault_of_texts, hashed_data, texts, told_by
+from peerfront.live.rules.erasing import ERASED, erased_data, fault_of_texts, hashed_data, texts, told_by
 from peerfront.live.rules.events import AnswersErased, CouponsIssued, Event, PlannedCoupons
-from peerfront.live.rules.stored_events import event_data, event_from
+from peerfront.live.rules.stored_events import KINDS, event_data, event_from
 
 FIRST = "0" * 64
 """What stands for the hash before the first event."""
+KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in ERASED)
+"""Kinds of events that hold answers, or texts that tell them, as they are stored."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ T = TypeVar("T", AnswersRecorded, AnswersCorrected, PersonImported, CouponsIssue
 
 _ANSWERS: dict[str, Any] = {"answers": None}
 _DECISION: dict[str, Any] = {"stratum": "", "reason": ""}
-_ERASED: dict[type, dict[str, Any]] = {
+ERASED: dict[type, dict[str, Any]] = {
     AnswersRecorded: _ANSWERS,
     AnswersCorrected: _ANSWERS,
     PersonImported: _ANSWERS,
@@ -42,8 +42,6 @@ _ERASED: dict[type, dict[str, Any]] = {
     PlanProposed: _DECISION,
 }
 """By kind of fact: the texts that can be erased, and what stands there afterwards; those of a plan are in its lines."""
-KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in _ERASED)
-"""Kinds of events that hold answers, or texts that tell them, as they are stored."""
 
 
 def committed(told: T, salt: str) -> T:
@@ -88,8 +86,8 @@ def erased_data(data: Mapping[str, Any], person: str) -> dict[str, Any]:
     kind = KINDS[data["kind"]]
     if kind is PlanProposed:
         fact = {**fact, "lines": [_erased(line, _DECISION, person) for line in fact["lines"]]}
-    elif kind in _ERASED:
-        fact = _erased(fact, _ERASED[kind], person)
+    elif kind in ERASED:
+        fact = _erased(fact, ERASED[kind], person)
     return {**data, "fact": fact}
 
 
@@ -100,11 +98,11 @@ def hashed_data(data: Any) -> Any:
     kind = KINDS.get(data["kind"], object) if isinstance(data.get("kind"), str) else object
     if kind is PlanProposed and isinstance(fact.get("lines"), list):
         return {**data, "fact": {**fact, "lines": [_hashed(line, _DECISION) for line in fact["lines"]]}}
-    return {**data, "fact": _hashed(fact, _ERASED[kind])} if kind in _ERASED else data
+    return {**data, "fact": _hashed(fact, ERASED[kind])} if kind in ERASED else data
 
 
 def _once_erased(told: Told) -> dict[str, Any]:
-    return _DECISION if isinstance(told, PlannedCoupons) else _ERASED[type(told)]
+    return _DECISION if isinstance(told, PlannedCoupons) else ERASED[type(told)]
 
 
 def _erased(told: Mapping[str, Any], erased: Mapping[str, Any], person: str) -> Mapping[str, Any]:

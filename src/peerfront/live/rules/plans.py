@@ -11,7 +11,8 @@ from peerfront.live.rules.requests import ApprovePlan, ChangePlan, ProposePlan, 
 from peerfront.live.rules.settings import LARGEST_CAP
 from peerfront.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, no_reason, out_of_range
 
-MOST_LINES = 1_000_000
+MOST_LINES = 500_000
+"""Of one plan: it is one event, and an event is read whole."""
 LARGEST_SEED = 10**18 - 1
 
 
