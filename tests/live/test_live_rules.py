@@ -317,7 +317,6 @@ def test_every_reason_to_refuse(study, reason) -> None:
     assert words in str(answer.refusal), str(answer.refusal)
     assert answer.what_to_do
     assert "{" not in str(answer.refusal)
-    assert answer.refusal.message_ids == (f"{reason.value}.found", f"{reason.value}.do")
     if reason is Reason.KEY_REUSED:
         assert answer.events == ()
         return

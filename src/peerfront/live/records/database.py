@@ -61,7 +61,7 @@ def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
 
 
 def columns_of(row: records.Row) -> dict[str, Any]:
-    """What a row is in its table."""
+    """Return the columns of a row's line in its table."""
     kind = type(row)
     values = {}
     for name, column in _COLUMNS[kind].items():
@@ -72,7 +72,7 @@ def columns_of(row: records.Row) -> dict[str, Any]:
 
 
 def key_of(row: records.Row) -> dict[str, Any]:
-    """The columns by which a row is found."""
+    """Return the columns by which a row is found in its table."""
     if isinstance(row, records.StudyRow):
         return {"id": 1}
     model = models.FOLLOWING[type(row)]
@@ -155,5 +155,5 @@ class DatabaseRecords:
 
 
 def link_of(stored: models.Event) -> Link:
-    """The link of the chain that a line of the table holds."""
+    """Make the link of the chain that a line of the table of events holds."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)

@@ -131,7 +131,7 @@ def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
 
 
 def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
-    """Whether texts that were recorded for a request, and not erased since, are others than it has now."""
+    """Tell whether a repeated request has other texts than were recorded for it; texts erased since may be any."""
     asked: dict[str, dict[str, object]] = {}
     if isinstance(wish, RecordAnswers | CorrectAnswers):
         asked = {wish.person: {"answers": _in_order(wish.answers)}}

@@ -33,7 +33,7 @@ LARGEST_NETWORK = 1_000_000
 
 
 def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
-    """A seed gets a code of the study's own, which is used at once."""
+    """Add a seed with a new code of the study's own, which is used at once."""
     if bad := bad_identifier("person", wish.person):
         return bad
     known = situation.records.person(wish.person)
@@ -44,7 +44,7 @@ def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
 
 
 def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
-    """A person comes with a coupon that can be used, of somebody else, and once; the tree stays a tree."""
+    """Enrol a new person with somebody else's coupon; refuse whoever takes part, so that the tree stays a tree."""
     coupon = usable(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -62,7 +62,7 @@ def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
 
 
 def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
-    """Answers are recorded once; afterwards they are corrected."""
+    """Record the answers of a person, once; later changes are corrections."""
     person = situation.known_person(wish.person)
     if isinstance(person, Refusal):
         return person
@@ -75,7 +75,7 @@ def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
 
 
 def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
-    """Answers that were recorded are replaced, with a reason."""
+    """Replace recorded answers, with a reason."""
     person = situation.known_person(wish.person)
     if isinstance(person, Refusal):
         return person
@@ -100,7 +100,7 @@ def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
 
 
 def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
-    """Nothing more is asked of the person; coupons in others' hands stay valid unless they are made void, too."""
+    """Record that a person withdrew; the coupons they handed on stay valid unless they are made void, too."""
     person = situation.known_person(wish.person)
     if isinstance(person, Refusal):
         return person
@@ -112,7 +112,7 @@ def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
 
 
 def pay(situation: Situation, wish: Pay) -> Outcome:
-    """What is owed for a coupon is paid once for each kind, also to somebody who withdrew afterwards."""
+    """Pay what is owed for a coupon, once for each kind, also to somebody who withdrew afterwards."""
     coupon = situation.known_coupon(wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -142,7 +142,7 @@ def pay(situation: Situation, wish: Pay) -> Outcome:
 
 
 def _is_ancestor(situation: Situation, person: str, other: str) -> bool:
-    """Whether a person recruited another, directly or through others: one look-up for each wave."""
+    """Tell whether a person recruited another, directly or through others: one look-up for each wave."""
     row: PersonRow | None = situation.records.person(other)
     while row is not None and row.recruiter is not None:
         if row.recruiter == person:

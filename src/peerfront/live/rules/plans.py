@@ -17,7 +17,7 @@ LARGEST_SEED = 10**18 - 1
 
 
 def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
-    """A plan has one line for each of some people who take part, within cap and budget.
+    """Propose a plan: one line for each of some people who take part, within cap and budget.
 
     Nobody is planned coupons who got some while the plan was made: it did not know of them.
     """
@@ -47,7 +47,7 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
 
 
 def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
-    """Before a plan is approved, people in it may get other numbers, with a reason."""
+    """Give people of a plan that is not approved yet other numbers, with a reason."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
     if isinstance(plan, Refusal):
         return plan
@@ -74,7 +74,7 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
 
 
 def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
-    """A proposed plan becomes the one by which coupons are handed out, if it still fits; a round begins."""
+    """Begin a round in which coupons are handed out by a proposed plan; refuse one that no longer fits."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
     if isinstance(plan, Refusal):
         return plan
@@ -92,7 +92,7 @@ def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
 
 
 def stop_plan(situation: Situation, wish: StopPlan) -> Outcome:
-    """No more coupons are handed out by this plan."""
+    """Stop a plan: no more coupons are handed out by it."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED, PlanStatus.APPROVED)
     if isinstance(plan, Refusal):
         return plan

@@ -65,7 +65,7 @@ class State:
         self._requests.setdefault(event.stamp.request_key, []).append(event)
 
     def copy(self) -> "State":
-        """The state as it is now, for somebody who goes on with an old one."""
+        """Copy the state, so that it can be changed or kept apart."""
         other = State()
         other._tables = {kind: dict(rows) for kind, rows in self._tables.items()}
         other._requests = {key: list(recorded) for key, recorded in self._requests.items()}
@@ -76,7 +76,7 @@ class State:
         return other
 
     def table(self, kind: type[R]) -> Mapping[Key, R]:
-        """All rows of a class by their keys, to be compared with a table of a database."""
+        """Return all rows of a class by their keys."""
         return cast(Mapping[Key, R], self._tables.get(kind, {}))
 
     def __eq__(self, other: object) -> bool:
@@ -138,7 +138,7 @@ class State:
 
 
 def rebuild(events: Iterable[Event]) -> State:
-    """The state after some events: a pure function of them."""
+    """Make the state after some events; the same events always give the same state."""
     state = State()
     for event in events:
         state.add(event)

@@ -46,7 +46,7 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def event_data(event: Event) -> dict[str, Any]:
-    """An event as plain data: its stamp, its part, the kind of its fact and the fact."""
+    """Write an event as plain data: its stamp, its part, the kind of its fact and the fact."""
     return {
         "stamp": plain_value(event.stamp),
         "part": event.part,
@@ -72,7 +72,7 @@ def event_from(data: Mapping[str, Any]) -> Event:
 
 
 def plain_value(value: Any) -> Any:
-    """A value of our dataclasses as JSON knows it; times are written in UTC, so that each has one spelling."""
+    """Write a value of our dataclasses as plain data; times are in UTC, so that each has one spelling."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain_value(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, tuple):
@@ -118,7 +118,7 @@ class _Unfit(Exception):
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], object]:
-    """What makes a value of a type from plain data; worked out once for each type, because a chain has many events."""
+    """Make a function that reads a type from plain data; once for each type, because a chain has many events."""
     if isinstance(kind, types.UnionType):
         return _optional(typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
