@@ -17,7 +17,7 @@ from peerfront.live.folder import LiveFolder, Serving
 from peerfront.live.operations.opening import new_folder
 from peerfront.live.rules.chain import FIRST, Link, linked
 from peerfront.live.rules.codes import new_code
-from peerfront.live.rules.erasing import commitment
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import (
     AnswersRecorded,
     CouponScanned,
@@ -67,14 +67,14 @@ def facts(draw: random.Random):
         else:
             code = fresh()
             yield SeedAdded(person, code)
-        salt = f"{draw.getrandbits(128):032x}"
-        yield AnswersRecorded(person, 10, ANSWERS, salt, commitment(salt, ANSWERS))
+        yield committed(AnswersRecorded(person, 10, ANSWERS), f"{draw.getrandbits(128):032x}")
         given = (fresh(), fresh(), fresh())
         day = BEGAN.date()
-        yield CouponsIssued(
+        issued = CouponsIssued(
             person, 1, given, 3, 3, DecidedBy.ARRIVAL, "model", 1, "north", 0.5, "about as likely as others to bring "
             "somebody", "", day, day + timedelta(days=28),
         )  # fmt: skip
+        yield committed(issued, f"{draw.getrandbits(128):032x}")
         codes += [(code, person) for code in given]
         yield PaymentMade(code, PaymentKind.INTERVIEW, person, 2000, "EUR")
 

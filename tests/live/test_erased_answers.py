@@ -1,4 +1,4 @@
-"""Answers are erased from records and events, the chain stays whole, and nothing that is left tells them."""
+"""Answers, and strata and reasons that tell them, are erased: the chain stays whole, and nothing left tells them."""
 
 import copy
 import json
@@ -8,19 +8,23 @@ import pytest
 from small_live import ANSWERS, SmallStudy, imported, importing
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.live.rules.chain import checked, erased, linked
+from peerfront.live.rules.chain import FIRST, Link, checked, erased, linked
 from peerfront.live.rules.deciding import Accepted
 from peerfront.live.rules.erasing import commitment
-from peerfront.live.rules.events import AnswersErased, PaymentKind
+from peerfront.live.rules.events import AnswersErased, PaymentKind, PlannedCoupons
 from peerfront.live.rules.journal import Journal
 from peerfront.live.rules.permissions import Role
 from peerfront.live.rules.refusals import Reason
 from peerfront.live.rules.requests import (
     AddSeed,
+    ApprovePlan,
     CorrectAnswers,
     EraseAnswers,
     IssueCoupons,
+    OverrideCoupons,
     Pay,
+    PlanForOne,
+    ProposePlan,
     RecordAnswers,
     WithdrawPerson,
 )
@@ -51,7 +55,7 @@ def test_nothing_is_left_of_the_answers_and_the_chain_is_whole(study) -> None:
     hashes = [link.hash for link in study.journal.links]
     assert "Sagres" in _everything(study)
     (event,) = study.do(EraseAnswers("ana", "asked to")).events
-    assert event.fact == AnswersErased("ana", "asked to")
+    assert event.fact == AnswersErased("ana", "asked to", decisions_too=True)
     assert "Sagres" not in _everything(study)
     assert "97" not in json.dumps([link.data["fact"].get("answers") for link in study.journal.links])
     assert [link.hash for link in study.journal.links][:-1] == hashes, "not one hash changes"
@@ -71,7 +75,7 @@ def test_what_is_left_does_not_tell_whether_a_guess_is_right(study) -> None:
     study.do(EraseAnswers("ana", "asked to"))
     left = _everything(study)
     assert sum(salt in left for salt in salts) == 1, "that of bea"
-    assert commitment("", SECRET) not in left
+    assert commitment("", answers=SECRET) not in left
 
 
 def test_the_same_request_again_has_the_same_answer_before_and_after(study) -> None:
@@ -145,7 +149,9 @@ def _broken(study: SmallStudy, key: str, **fact) -> list:
         ({"salt": "0" * 28}, "do not give their hash"),
         ({"salt": ""}, "have no salt"),
         ({"answers": None, "salt": ""}, "has lost the answers of ana"),
-        ({"commitment": commitment("0", SECRET), "salt": "0"}, "content does not give its hash"),
+        ({"answers": [], "salt": ""}, "have no salt"),
+        ({"commitment": ""}, "content does not give its hash"),
+        ({"commitment": commitment("0", answers=SECRET), "salt": "0"}, "content does not give its hash"),
         ({"answers": 7}, "no event"),
         ({"more": 7}, "content does not give its hash"),
     ],
@@ -171,3 +177,129 @@ def test_answers_that_were_to_be_erased_and_are_still_there_are_noticed(study) -
     assert [erased(link, "nobody") for link in before] == before
     again = linked(before[-1].number + 1, before[-1].hash, study.journal.links[-1].event)
     assert again == study.journal.links[-1]
+
+
+STRATUM, REASON = "town: Sagres", "fewer, because acquaintances is 'few'"
+LINES = tuple(PlannedCoupons(person, 1, STRATUM, 1, REASON) for person in ("bea", "ana"))
+
+
+@pytest.fixture
+def planned() -> SmallStudy:
+    """Two people with coupons by a plan, and one who came later; ana and cleo withdrew."""
+    study = SmallStudy()
+    for person in ("ana", "bea", "cleo"):
+        study.seed(person)
+    study.do(ProposePlan("model-1", 7, LINES), key="plan")
+    study.do(ApprovePlan(1))
+    for person in ("ana", "bea"):
+        study.issue(person)
+    for_one = PlanForOne("model-1", 8, 1, STRATUM, 1.0, REASON)
+    study.do(IssueCoupons("cleo", plan_for_one=for_one), key="later")
+    for person in ("ana", "cleo"):
+        study.do(WithdrawPerson(person, True, "asked to"))
+    return study
+
+
+def test_strata_and_reasons_are_erased_with_the_answers_they_tell(planned) -> None:
+    hashes = [link.hash for link in planned.journal.links]
+    assert _everything(planned).count("Sagres") == 3 * 5, "two lines and three decisions, thrice: links, rows, requests"
+    planned.do(EraseAnswers("ana", "asked to"))
+    planned.do(EraseAnswers("cleo", "asked to"))
+    left = _everything(planned)
+    assert left.count("Sagres") == left.count("acquaintances is") == 3 * 2, "those of bea"
+    assert [link.hash for link in planned.journal.links][:-2] == hashes
+    assert rebuild(checked(planned.journal.links)) == planned.state == Journal(planned.journal.links).state
+    decision, line = planned.state.decision(1, "ana"), planned.state.plan_line(1, "ana")
+    assert (decision.stratum, decision.reason, decision.coupons, decision.probability) == ("", "", 1, 1)
+    assert (line.stratum, line.reason, line.coupons) == ("", "", 1)
+    assert planned.state.decision(1, "bea").reason == planned.state.plan_line(1, "bea").reason == REASON
+
+
+def test_why_somebody_decided_on_another_number_stays_for_the_audit() -> None:
+    study = SmallStudy()
+    study.seed("ana")
+    study.approve(ana=1)
+    study.do(OverrideCoupons("ana", 2, "asked for two"))
+    study.issue("ana")
+    study.do(WithdrawPerson("ana", True, "x"))
+    study.do(EraseAnswers("ana", "x"))
+    assert (study.state.override(1, "ana").why, study.state.decision(1, "ana").reason) == ("asked for two", "")
+
+
+def test_a_plan_that_is_proposed_again_is_the_same_unless_a_reason_is_another(planned) -> None:
+    changed = tuple(replace(line, reason="another") if line.person == "ana" else line for line in LINES)
+    wish, other = ProposePlan("model-1", 7, LINES), ProposePlan("model-1", 7, changed)
+    assert planned.request(wish, key="k").digest == planned.request(other, key="k").digest, "it lets nobody guess"
+    assert planned.ask(wish, key="plan").repeated
+    assert planned.ask(other, key="plan").reason is Reason.KEY_REUSED
+    planned.do(EraseAnswers("ana", "asked to"))
+    assert planned.ask(wish, key="plan").events[0].fact.plan == 1
+    assert planned.ask(IssueCoupons("cleo"), key="later").repeated
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ({"reason": "another"}, "stratum and reason do not give their hash"),
+        ({"salt": ""}, "stratum and reason have no salt"),
+        ({"reason": "", "stratum": "", "salt": ""}, "has lost the stratum and reason of"),
+        ({"commitment": ""}, "content does not give its hash"),
+        ({"coupons": 9, "decided": 9}, "content does not give its hash"),
+    ],
+)
+@pytest.mark.parametrize("key", ["plan", "later"])
+def test_strata_and_reasons_are_changed_or_removed_by_nobody_unnoticed(planned, key, text, why) -> None:
+    fact = text
+    if key == "plan":
+        (link,) = (link for link in planned.journal.links if link.data["stamp"]["request_key"] == key)
+        first, second = link.data["fact"]["lines"]
+        fact = {"lines": [first, second | {name: text[name] for name in text if name != "decided"}]}
+    with pytest.raises(DataFileError, match=why):
+        checked(_broken(planned, key, **fact))
+
+
+def test_reasons_that_were_to_be_erased_and_are_still_there_are_noticed(planned) -> None:
+    before = list(planned.journal.links)
+    planned.do(EraseAnswers("cleo", "asked to"))
+    place = next(place for place, link in enumerate(before) if link.data["stamp"]["request_key"] == "later")
+    links = list(planned.journal.links)
+    links[place] = before[place]
+    with pytest.raises(DataFileError, match="still has stratum and reason of cleo, which were to be erased"):
+        checked(links)
+
+
+def _of_version_3(links: list[Link]) -> list[Link]:
+    """The chain as version 0.3 wrote it: no commitments to strata and reasons, which are hashed as they are."""
+    old: list[Link] = []
+    for link in links:
+        data = copy.deepcopy(link.data)
+        fact = data["fact"]
+        if data["kind"] == "coupons_issued":
+            del fact["salt"], fact["commitment"]
+        elif data["kind"] == "answers_erased":
+            del fact["decisions_too"]
+        for line in fact.get("lines", ()):
+            del line["salt"], line["commitment"]
+        made = Link(link.number, old[-1].hash if old else FIRST, data, "")
+        old.append(replace(made, hash=made.content_hash))
+    return old
+
+
+def test_a_chain_of_version_3_goes_on_and_its_tables_lose_strata_and_reasons(planned) -> None:
+    """What an event was hashed with cannot leave it; the rows that follow can do without."""
+    planned.journal = Journal(_of_version_3(planned.journal.links))
+    planned.do(EraseAnswers("ana", "asked to"))
+    assert planned.state.decision(1, "ana").reason == planned.state.plan_line(1, "ana").stratum == ""
+    assert rebuild(checked(planned.journal.links)) == planned.state
+    (issued,) = (link.data["fact"] for link in planned.journal.links if link.data["stamp"]["request_key"] == "later")
+    assert issued["reason"] == REASON
+
+
+def test_answers_that_version_3_erased_left_strata_and_reasons_where_they_were(planned) -> None:
+    rows = planned.state.decision(1, "ana"), planned.state.plan_line(1, "ana")
+    before = list(planned.journal.links)
+    planned.do(EraseAnswers("ana", "asked to"))
+    old = _of_version_3([*before, planned.journal.links[-1]])
+    journal = Journal([erased(link, "ana") for link in old])
+    assert (journal.state.decision(1, "ana"), journal.state.plan_line(1, "ana")) == rows
+    assert journal.state.person("ana").answers == ()

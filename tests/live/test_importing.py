@@ -321,6 +321,17 @@ def test_codes_that_happen_to_have_our_form_are_found_as_they_are_written_and_sh
         assert event.fact.code == found
 
 
+@pytest.mark.parametrize("stored", [str, shown_code])
+def test_coupons_of_another_study_of_ours_are_scanned_and_typed_however_the_file_wrote_them(study, stored) -> None:
+    """Exports write codes in groups; the QR code on the coupon holds the code alone."""
+    code = new_code("9X", study.codes.choice)
+    study.do(importing(imported("a", None, "", stored(code))))
+    for typed in (code, shown_code(code), code.lower(), shown_code(code).replace("-", " ")):
+        study.do(ScanCoupon(typed))
+    study.do(EnrolPerson(code, "b"))
+    assert study.ask(EnrolPerson(shown_code(code), "c")).reason is Reason.USED
+
+
 def test_own_codes_come_first(study) -> None:
     """Also those that are imported, such as from an export: they are read as people type them."""
     study.do(importing(imported("a", None, "", shown_code(A).lower(), "17")))

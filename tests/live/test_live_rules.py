@@ -317,7 +317,6 @@ def test_every_reason_to_refuse(study, reason) -> None:
     assert words in str(answer.refusal), str(answer.refusal)
     assert answer.what_to_do
     assert "{" not in str(answer.refusal)
-    assert answer.refusal.message_ids == (f"{reason.value}.found", f"{reason.value}.do")
     if reason is Reason.KEY_REUSED:
         assert answer.events == ()
         return
@@ -440,6 +439,20 @@ def test_plans_with_a_bad_line_are_refused(study, line, reason) -> None:
 def test_a_person_in_two_lines_is_refused(study) -> None:
     line = PlannedCoupons("ana", 1, "s", 0.5, "r")
     assert study.ask(ProposePlan("model-1", 7, (line, line))).reason is Reason.TWICE
+
+
+def test_a_plan_gives_nothing_to_who_got_coupons_while_it_was_made(study) -> None:
+    """Plans are made in minutes, and work at the sites goes on."""
+    study.seed("bea")
+    study.days(0.1)
+    read_at = study.now
+    study.days(0.1)
+    study.issue("bea", plan_for_one=FOR_ONE)
+    study.days(0.1)
+    line = PlannedCoupons("bea", 1, "s", 0.5, "r")
+    assert study.ask(ProposePlan("model-1", 1, (line,), read_at)).reason is Reason.PLAN_OUTDATED
+    study.do(ProposePlan("model-1", 1, (replace(line, coupons=0),), read_at))
+    study.do(ProposePlan("model-1", 1, (line,), study.now))
 
 
 def test_withdrawal_makes_open_coupons_void_if_asked(study) -> None:

@@ -5,6 +5,7 @@ import shutil
 import zipfile
 
 import pytest
+from at_once import at_once
 from django.contrib.auth.models import User
 from django_site import STUDY_FOLDER, empty_database, use_database
 from live_client import PASSWORD, LiveStudy
@@ -20,7 +21,7 @@ from peerfront.live.records.database import table
 from peerfront.live.records.verification import verify
 from peerfront.live.rules.events import PaymentKind
 from peerfront.live.rules.permissions import Role
-from peerfront.live.rules.requests import Pay, ScanCoupon
+from peerfront.live.rules.requests import EraseAnswers, Pay, ScanCoupon, WithdrawPerson
 
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
 
@@ -183,3 +184,23 @@ def test_what_is_no_back_up_is_told(tmp_path) -> None:
         BackupFile(tmp_path / "text.zip")
     with pytest.raises(DataFileError, match="not called keys.json"):
         keys_from(tmp_path / "text.zip")
+
+
+def test_a_back_up_can_be_restored_although_answers_are_erased_while_it_is_written(
+    database, small_study, tmp_path, other_folder, monkeypatch
+) -> None:
+    small_study.do(WithdrawPerson("ana", True, "asked to"))
+    opened = zipfile.ZipFile.open
+
+    def slow_disk(archive, name, *args, **how):
+        if name == "events.jsonl":
+            at_once(lambda: small_study.do(EraseAnswers("ana", "asked to")))
+        return opened(archive, name, *args, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(zipfile.ZipFile, "open", slow_disk)
+        path = backups.write_backup(STUDY_FOLDER, tmp_path / "b.zip")
+    assert models.Event.objects.filter(kind="answers_erased").exists()
+    use_database(empty_database(database))
+    restore(BackupFile(path), other_folder)
+    assert models.Person.objects.get(person="ana").answers, "as of the moment at which it began"

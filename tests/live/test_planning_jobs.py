@@ -21,11 +21,14 @@ from played_study import PLAYED, PlayedStudy
 from peerfront.live import exporting
 from peerfront.live.planning import for_one, jobs, nightly
 from peerfront.live.planning.kept_models import SAME_FOR_ALL, KeptModel
+from peerfront.live.planning.making import Proposal
+from peerfront.live.planning.proposing import propose
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.records.verification import verify
-from peerfront.live.rules.permissions import Role
-from peerfront.live.rules.requests import ApprovePlan, ChangeSettings, ProposePlan
+from peerfront.live.rules.events import PlannedCoupons
+from peerfront.live.rules.permissions import Member, Role
+from peerfront.live.rules.requests import ApprovePlan, ChangeSettings, PlanForOne, ProposePlan, WithdrawPerson
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -315,3 +318,16 @@ def test_within_groups_everybody_is_planned_alike_and_who_comes_later_too(planne
     chances = summary.strata[own.stratum]
     limited = [*chances[:most], sum(chances[most:])]
     assert own.probability == pytest.approx(limited[own.coupons], abs=1e-9)
+
+
+@pytest.mark.usefixtures("one_folder")
+def test_who_got_coupons_or_withdrew_while_the_plan_was_made_is_left_out_of_it() -> None:
+    study, coordinator = _few_people()
+    study.approve(ana=1)
+    read_at = timezone.now()
+    study.issue("ben", plan_for_one=PlanForOne("model-1", 1, 2, "", 1.0, "came later"))
+    study.do(WithdrawPerson("cleo", True, "asked to"))
+    lines = tuple(PlannedCoupons(name, 1, "", 1.0, "as the plan says") for name in ("ben", "cleo", "dora"))
+    member = Member(coordinator, Role.COORDINATOR, None)
+    number = propose(Proposal("model-1", 1, lines), member, "k", read_at)
+    assert [line.person for line in DatabaseRecords().plan_lines(number)] == ["dora"]

@@ -15,7 +15,7 @@ from small_live import ANSWERS, SmallStudy, imported, importing
 from peerfront.live.rules.codes import LENGTH, new_code
 from peerfront.live.rules.deciding import Accepted, Refused, decide
 from peerfront.live.rules.effects import Contradiction
-from peerfront.live.rules.erasing import WITH_ANSWERS, without_answers
+from peerfront.live.rules.erasing import erased_data, told_by
 from peerfront.live.rules.events import (
     CouponExtended,
     CouponsIssued,
@@ -61,6 +61,7 @@ from peerfront.live.rules.requests import (
 )
 from peerfront.live.rules.settings import Settings
 from peerfront.live.rules.state import rebuild
+from peerfront.live.rules.stored_events import event_data, event_from
 
 SMALL = Settings(budget=8, cap=3, active_after_days=1, valid_days=5, interview_payment=20, recruiting_payment=5)
 NUMBERS = st.integers(0, 10_000)
@@ -218,9 +219,9 @@ class RunningStudy(RuleBasedStateMachine):
             self.events = []  # they are others now
 
     def as_it_is_now(self, events):
-        """Events that were an answer, without the answers erased since."""
+        """Events that were an answer, without what was erased since."""
         for person in self.erased:
-            events = tuple(without_answers(event, person) for event in events)
+            events = tuple(event_from(erased_data(event_data(event), person)) for event in events)
         return events
 
     @rule(person=NUMBERS)
@@ -521,8 +522,8 @@ class RunningStudy(RuleBasedStateMachine):
         assert again.state == self.study.state
         assert rebuild(event for event, _ in self.facts()) == self.study.state
         for _, fact in self.facts():
-            if isinstance(fact, WITH_ANSWERS):
-                assert bool(fact.salt) == (fact.person not in self.erased)
+            for told in told_by(fact):
+                assert bool(told.salt) == (told.person not in self.erased)
         times = [event.stamp.server_time for event, fact in self.facts() if not isinstance(fact, RequestRefused)]
         assert times == sorted(times), "time never runs backwards"
 

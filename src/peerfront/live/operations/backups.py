@@ -5,8 +5,8 @@ of passwords); contact details as they are encrypted; the fitted models. The oth
 from the events, and a restore rebuilds them by the rules. This is why a study can move between databases and
 computers, why no tool of a database is needed, and why a restore proves itself.
 
-Nothing is locked: people who may log in and contacts are read before the events, which are only ever added, so
-everything they refer to is there.
+Nothing is locked: everything is read as of one moment, so that all that people who may log in and contacts refer to is
+among the events, and answers that are erased meanwhile are still whole in it.
 """
 
 import base64
@@ -28,6 +28,7 @@ from peerfront.foundation.leftovers import temporary_name
 from peerfront.live.folder import LiveFolder
 from peerfront.live.operations.backup_files import ABOUT, CONTACTS, EVENTS, FORMAT, MODELS, SITE, STAFF
 from peerfront.live.records import models
+from peerfront.live.records.verification import one_moment
 
 _NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
 _COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # more takes much longer and saves little
@@ -70,6 +71,7 @@ def named(folder: LiveFolder, name: str) -> Backup | None:
     return next((each for each in listed(folder) if each.name == name), None)
 
 
+@one_moment()
 def write_backup(folder: LiveFolder, path: Path) -> Path:
     """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
     if path.exists():

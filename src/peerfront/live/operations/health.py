@@ -8,7 +8,7 @@ from peerfront.live.operations.opening import unapplied_migrations
 from peerfront.live.operations.running import deployment_checks
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords, link_of
-from peerfront.live.rules.chain import FIRST, linked
+from peerfront.live.rules.chain import FIRST
 
 NEWEST = 1_000
 """Events at the end of the chain that are looked at; `verify` looks at all."""
@@ -30,7 +30,7 @@ def newest_events() -> list[str]:
     before = stored[0].before if stored and stored[0].number > 1 else FIRST
     for event in stored:
         link = link_of(event)
-        if link.before != before or linked(link.number, link.before, link.event).hash != link.hash:
+        if link.before != before or link.hash != link.content_hash:
             return [f"Event {event.number} does not follow the one before it: run peerfront live verify."]
         before = link.hash
     return []

@@ -158,6 +158,7 @@ def _work(job_id: int, heart: "_Heart") -> Plan:
     from peerfront.live.planning.proposing import propose
     from peerfront.live.planning.study_order import today_of
 
+    read_at = timezone.now()
     row = DatabaseRecords().study()
     if row is None:
         raise PeerfrontError(gettext_noop("The study has not begun, so there is nothing to plan."))
@@ -167,7 +168,7 @@ def _work(job_id: int, heart: "_Heart") -> Plan:
     seed = secrets.randbelow(LARGEST_SEED + 1)
     proposal = make_plan(row, today_of(row.settings, timezone.now()), seed, effort(), heart.progress)
     heart.stop()  # from here on the job cannot be stopped any more: it is proposed, or not
-    number = propose(proposal, member, f"planning-{job_id}-{seed}")
+    number = propose(proposal, member, f"planning-{job_id}-{seed}", read_at)
     publish_forecast(proposal.model, seed)
     forget_models(_models_in_use())
     return Plan.objects.get(pk=number)

@@ -27,7 +27,7 @@ def write_contact(person: str, contact: dict[str, str]) -> None:
 
 
 def read_contact(person: str) -> dict[str, str] | None:
-    """How a person can be reached; None if that is not known (any more)."""
+    """Read how a person can be reached; None if it was never written, or was deleted."""
     stored = Contact.objects.filter(person_id=person).first()
     if stored is None:
         return None
@@ -43,12 +43,12 @@ def read_contact(person: str) -> dict[str, str] | None:
 
 
 def delete_contact(person: str) -> bool:
-    """Forget how to reach a person; whether there was anything."""
+    """Delete how to reach a person; return whether there was anything to delete."""
     return Contact.objects.filter(person_id=person).delete()[0] > 0
 
 
 def readable(sealed: bytes) -> bool:
-    """Whether contact details were encrypted with the key of this study's folder."""
+    """Tell whether contact details were encrypted with the key of this study's folder."""
     try:
         _box().decrypt(sealed)
     except InvalidToken:

@@ -1,12 +1,13 @@
 """The look-ups of the rules (`rules.records.Records`), each one indexed query, and rows to and from the tables."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 from django.db import models as django_models
 
+from peerfront.foundation.errors import DataFileError
 from peerfront.live.records import models
 from peerfront.live.rules import records
 from peerfront.live.rules.chain import Link
@@ -40,16 +41,27 @@ _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
 
 
 def row_of(kind: type[R], stored: django_models.Model) -> R:
-    """The row that a line of its table holds."""
+    """Make the row that a line of its table holds."""
+    return _row(kind, stored, lambda read, value: read(value))
+
+
+def _row(kind: type[R], stored: django_models.Model, apply: Callable[[Callable[[Any], Any], Any], Any]) -> R:
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
     for name in values:
         if read := _READ.get((kind, name)):
-            values[name] = read(values[name])
+            values[name] = apply(read, values[name])
     return cast(Any, kind)(**values)  # type: ignore[no-any-return]
 
 
+def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return read(value)
+    except (ValueError, TypeError, DataFileError):
+        return value
+
+
 def columns_of(row: records.Row) -> dict[str, Any]:
-    """What a row is in its table."""
+    """Return the columns of a row's line in its table."""
     kind = type(row)
     values = {}
     for name, column in _COLUMNS[kind].items():
@@ -60,7 +72,7 @@ def columns_of(row: records.Row) -> dict[str, Any]:
 
 
 def key_of(row: records.Row) -> dict[str, Any]:
-    """The columns by which a row is found."""
+    """Return the columns by which a row is found in its table."""
     if isinstance(row, records.StudyRow):
         return {"id": 1}
     model = models.FOLLOWING[type(row)]
@@ -71,9 +83,9 @@ def key_of(row: records.Row) -> dict[str, Any]:
 
 
 def table(kind: type[R]) -> Iterator[R]:
-    """All rows of a class."""
+    """Read all rows of a class to compare them; a value that cannot be read stays as it is stored, and so differs."""
     for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
-        yield row_of(kind, stored)
+        yield _row(kind, stored, _read_if_possible)
 
 
 class DatabaseRecords:
@@ -120,11 +132,19 @@ class DatabaseRecords:
         lines = models.PlanLine.objects.filter(plan_id=plan)
         return sorted((row_of(records.PlanLineRow, stored) for stored in lines), key=lambda row: row.person)
 
+    def plan_lines_of(self, person: str) -> Sequence[records.PlanLineRow]:
+        lines = models.PlanLine.objects.filter(person_id=person).order_by("plan_id")
+        return [row_of(records.PlanLineRow, stored) for stored in lines]
+
     def override(self, round: int, person: str) -> records.OverrideRow | None:
         return self._one(records.OverrideRow, round=round, person_id=person)
 
     def decision(self, round: int, person: str) -> records.DecisionRow | None:
         return self._one(records.DecisionRow, round=round, person_id=person)
+
+    def decisions_of(self, person: str) -> Sequence[records.DecisionRow]:
+        decisions = models.Decision.objects.filter(person_id=person).order_by("round")
+        return [row_of(records.DecisionRow, stored) for stored in decisions]
 
     def payment(self, code: str, kind: PaymentKind) -> records.PaymentRow | None:
         return self._one(records.PaymentRow, coupon_id=code, kind=kind.value)
@@ -135,5 +155,5 @@ class DatabaseRecords:
 
 
 def link_of(stored: models.Event) -> Link:
-    """The link of the chain that a line of the table holds."""
+    """Make the link of the chain that a line of the table of events holds."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)

@@ -221,7 +221,8 @@ FOLLOWING: dict[type[Any], type[models.Model]] = {
 class Event(models.Model):
     """What happened, chained by hashes (`rules.chain`). Rows are added, never changed or removed.
 
-    But answers that somebody asked to be erased leave their events; the hashes stay (`rules.erasing`).
+    But answers that somebody asked to be erased, and what tells them, leave their events; the hashes stay
+    (`rules.erasing`).
     """
 
     number = models.BigIntegerField(primary_key=True)

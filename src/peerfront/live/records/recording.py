@@ -56,14 +56,14 @@ def answer(
 
 
 def _one_writer_at_a_time() -> None:
-    """SQLite's transactions begin with the lock (transaction_mode IMMEDIATE); PostgreSQL takes one here."""
+    """Wait for other writers on PostgreSQL; SQLite's transactions begin with the lock (transaction_mode IMMEDIATE)."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_WRITERS])
 
 
 def event_columns(link: Link) -> dict[str, Any]:
-    """What a link of the chain is in the table of events."""
+    """Return the columns of a link of the chain in the table of events."""
     data, stamp = link.data, link.data["stamp"]
     return {
         "number": link.number,
@@ -101,7 +101,7 @@ def _add(events: tuple[Event, ...]) -> None:
 
 
 def _erase_answers(person: str) -> None:
-    """Erase the answers of a person from all events; their hashes stay."""
+    """Erase the answers of a person, and what tells them, from all events; their hashes stay."""
     stored_events = models.Event.objects.filter(kind__in=KINDS_WITH_ANSWERS, data__contains=f'"{person}"')
     for stored in list(stored_events):  # read before they are written
         stored.data = _text(erased(link_of(stored), person))

@@ -1,4 +1,4 @@
-"""Who waits for coupons."""
+"""List who waits for coupons."""
 
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
@@ -10,10 +10,10 @@ from peerfront.live.rules.settings import Settings
 
 
 def waiting(settings: Settings) -> QuerySet[Person]:
-    """People who answered, did not withdraw, have no coupons, and whom no decision gave none.
+    """Select people who answered, did not withdraw, and have neither coupons nor a decision to get none.
 
-    Of people who took part before the study was run here, those who came on or after the last day on which coupons were
-    handed out then; the others were passed over, or wanted none.
+    Of imported people, select only those who came on or after the last day on which coupons were handed out before the
+    import: the others were passed over then, or wanted none.
     """
     people = Person.objects.filter(withdrawn_at=None, answers__isnull=False, coupons=0, decisions__isnull=True)
     if not Event.objects.filter(kind="person_imported").exists():

@@ -1,6 +1,7 @@
 """The hash chain of events: each link holds the hash of its content and of the link before.
 
-Answers can be erased (`erasing`): the hash of an event covers a commitment to them in their place.
+Answers, and texts that tell them, can be erased (`erasing`): the hash of an event covers a commitment to them in their
+place.
 
 The idea of `foundation.chained_log`, for rows of a database. Whoever changes, removes, adds or swaps an event breaks
 the chain. Who rewrites everything after it can forge it, so the last hash is also told elsewhere, such as on paper or
@@ -9,19 +10,19 @@ in a back-up. `before` is unique, so two requests that were decided on the same 
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.foundation.errors import DataFileError
-from peerfront.live.rules.erasing import NOT_HASHED, WITH_ANSWERS, fault_of_answers, has_answers_of, without_answers
-from peerfront.live.rules.events import AnswersErased, Event
+from peerfront.live.rules.erasing import ERASED, erased_data, fault_of_texts, hashed_data, texts, told_by
+from peerfront.live.rules.events import AnswersErased, CouponsIssued, Event, PlannedCoupons
 from peerfront.live.rules.stored_events import KINDS, event_data, event_from
 
 FIRST = "0" * 64
 """What stands for the hash before the first event."""
-KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in WITH_ANSWERS)
-"""Kinds of events that hold answers, as they are stored."""
+KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in ERASED)
+"""Kinds of events that hold answers, or texts that tell them, as they are stored."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Link:
     def event(self) -> Event:
         return event_from(self.data)
 
+    @property
+    def content_hash(self) -> str:
+        """The hash that the content gives: that of the link, unless it was changed."""
+        return _hash(self.number, self.before, self.data)
+
 
 def linked(number: int, before: str, event: Event) -> Link:
     """Make the link of an event that follows another."""
@@ -45,18 +51,18 @@ def linked(number: int, before: str, event: Event) -> Link:
 
 
 def checked(links: Iterable[Link]) -> list[Event]:
-    """The events of a whole chain from its first link; an error says where it is broken."""
+    """Return the events of a whole chain from its first link; an error says where it is broken."""
     before = FIRST
     events: list[Event] = []
     for number, link in enumerate(links, start=1):
         why = ""
         if link.number != number or link.before != before:
             why = f"it does not follow event {number - 1}: an event was removed, added or moved"
-        elif link.hash != _hash(number, before, link.data):
+        elif link.hash != link.content_hash:
             why = "its content does not give its hash"
         else:
             events.append(link.event)
-            why = fault_of_answers(events[-1].fact) or ""
+            why = fault_of_texts(events[-1].fact) or ""
         if why:
             raise DataFileError(f"Event {number} was changed after it was recorded ({why}). Restore a back-up.")
         before = link.hash
@@ -65,32 +71,34 @@ def checked(links: Iterable[Link]) -> list[Event]:
 
 
 def erased(link: Link, person: str) -> Link:
-    """The link with the answers of a person erased, and the same hash; other links stay as they are.
+    """Erase what a link tells of a person's answers; its hash stays, and other links stay as they are.
 
     Whoever records `AnswersErased` replaces all links of `KINDS_WITH_ANSWERS` by this, in the same transaction.
     """
     if link.data["kind"] not in KINDS_WITH_ANSWERS:
         return link
-    return Link(link.number, link.before, event_data(without_answers(link.event, person)), link.hash)
+    return replace(link, data=erased_data(link.data, person))
 
 
 def _check_erased(events: list[Event]) -> None:
-    """Answers are erased if, and only if, an event says so."""
-    said = {event.fact.person for event in events if isinstance(event.fact, AnswersErased)}
+    """Refuse texts that are erased without an event that says so, or still there in spite of it."""
+    erasures = [event.fact for event in events if isinstance(event.fact, AnswersErased)]
+    of_answers = {fact.person for fact in erasures}
+    of_decisions = {fact.person for fact in erasures if fact.decisions_too}
     for number, event in enumerate(events, start=1):
-        if not isinstance(event.fact, WITH_ANSWERS):
-            continue
-        person = event.fact.person
-        if person in said and has_answers_of(event.fact, person):
-            raise DataFileError(f"Event {number} still has answers of {person}, which were to be erased. Erase them.")
-        if person not in said and not has_answers_of(event.fact, person):
-            raise DataFileError(
-                f"Event {number} has lost the answers of {person}, and no event says why. Restore a back-up."
-            )
+        for told in told_by(event.fact):
+            names = " and ".join(texts(told))
+            said = told.person in (of_decisions if isinstance(told, CouponsIssued | PlannedCoupons) else of_answers)
+            if said and told.salt:
+                raise DataFileError(
+                    f"Event {number} still has {names} of {told.person}, which were to be erased. Erase them."
+                )
+            if not said and not told.salt:
+                raise DataFileError(
+                    f"Event {number} has lost the {names} of {told.person}, and no event says why. Restore a back-up."
+                )
 
 
 def _hash(number: int, before: str, data: dict[str, Any]) -> str:
-    fact = data.get("fact")
-    if data.get("kind") in KINDS_WITH_ANSWERS and isinstance(fact, dict):
-        data = {**data, "fact": {name: value for name, value in fact.items() if name not in NOT_HASHED}}
-    return hashlib.sha256(one_spelling({"number": number, "before": before, "event": data})).hexdigest()
+    event = hashed_data(data)
+    return hashlib.sha256(one_spelling({"number": number, "before": before, "event": event})).hexdigest()

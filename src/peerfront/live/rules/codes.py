@@ -73,13 +73,13 @@ def plain_characters(typed: str) -> str:
 
 
 def has_code_form(typed: str) -> bool:
-    """Whether the text has the length and the characters of a code, although it may be mistyped."""
+    """Tell whether the text has the length and the characters of a code; it may still be mistyped."""
     characters = plain_characters(typed)
     return len(characters) == LENGTH and set(characters) <= _VALUES.keys()
 
 
 def foreign_code(typed: str) -> str | None:
-    """One spelling of a code that another system made: capital letters, single blanks; None if it cannot be a code.
+    """Spell a code that another system made in one way: capital letters, single blanks; None if it cannot be a code.
 
     >>> foreign_code("  ab 0012\u200f ")
     'AB 0012'
@@ -103,12 +103,12 @@ def _folded(text: str) -> str:
 
 
 def is_prefix(text: str) -> bool:
-    """Whether the text can be the prefix of a study."""
+    """Tell whether the text can be the prefix of a study."""
     return len(text) == PREFIX_LENGTH and set(text) <= _VALUES.keys()
 
 
 def is_of_study(code: str, prefix: str) -> bool:
-    """Whether a code that was read belongs to the study with this prefix."""
+    """Tell whether a code that was read belongs to the study with this prefix."""
     return code.startswith(prefix)
 
 
@@ -128,5 +128,5 @@ def shown_code(code: str) -> str:
 
 
 def _weighted_sum(characters: str) -> int:
-    """The sum of place x character, with places that count down from LENGTH; the check character has place 1."""
+    """Sum place x character, with places that count down from LENGTH; the check character has place 1."""
     return sum((LENGTH - index) * _VALUES[character] for index, character in enumerate(characters))

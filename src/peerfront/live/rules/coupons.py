@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from peerfront.live.rules.codes import shown_code
 from peerfront.live.rules.effects import promised_to
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import (
     CouponExtended,
     CouponScanned,
@@ -29,7 +30,7 @@ from peerfront.live.rules.situation import Outcome, Situation, bad_text, no_reas
 
 
 def usable(situation: Situation, typed: str) -> CouponRow | Refusal:
-    """The coupon that somebody shows, if a person can be enrolled with it today."""
+    """Look up the coupon that somebody shows; refuse one with which nobody can be enrolled today."""
     coupon = situation.known_coupon(typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -63,7 +64,7 @@ class _Decided:
 
 
 def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
-    """A person who finished enrolment gets what was decided, or fewer with a reason, once in a round."""
+    """Hand out what was decided for a person who has answered, or fewer with a reason, once in a round."""
     plan = _approved_plan(situation)
     if isinstance(plan, Refusal):
         return plan
@@ -104,11 +105,11 @@ def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
         first_day=first_day,
         last_day=first_day + timedelta(days=settings.valid_days - 1),
     )
-    return (issued,)
+    return (committed(issued, situation.salt()),)
 
 
 def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
-    """The coordinator decides on another number for a person who has not got coupons in this round."""
+    """Replace the planned number for a person who has not got coupons in this round."""
     plan = _approved_plan(situation)
     if isinstance(plan, Refusal):
         return plan
@@ -123,7 +124,7 @@ def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
 
 
 def void_coupon(situation: Situation, wish: VoidCoupon) -> Outcome:
-    """A coupon that nobody has used is made void; it stays among those that were handed out."""
+    """Make a coupon void that nobody has used; it still counts as handed out."""
     coupon = _handed_out(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -131,7 +132,7 @@ def void_coupon(situation: Situation, wish: VoidCoupon) -> Outcome:
 
 
 def extend_coupon(situation: Situation, wish: ExtendCoupon) -> Outcome:
-    """A coupon that nobody has used is valid longer, also if it has expired."""
+    """Make a coupon that nobody has used valid for longer, even if it has expired."""
     coupon = _handed_out(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -205,7 +206,7 @@ def _decided(situation: Situation, plan: PlanRow, person: PersonRow, for_one: Pl
 
 
 def _handed_out(situation: Situation, typed: str) -> CouponRow | Refusal:
-    """A coupon that somebody got at a site of the member, and that is neither used nor void."""
+    """Look up a coupon that somebody got at a site of the member; refuse one that is used or void."""
     coupon = situation.known_coupon(typed)
     if isinstance(coupon, Refusal):
         return coupon

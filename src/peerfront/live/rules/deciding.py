@@ -3,10 +3,10 @@
 `decide` is pure. It reads single rows through the look-ups of `Records`, which a state in memory and a database both
 offer, and changes nothing. Use it like this inside one transaction, whatever the database:
 
-1. begin a transaction in which nobody else writes (SQLite: IMMEDIATE; PostgreSQL: lock the study's row);
+1. begin a transaction in which nobody else writes (SQLite: IMMEDIATE; PostgreSQL: an advisory lock);
 2. `answer = decide(records, request, now)`;
 3. add `answer.events` to the hash chain (`chain.linked`) and write the rows of `effects.effects` for each, in order;
-   after an event `AnswersErased`, replace the links that hold answers of the person by `chain.erased`;
+   after an event `AnswersErased`, replace the links that tell answers of the person by `chain.erased`;
 4. commit, then answer the person. If it fails on a unique key (somebody was faster), begin again at 1.
 
 The same request key gives the same answer, which is marked as `repeated`: skip step 3, its events are recorded already.
@@ -20,7 +20,7 @@ from typing import assert_never
 
 from peerfront.live.rules import coupons, importing, notes, people, plans, studies
 from peerfront.live.rules.codes import has_code_form, new_code, plain_characters
-from peerfront.live.rules.erasing import WITH_ANSWERS
+from peerfront.live.rules.erasing import texts, told_by
 from peerfront.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
 from peerfront.live.rules.permissions import Action, is_allowed, roles_allowed
 from peerfront.live.rules.records import Records, StudyRow
@@ -51,7 +51,7 @@ from peerfront.live.rules.requests import (
     WithdrawPerson,
 )
 from peerfront.live.rules.settings import Settings
-from peerfront.live.rules.situation import Outcome, Situation, find_coupon
+from peerfront.live.rules.situation import Outcome, Situation, bad_identifier, find_coupon
 
 STEP_BACK = timedelta(minutes=5)
 """Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
@@ -113,7 +113,8 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     outcome = _refused_before(records, study, request, now) or _outcome(records, study, request, now, draw_code)
     at = now if study is None or isinstance(outcome, Refusal) else max(now, study.last_time)
     member = request.member
-    site = None if request.wish.action in OF_THE_STUDY else request.site
+    at_a_site = request.wish.action not in OF_THE_STUDY and not bad_identifier("site", request.site or "")
+    site = request.site if at_a_site else None
     stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, request.digest)
     if isinstance(outcome, Refusal):
         return Refused(outcome, (Event(stamp, 1, _refused_fact(records, study, request, outcome)),))
@@ -122,30 +123,36 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
 
 def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
     first = recorded[0]
-    if first.stamp.request_digest != request.digest or _other_answers(request.wish, recorded):
+    if first.stamp.request_digest != request.digest or _other_texts(request.wish, recorded):
         return Refused(refusal(Reason.KEY_REUSED), (), repeated=True)
     if isinstance(first.fact, RequestRefused):
         return Refused(Refusal(Reason(first.fact.reason), first.fact.arguments), recorded, repeated=True)
     return Accepted(recorded, repeated=True)
 
 
-def _other_answers(wish: Wish, recorded: tuple[Event, ...]) -> bool:
-    """Whether answers that were recorded for a request, and not erased since, are others than it has now."""
-    told: dict[str, Answers | None] = {}
+def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
+    """Tell whether a repeated request has other texts than were recorded for it; texts erased since may be any."""
+    asked: dict[str, dict[str, object]] = {}
     if isinstance(wish, RecordAnswers | CorrectAnswers):
-        told = {wish.person: wish.answers}
+        asked = {wish.person: {"answers": _in_order(wish.answers)}}
     elif isinstance(wish, ImportPeople):
-        told = {each.person: each.answers for each in wish.people}
-    facts = {fact.person: fact for fact in (event.fact for event in recorded) if isinstance(fact, WITH_ANSWERS)}
+        asked = {each.person: {"answers": _in_order(each.answers)} for each in wish.people}
+    elif isinstance(wish, ProposePlan):
+        asked = {line.person: texts(line) for line in wish.lines}
     return any(
-        sorted(fact.answers or ()) != sorted(told[person] or ()) or (fact.answers is None) != (told[person] is None)
-        for person, fact in facts.items()
-        if fact.salt and person in told
+        texts(told) != asked[told.person]
+        for event in recorded
+        for told in told_by(event.fact)
+        if told.salt and told.person in asked
     )
 
 
+def _in_order(answers: Answers | None) -> Answers | None:
+    return None if answers is None else tuple(sorted(answers))
+
+
 def _refused_before(records: Records, study: StudyRow | None, request: Request, now: datetime) -> Refusal | None:
-    """What every request is held to: role, site, clocks."""
+    """Refuse what no request may do: beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
     if not is_allowed(action, member.role, own_site=True):
         allowed = ", ".join(role.value for role in roles_allowed(action))
@@ -156,6 +163,8 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
     elif study is None:
         return refusal(Reason.NOT_BEGUN)
     concerned = None if action in OF_THE_STUDY else request.site
+    if concerned is not None and (bad := bad_identifier("site", concerned)):
+        return bad
     if (concerned is not None or action in OF_THE_STUDY) and not is_allowed(
         action, member.role, own_site=member.covers(concerned)
     ):
@@ -166,7 +175,7 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
         (action in AT_A_SITE and request.site is None)
         or (request.site is not None and records.site(request.site) is None)
     ):
-        return refusal(Reason.NO_SITE, site=(request.site or "")[:40])
+        return refusal(Reason.NO_SITE, site=request.site or "")
     if study is None:
         return None
     return _bad_clock(study.settings, request, now) or _server_stepped_back(study, now)

@@ -66,7 +66,7 @@ class Contradiction(Exception):
 
 
 def effects(records: Records, event: Event) -> Effects:
-    """The rows that an event makes and changes, from the rows before it."""
+    """Return the rows that an event makes and changes, given the rows before it."""
     stamp, fact = event.stamp, event.fact
     at = stamp.server_time
     if isinstance(fact, RequestRefused):
@@ -97,11 +97,10 @@ def effects(records: Records, event: Event) -> Effects:
             after = replace(before, network_size=fact.network_size, answers=fact.answers or ())
             return Effects(changed=(study, after))
         case AnswersErased():
-            before = _there(records.person(fact.person), fact.person)
-            return Effects(changed=(study, replace(before, answers=(), imported=before.imported.split(":")[0])))
+            return _answers_erased(records, study, fact)
         case PersonWithdrawn():
             gone = replace(_there(records.person(fact.person), fact.person), withdrawn_at=at)
-            return Effects(changed=(study, gone, *_less_promised(records, study, fact.person, 0)))
+            return Effects(changed=(study, gone, *_with_promise(records, study, fact.person, 0)))
         case PlanProposed():
             plan = PlanRow(fact.plan, fact.model, fact.seed, at)
             lines = (
@@ -139,7 +138,7 @@ def effects(records: Records, event: Event) -> Effects:
             return Effects(changed=(replace(study, approved_plan=going_on), stopped))
         case CouponsOverridden():
             override = OverrideRow(fact.round, fact.person, fact.coupons, stamp.actor, fact.why)
-            promise = _less_promised(records, study, fact.person, fact.coupons)
+            promise = _with_promise(records, study, fact.person, fact.coupons)
             if records.override(fact.round, fact.person) is None:
                 return Effects((override,), (study, *promise))
             return Effects(changed=(study, override, *promise))
@@ -161,7 +160,7 @@ def effects(records: Records, event: Event) -> Effects:
 
 
 def promised_to(records: Records, study: StudyRow, person: str) -> int | None:
-    """How many coupons the approved plan or an override gives a person in this round; None if neither says."""
+    """Return how many coupons an override or the approved plan gives a person in this round; None if neither does."""
     if study.approved_plan is None:
         return None
     override = records.override(study.rounds, person)
@@ -171,12 +170,22 @@ def promised_to(records: Records, study: StudyRow, person: str) -> int | None:
     return None if line is None else line.coupons
 
 
-def _less_promised(records: Records, study: StudyRow, person: str, promised: int) -> tuple[Row, ...]:
-    """The approved plan, with another promise to a person who has not got coupons in this round."""
+def _with_promise(records: Records, study: StudyRow, person: str, promised: int) -> tuple[Row, ...]:
+    """Change what the approved plan promises to a person who has not got coupons in this round."""
     if study.approved_plan is None or records.decision(study.rounds, person) is not None:
         return ()
     plan = _there(records.plan(study.approved_plan), "the plan")
     return (replace(plan, promised=plan.promised + promised - (promised_to(records, study, person) or 0)),)
+
+
+def _answers_erased(records: Records, study: StudyRow, fact: AnswersErased) -> Effects:
+    before = _there(records.person(fact.person), fact.person)
+    person = replace(before, answers=(), imported=before.imported.split(":")[0])
+    if not fact.decisions_too:
+        return Effects(changed=(study, person))
+    lines = (replace(each, stratum="", reason="") for each in records.plan_lines_of(fact.person))
+    decisions = (replace(each, stratum="", reason="") for each in records.decisions_of(fact.person))
+    return Effects(changed=(study, person, *lines, *decisions))
 
 
 def _issued(records: Records, study: StudyRow, event: Event, fact: CouponsIssued) -> Effects:
@@ -193,7 +202,7 @@ def _issued(records: Records, study: StudyRow, event: Event, fact: CouponsIssued
         (
             replace(study, kept=study.kept - number),
             replace(person, coupons=person.coupons + number, last_issued_at=at),
-            *_less_promised(records, study, fact.person, 0),
+            *_with_promise(records, study, fact.person, 0),
         ),
     )
 

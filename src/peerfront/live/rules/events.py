@@ -4,7 +4,7 @@ Events are only ever added. Everything else (people, coupons, payments, plans) f
 person is, is not here: a person is a pseudonym, and contact details are kept elsewhere, so that they can be deleted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -32,6 +32,10 @@ class DecidedBy(StrEnum):
 
 Answers = tuple[tuple[str, str], ...]
 """Questions with their answers, in order of the questions' names."""
+ERASABLE = {"not_in_digest": True}
+"""Fields compared one by one when a request comes again: a digest would let people guess what was erased."""
+_ADDED_LATER = {"added_later": True, "not_in_digest": True}
+"""Fields that events of earlier versions lack; the default stands for them."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,16 @@ class PlannedCoupons:
 
     person: str
     coupons: int
-    stratum: str
+    stratum: str = field(metadata=ERASABLE)
+    """Made of answers; empty if there are no strata, and once it was erased (`erasing`)."""
     probability: float
     """The chance that this person would get this number."""
-    reason: str
+    reason: str = field(metadata=ERASABLE)
+    """May quote answers; empty once it was erased."""
+    salt: str = field(default="", metadata=_ADDED_LATER)
+    """Characters that nobody can guess, drawn when the plan is proposed; empty once stratum and reason were erased."""
+    commitment: str = field(default="", metadata=_ADDED_LATER)
+    """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +124,8 @@ class AnswersErased:
 
     person: str
     why: str
+    decisions_too: bool = field(default=False, metadata=_ADDED_LATER)
+    """Whether strata and reasons of plans and decisions were erased with them; version 0.3 left these."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +196,10 @@ class CouponsIssued:
     why_fewer: str
     first_day: date
     last_day: date
+    salt: str = field(default="", metadata=_ADDED_LATER)
+    """Empty once stratum and reason were erased (`erasing`)."""
+    commitment: str = field(default="", metadata=_ADDED_LATER)
+    """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 
 @dataclass(frozen=True)

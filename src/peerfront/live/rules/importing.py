@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
-from peerfront.live.rules.erasing import commitment
+from peerfront.live.rules.erasing import commitment, committed
 from peerfront.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.live.rules.people import bad_answers
 from peerfront.live.rules.permissions import Action
@@ -23,9 +23,9 @@ EARLIEST_YEAR = 1900
 
 
 def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
-    """People who are not there yet are added, recruiters first; who is there must be the same in the file.
+    """Add people who are not in the study yet, recruiters first; refuse a file that says otherwise of people who are.
 
-    What may be personal, such as a name in the column of codes, stands in no refusal: it tells ids and numbers.
+    Refusals tell ids and numbers only: a name may stand in the column of codes.
     """
     if bad := bad_text("source", wish.source, longest=100) or out_of_range(
         "number_of_people", len(wish.people), 1, MOST_PEOPLE
@@ -50,7 +50,7 @@ def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
 
 
 def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImported:
-    return PersonImported(
+    imported = PersonImported(
         person=entry.person,
         site=entry.site,
         code=entry.code or next(drawn),
@@ -62,9 +62,8 @@ def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImpor
         coupons=entry.coupons,
         paid=entry.paid,
         digest=_digest(entry),
-        salt=salt,
-        commitment=commitment(salt, entry.answers),
     )
+    return committed(imported, salt)
 
 
 def _digest(entry: ImportedPerson) -> str:
@@ -72,15 +71,15 @@ def _digest(entry: ImportedPerson) -> str:
 
 
 def _is_said_again(row: PersonRow, entry: ImportedPerson) -> bool:
-    """Whether a file says of a person what it said when they were imported; answers that were erased may be any."""
+    """Tell whether a file says the same of a person as when they were imported; erased answers are not compared."""
     digest, *of_answers = row.imported.split(":")
     if digest != _digest(entry):
         return False
-    return not of_answers or commitment(of_answers[0], entry.answers).startswith(of_answers[1])
+    return not of_answers or commitment(of_answers[0], answers=entry.answers).startswith(of_answers[1])
 
 
 def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
-    """The entries as they are stored: times in UTC, codes in one spelling, lists in order."""
+    """Write entries as they are stored: times in UTC, codes in one spelling, lists in order."""
     entries, names = [], set()
     for number, given in enumerate(people, start=1):
         entry = _entry(situation, given)
@@ -97,7 +96,7 @@ def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[Import
 
 
 def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
-    """An entry as it is stored, or the name of what cannot be used in it."""
+    """Write an entry as it is stored, or name what cannot be used in it."""
     for name, text in (("person", given.person), ("site", given.site), ("recruiter", given.recruiter)):
         if text is not None and bad_identifier(name, text):
             return name
@@ -132,7 +131,7 @@ def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
 
 
 def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon | str:
-    """A coupon as it is stored, or the name of what cannot be used in it."""
+    """Write a coupon as it is stored, or name what cannot be used in it."""
     code = situation.stored_code(given.code)
     if code is None:
         return "coupon_code"
@@ -146,19 +145,19 @@ def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon | str
 
 
 def _unstorable(text: str) -> bool:
-    """Whether a text has characters that a database refuses: null, and halves of surrogate pairs."""
+    """Tell whether a text has characters that a database refuses: null, and halves of surrogate pairs."""
     return any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_past(situation: Situation, at: datetime) -> bool:
-    """Whether a time is of today or an earlier day; files know days, and noon of today may be still to come."""
+    """Tell whether a time is of today or earlier; later today counts, because files know days and are read as noon."""
     if at.tzinfo is None:
         raise ValueError(f"{at} has no time zone; use UTC.")
     return EARLIEST_YEAR <= at.year <= situation.today.year + 1 and situation.day(at) <= situation.today
 
 
 def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
-    """The entries in an order in which everybody comes after their recruiter."""
+    """Sort entries so that everybody comes after their recruiter; refuse a cycle."""
     by_name = {entry.person: entry for entry in entries}
     placed: dict[str, ImportedPerson] = {}
     for entry in entries:
@@ -176,7 +175,7 @@ def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]
 def _new_people(
     situation: Situation, entries: Sequence[ImportedPerson], known: Mapping[str, PersonRow]
 ) -> list[ImportedPerson] | Refusal:
-    """Those who are not in the study; the others must be the same there."""
+    """Select people who are not in the study; refuse a file in which one of the others differs."""
     new = []
     for entry in entries:
         row = known.get(entry.person)
@@ -188,7 +187,7 @@ def _new_people(
 
 
 def _difference(situation: Situation, row: PersonRow, entry: ImportedPerson) -> str | None:
-    """The name of something that a file says otherwise than the study."""
+    """Name something that a file says otherwise than the study; None if nothing differs."""
     coupons = {
         ImportedCoupon(each.code, each.issued_at, each.first_day, each.last_day, each.voided_at is not None)
         for each in situation.records.coupons_of(row.person)

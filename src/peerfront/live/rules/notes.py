@@ -15,7 +15,7 @@ AFTER_WITHDRAWAL = frozenset({Action.SEE_CONTACT, Action.DELETE_CONTACT})
 
 
 def note_action(situation: Situation, wish: NoteAction) -> Outcome:
-    """An action is noted for a person whom the member may reach, or for a site or study that they may see."""
+    """Note an action for a person whom the member may reach, or for a site or study that they may see."""
     if bad := bad_text("subject", wish.subject, longest=LONGEST_SUBJECT) or _bad_details(wish.details):
         return bad
     if wish.noted in OF_A_PERSON:

@@ -2,7 +2,7 @@
 
 from peerfront.live.rules.codes import shown_code
 from peerfront.live.rules.coupons import usable
-from peerfront.live.rules.erasing import commitment
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import (
     Answers,
     AnswersCorrected,
@@ -33,7 +33,7 @@ LARGEST_NETWORK = 1_000_000
 
 
 def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
-    """A seed gets a code of the study's own, which is used at once."""
+    """Add a seed with a new code of the study's own, which is used at once."""
     if bad := bad_identifier("person", wish.person):
         return bad
     known = situation.records.person(wish.person)
@@ -44,7 +44,7 @@ def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
 
 
 def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
-    """A person comes with a coupon that can be used, of somebody else, and once; the tree stays a tree."""
+    """Enrol a new person with somebody else's coupon; refuse whoever takes part, so that the tree stays a tree."""
     coupon = usable(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -62,7 +62,7 @@ def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
 
 
 def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
-    """Answers are recorded once; afterwards they are corrected."""
+    """Record the answers of a person, once; later changes are corrections."""
     person = situation.known_person(wish.person)
     if isinstance(person, Refusal):
         return person
@@ -70,12 +70,12 @@ def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
         return refusal(Reason.ANSWERS_RECORDED, person=wish.person)
     if bad := bad_answers(wish.answers, wish.network_size):
         return bad
-    answers, salt = tuple(sorted(wish.answers)), situation.salt()
-    return (AnswersRecorded(wish.person, wish.network_size, answers, salt, commitment(salt, answers)),)
+    recorded = AnswersRecorded(wish.person, wish.network_size, tuple(sorted(wish.answers)))
+    return (committed(recorded, situation.salt()),)
 
 
 def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
-    """Answers that were recorded are replaced, with a reason."""
+    """Replace recorded answers, with a reason."""
     person = situation.known_person(wish.person)
     if isinstance(person, Refusal):
         return person
@@ -83,12 +83,12 @@ def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
         return refusal(Reason.NO_ANSWERS, person=wish.person)
     if bad := bad_answers(wish.answers, wish.network_size) or no_reason(wish.why):
         return bad
-    answers, salt = tuple(sorted(wish.answers)), situation.salt()
-    return (AnswersCorrected(wish.person, wish.network_size, answers, wish.why, salt, commitment(salt, answers)),)
+    corrected = AnswersCorrected(wish.person, wish.network_size, tuple(sorted(wish.answers)), wish.why)
+    return (committed(corrected, situation.salt()),)
 
 
 def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
-    """What somebody who withdrew had answered is erased; that, and why, stays known."""
+    """Erase what somebody who withdrew had answered, and what tells it; that it was erased, and why, stays known."""
     person = situation.known_person(wish.person, withdrawn_too=True)
     if isinstance(person, Refusal):
         return person
@@ -96,11 +96,11 @@ def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
         return refusal(Reason.NOT_WITHDRAWN, person=wish.person)
     if person.answers is None:
         return refusal(Reason.NO_ANSWERS, person=wish.person)
-    return no_reason(wish.why) or (AnswersErased(wish.person, wish.why),)
+    return no_reason(wish.why) or (AnswersErased(wish.person, wish.why, decisions_too=True),)
 
 
 def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
-    """Nothing more is asked of the person; coupons in others' hands stay valid unless they are made void, too."""
+    """Record that a person withdrew; the coupons they handed on stay valid unless they are made void, too."""
     person = situation.known_person(wish.person)
     if isinstance(person, Refusal):
         return person
@@ -112,7 +112,7 @@ def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
 
 
 def pay(situation: Situation, wish: Pay) -> Outcome:
-    """What is owed for a coupon is paid once for each kind, also to somebody who withdrew afterwards."""
+    """Pay what is owed for a coupon, once for each kind, also to somebody who withdrew afterwards."""
     coupon = situation.known_coupon(wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -142,7 +142,7 @@ def pay(situation: Situation, wish: Pay) -> Outcome:
 
 
 def _is_ancestor(situation: Situation, person: str, other: str) -> bool:
-    """Whether a person recruited another, directly or through others: one look-up for each wave."""
+    """Tell whether a person recruited another, directly or through others: one look-up for each wave."""
     row: PersonRow | None = situation.records.person(other)
     while row is not None and row.recruiter is not None:
         if row.recruiter == person:

@@ -131,16 +131,16 @@ class Member:
     """The site of the role; None for all sites."""
 
     def covers(self, site: str | None) -> bool:
-        """Whether a site, or None for the whole study, is one's own."""
+        """Tell whether a role reaches a site, or (None) the whole study."""
         return self.site is None or self.site == site
 
 
 def is_allowed(action: Action, role: Role, *, own_site: bool) -> bool:
-    """Look up the table."""
+    """Look up whether a role may do this, at a site of its own or at another."""
     cell = _CELLS[action, role]
     return cell == "any" or (cell == "own" and own_site)
 
 
 def roles_allowed(action: Action) -> tuple[Role, ...]:
-    """The roles that may do this at their own site, to be named in a refusal."""
+    """List the roles that may do this at their own site, to be named in a refusal."""
     return tuple(role for role in Role if is_allowed(action, role, own_site=True))

@@ -1,7 +1,9 @@
 """Rules of plans: propose, change with a reason, approve, stop."""
 
 import math
+from datetime import datetime
 
+from peerfront.live.rules.erasing import committed
 from peerfront.live.rules.events import PlanApproved, PlanChanged, PlannedCoupons, PlanProposed, PlanStopped
 from peerfront.live.rules.records import PersonRow, PlanRow, PlanStatus
 from peerfront.live.rules.refusals import Reason, Refusal, refusal
@@ -9,12 +11,16 @@ from peerfront.live.rules.requests import ApprovePlan, ChangePlan, ProposePlan, 
 from peerfront.live.rules.settings import LARGEST_CAP
 from peerfront.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, no_reason, out_of_range
 
-MOST_LINES = 1_000_000
+MOST_LINES = 500_000
+"""Of one plan: it is one event, and an event is read whole."""
 LARGEST_SEED = 10**18 - 1
 
 
 def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
-    """A plan has one line for each of some people who take part, within cap and budget."""
+    """Propose a plan: one line for each of some people who take part, within cap and budget.
+
+    Nobody is planned coupons who got some while the plan was made: it did not know of them.
+    """
     if bad := (
         bad_identifier("model", wish.model)
         or out_of_range("seed", wish.seed, 0, LARGEST_SEED)
@@ -24,18 +30,24 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
     names = [line.person for line in wish.lines]
     if len(set(names)) != len(names):
         return refusal(Reason.TWICE, name="person")
+    if bad := next((bad for line in wish.lines if (bad := _bad_line(line))), None):
+        return bad
     people = situation.records.people(names)
     for line in wish.lines:
-        if refused := _bad_line(line) or _over_cap(situation, people.get(line.person), line.person, line.coupons):
+        row = people.get(line.person)
+        if refused := _over_cap(situation, row, line.person, line.coupons):
             return refused
+        if line.coupons and row is not None and wish.read_at is not None and _issued_since(row, wish.read_at):
+            return refusal(Reason.PLAN_OUTDATED, plan=situation.study.last_plan + 1, person=line.person)
     if over := _over_budget(situation, sum(line.coupons for line in wish.lines)):
         return over
-    lines = tuple(sorted(wish.lines, key=lambda line: line.person))
+    in_order = sorted(wish.lines, key=lambda line: line.person)
+    lines = tuple(committed(line, situation.salt()) for line in in_order)
     return (PlanProposed(situation.study.last_plan + 1, wish.model, wish.seed, lines),)
 
 
 def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
-    """Before a plan is approved, people in it may get other numbers, with a reason."""
+    """Give people of a plan that is not approved yet other numbers, with a reason."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
     if isinstance(plan, Refusal):
         return plan
@@ -46,11 +58,12 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
         return bad
     if len(changed) != len(wish.lines):
         return refusal(Reason.TWICE, name="person")
+    for person, coupons in changed.items():
+        if bad := bad_identifier("person", person) or out_of_range("coupons", coupons, 0, LARGEST_CAP):
+            return bad
     lines = {line.person: line for line in situation.records.plan_lines(wish.plan)}
     people = situation.records.people(list(changed))
     for person, coupons in changed.items():
-        if refused := bad_identifier("person", person) or out_of_range("coupons", coupons, 0, LARGEST_CAP):
-            return refused
         if person not in lines:
             return refusal(Reason.NOT_IN_PLAN, plan=wish.plan, person=person)
         if coupons and (refused := _over_cap(situation, people.get(person), person, coupons)):
@@ -61,7 +74,7 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
 
 
 def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
-    """A proposed plan becomes the one by which coupons are handed out, if it still fits; a round begins."""
+    """Begin a round in which coupons are handed out by a proposed plan; refuse one that no longer fits."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
     if isinstance(plan, Refusal):
         return plan
@@ -69,8 +82,7 @@ def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
     people = situation.records.people([line.person for line in lines])
     for line in lines:
         person = people[line.person]
-        issued_since = person.last_issued_at is not None and person.last_issued_at >= plan.proposed_at
-        if issued_since or person.withdrawn_at is not None:
+        if _issued_since(person, plan.proposed_at) or person.withdrawn_at is not None:
             return refusal(Reason.PLAN_OUTDATED, plan=wish.plan, person=line.person)
         if over := _over_cap(situation, person, line.person, line.coupons):
             return over
@@ -80,7 +92,7 @@ def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
 
 
 def stop_plan(situation: Situation, wish: StopPlan) -> Outcome:
-    """No more coupons are handed out by this plan."""
+    """Stop a plan: no more coupons are handed out by it."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED, PlanStatus.APPROVED)
     if isinstance(plan, Refusal):
         return plan
@@ -104,6 +116,10 @@ def _bad_line(line: PlannedCoupons) -> Refusal | None:
         or bad_text("stratum", line.stratum)
         or bad_text("reason", line.reason)
     )
+
+
+def _issued_since(row: PersonRow, at: datetime) -> bool:
+    return row.last_issued_at is not None and row.last_issued_at >= at
 
 
 def _over_cap(situation: Situation, row: PersonRow | None, person: str, coupons: int) -> Refusal | None:

@@ -1,8 +1,9 @@
 """What a study knows, as rows, and the few look-ups through which the rules see them.
 
-`Records` is all that `rules.decide` reads: single rows by their key, never a whole table (but the lines of one plan and
-the coupons of one person). `State` has the rows in memory; a database answers the same look-ups inside a
-transaction. `effects.changed_rows` gives the rows that an event makes or changes, so both are written alike.
+`Records` is all that `deciding.decide` and `effects.effects` read: single rows by their key, never a whole table (but
+the lines of one plan, and the coupons, plan lines and decisions of one person). `State` has the rows in memory; a
+database answers the same look-ups inside a transaction. `effects.effects` gives the rows that an event makes or
+changes, so both are written alike.
 
 Every row has a `key`, unique among the rows of its class. These unique keys carry the invariants: one redemption for a
 code, one payment for a code and kind, one decision for a person and round.
@@ -199,7 +200,7 @@ class PaymentRow:
 
     @property
     def key(self) -> Key:
-        return (self.code, self.kind.value)
+        return (self.code, str(self.kind))
 
 
 @dataclass(frozen=True)
@@ -249,9 +250,15 @@ class Records(Protocol):
     def plan_lines(self, plan: int) -> Sequence[PlanLineRow]:
         """All lines of a plan, in order of the people."""
 
+    def plan_lines_of(self, person: str) -> Sequence[PlanLineRow]:
+        """The lines of all plans for a person, in order of the plans."""
+
     def override(self, round: int, person: str) -> OverrideRow | None: ...
 
     def decision(self, round: int, person: str) -> DecisionRow | None: ...
+
+    def decisions_of(self, person: str) -> Sequence[DecisionRow]:
+        """All decisions about a person, in order of the rounds."""
 
     def payment(self, code: str, kind: PaymentKind) -> PaymentRow | None: ...
 

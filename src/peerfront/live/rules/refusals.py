@@ -1,8 +1,8 @@
 """Why something is refused, in words: what was found, and what to do.
 
-A refusal is a reason and its arguments. The English sentences stand in one table; translations replace them by the
-message ids (`used.found`, `used.do`) and fill in the same arguments, which are plain text and never markup. Days are
-written as 2026-03-02; arguments in `TERMS` are words of the program, to be translated as well.
+A refusal is a reason and its arguments. The English sentences stand in one table; translations are looked up by them
+and fill in the same arguments, which are plain text and never markup. Days are written as 2026-03-02; arguments in
+`TERMS` are words of the program, to be translated as well.
 """
 
 from dataclasses import dataclass
@@ -281,11 +281,6 @@ class Refusal:
     def what_to_do(self) -> str:
         """What to do, in English."""
         return ENGLISH[self.reason][1].format_map(self._shown())
-
-    @property
-    def message_ids(self) -> tuple[str, str]:
-        """Names of the two sentences for translations."""
-        return f"{self.reason.value}.found", f"{self.reason.value}.do"
 
     def __str__(self) -> str:
         return f"{self.found} {self.what_to_do}"

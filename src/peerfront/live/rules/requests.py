@@ -12,14 +12,12 @@ from datetime import date, datetime
 from typing import Any, ClassVar
 
 from peerfront.foundation.chained_log import one_spelling
-from peerfront.live.rules.events import Answers, ImportedCoupon, PaymentKind, PlannedCoupons
+from peerfront.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
 from peerfront.live.rules.permissions import NOTED, Action, Member
 from peerfront.live.rules.settings import Settings
 from peerfront.live.rules.stored_events import plain_value
 
 _BY_SERVER = {"not_in_digest": True}  # made anew by the server each time a request is sent, so not what was asked
-ERASABLE = {"not_in_digest": True}
-"""Answers are compared one by one when a request comes again: a digest would let people guess what was erased."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,10 @@ class WithdrawPerson:
 
 @dataclass(frozen=True)
 class EraseAnswers:
-    """Erase what somebody who withdrew had answered, from the events, too; the network size stays."""
+    """Erase what somebody who withdrew had answered, and strata and reasons that tell it, from the events, too.
+
+    The network size stays, and what members of the staff wrote as their reasons.
+    """
 
     action: ClassVar[Action] = Action.ERASE_ANSWERS
     person: str
@@ -107,6 +108,8 @@ class ProposePlan:
     model: str
     seed: int
     lines: tuple[PlannedCoupons, ...]
+    read_at: datetime | None = field(default=None, metadata=_BY_SERVER)
+    """When the records were read from which the plan was made; None for a plan that was made in no time."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +247,7 @@ Wish = (
 
 
 def asked(value: Any) -> Any:
-    """What somebody asked for as plain data, without what the server made and without answers."""
+    """Return what somebody asked for as plain data, without what the server made and without what can be erased."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         told = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
         return {each.name: asked(getattr(value, each.name)) for each in told}
@@ -264,7 +267,7 @@ class Request:
 
     @property
     def digest(self) -> str:
-        """Tell this request from another with the same key: who, where, what; not times, server data or answers."""
+        """Tell this request from another with the same key: who, where, what; not times, nor what `asked` omits."""
         what = {
             "action": self.wish.action.value,
             "actor": self.member.name,

@@ -41,7 +41,7 @@ class Question:
 
     @property
     def fault(self) -> str | None:
-        """The name of what is wrong with it, if anything is."""
+        """Name what is wrong with the question; None if nothing is."""
         if not _QUESTION_NAME.fullmatch(self.name):
             return "question_name"
         if not 0 < len(self.text.strip()) <= LONGEST_TEXT:
@@ -92,7 +92,7 @@ class Settings:
     """Share of people who get a random number of coupons, from which the study learns what a coupon does."""
 
     def limits(self) -> dict[str, tuple[float, float]]:
-        """Smallest and largest value of each setting that is a number."""
+        """Return the smallest and the largest value of each setting that is a number."""
         return {
             "budget": (0, LARGEST_BUDGET),
             "cap": (1, LARGEST_CAP),
@@ -109,14 +109,14 @@ class Settings:
 
     @property
     def has_currency(self) -> bool:
-        """Whether the currency is written as one."""
+        """Tell whether the currency is written as three capital letters."""
         return (
             len(self.currency) == 3 and self.currency.isascii() and self.currency.isalpha() and self.currency.isupper()
         )
 
     @property
     def has_timezone(self) -> bool:
-        """Whether the time zone is known."""
+        """Tell whether the time zone is known."""
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -125,7 +125,7 @@ class Settings:
 
     @property
     def fault_of_questions(self) -> str | None:
-        """The name of what is wrong with the questions or the groups made of them, if anything is."""
+        """Name what is wrong with the questions or the groups made of them; None if nothing is."""
         names = [each.name for each in self.questions]
         if len(names) > MOST_QUESTIONS or len(set(names)) != len(names):
             return "questions"

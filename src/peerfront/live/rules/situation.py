@@ -40,16 +40,11 @@ class Situation:
     """Draws a code of the study with a prefix."""
 
     @property
-    def site(self) -> str:
-        """Where it is done."""
-        return self.request.site or ""
-
-    @property
     def today(self) -> date:
         return self.day(self.now)
 
     def day(self, at: datetime) -> date:
-        """The day of the study's own calendar."""
+        """Return the day in the study's own time zone."""
         return at.astimezone(ZoneInfo(self.study.settings.timezone)).date()
 
     def site_name(self, site: str) -> str:
@@ -71,7 +66,7 @@ class Situation:
         return refusal(Reason.WHOLE_STUDY, own_site=member.site)
 
     def known_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow | Refusal:
-        """An enrolled person of a site that the member may see."""
+        """Look up a person; refuse one who is unknown, out of the member's reach, or (by default) withdrawn."""
         if bad := bad_identifier("person", person):
             return bad
         row = self.records.person(person)
@@ -88,7 +83,7 @@ class Situation:
         return refusal(Reason.ALREADY_ENROLLED, person=row.person, day=day, site=site)
 
     def known_coupon(self, typed: str) -> CouponRow | Refusal:
-        """The coupon that somebody typed or scanned."""
+        """Look up the coupon that somebody typed or scanned; refuse a mistyped, unknown or foreign code."""
         coupon = find_coupon(self.records, self.study, typed)
         if coupon is not None:
             return coupon
@@ -110,7 +105,7 @@ class Situation:
         return None
 
     def stored_code(self, text: str) -> str | None:
-        """How an imported code is stored: as one of the study's own if it is one, else as a foreign one."""
+        """Spell an imported code as it is stored: as the study's own if it is, otherwise as one of another system."""
         own = read_code(text)
         return own if own is not None and is_of_study(own, self.study.prefix) else foreign_code(text)
 
@@ -131,14 +126,15 @@ class Situation:
 
 
 def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | None:
-    """The coupon with a code as people type it: of the study's own form, or imported with a code of another system.
+    """Find the coupon with a code as people type it: of the study's own form, or imported from another system.
 
-    An imported code is found as it is written; and if it happens to have our form, also as `shown_code` groups it.
+    An imported code is found as it is written. If it has our form, as coupons of another study of ours have, it is
+    found with and without hyphens, however the file wrote it: exports write hyphens, QR codes hold none.
     """
     own = read_code(typed)
     if own is not None and is_of_study(own, study.prefix):
         return records.coupon(own)
-    for code in (foreign_code(typed), own):
+    for code in (foreign_code(typed), own, None if own is None else shown_code(own)):
         coupon = None if code is None else records.coupon(code)
         if coupon is not None and coupon.imported:
             return coupon

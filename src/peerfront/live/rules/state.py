@@ -34,6 +34,8 @@ class State:
         self._requests: dict[str, list[Event]] = {}
         self._coupons_of: dict[str, list[str]] = {}
         self._lines_of: dict[int, list[str]] = {}
+        self._plans_for: dict[str, list[int]] = {}
+        self._rounds_of: dict[str, list[int]] = {}
 
     def add(self, event: Event) -> None:
         """Take in what happened next; raise `Contradiction`, changing nothing, where it contradicts events before."""
@@ -57,19 +59,24 @@ class State:
                 self._coupons_of.setdefault(row.holder, []).append(row.code)
             elif isinstance(row, PlanLineRow):
                 self._lines_of.setdefault(row.plan, []).append(row.person)
+                self._plans_for.setdefault(row.person, []).append(row.plan)
+            elif isinstance(row, DecisionRow):
+                self._rounds_of.setdefault(row.person, []).append(row.round)
         self._requests.setdefault(event.stamp.request_key, []).append(event)
 
     def copy(self) -> "State":
-        """The state as it is now, for somebody who goes on with an old one."""
+        """Copy the state, so that it can be changed or kept apart."""
         other = State()
         other._tables = {kind: dict(rows) for kind, rows in self._tables.items()}
         other._requests = {key: list(recorded) for key, recorded in self._requests.items()}
         other._coupons_of = {key: list(codes) for key, codes in self._coupons_of.items()}
         other._lines_of = {key: list(people) for key, people in self._lines_of.items()}
+        other._plans_for = {key: list(plans) for key, plans in self._plans_for.items()}
+        other._rounds_of = {key: list(rounds) for key, rounds in self._rounds_of.items()}
         return other
 
     def table(self, kind: type[R]) -> Mapping[Key, R]:
-        """All rows of a class by their keys, to be compared with a table of a database."""
+        """Return all rows of a class by their keys."""
         return cast(Mapping[Key, R], self._tables.get(kind, {}))
 
     def __eq__(self, other: object) -> bool:
@@ -109,11 +116,19 @@ class State:
         lines = self.table(PlanLineRow)
         return [lines[plan, person] for person in sorted(self._lines_of.get(plan, ()))]
 
+    def plan_lines_of(self, person: str) -> Sequence[PlanLineRow]:
+        lines = self.table(PlanLineRow)
+        return [lines[plan, person] for plan in sorted(self._plans_for.get(person, ()))]
+
     def override(self, round: int, person: str) -> OverrideRow | None:
         return self.table(OverrideRow).get((round, person))
 
     def decision(self, round: int, person: str) -> DecisionRow | None:
         return self.table(DecisionRow).get((round, person))
+
+    def decisions_of(self, person: str) -> Sequence[DecisionRow]:
+        decisions = self.table(DecisionRow)
+        return [decisions[round, person] for round in sorted(self._rounds_of.get(person, ()))]
 
     def payment(self, code: str, kind: PaymentKind) -> PaymentRow | None:
         return self.table(PaymentRow).get((code, kind.value))
@@ -123,7 +138,7 @@ class State:
 
 
 def rebuild(events: Iterable[Event]) -> State:
-    """The state after some events: a pure function of them."""
+    """Make the state after some events; the same events always give the same state."""
     state = State()
     for event in events:
         state.add(event)

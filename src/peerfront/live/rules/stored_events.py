@@ -1,6 +1,7 @@
 """Events as plain data (for JSON, a database column, the hash chain) and back, checked in every respect.
 
-The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones.
+The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones. A field that is
+added needs a default, which stands for it in older events, and the mark `added_later`.
 """
 
 import dataclasses
@@ -45,7 +46,7 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def event_data(event: Event) -> dict[str, Any]:
-    """An event as plain data: its stamp, its part, the kind of its fact and the fact."""
+    """Write an event as plain data: its stamp, its part, the kind of its fact and the fact."""
     return {
         "stamp": plain_value(event.stamp),
         "part": event.part,
@@ -71,7 +72,7 @@ def event_from(data: Mapping[str, Any]) -> Event:
 
 
 def plain_value(value: Any) -> Any:
-    """A value of our dataclasses as JSON knows it; times are written in UTC, so that each has one spelling."""
+    """Write a value of our dataclasses as plain data; times are in UTC, so that each has one spelling."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain_value(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, tuple):
@@ -117,7 +118,7 @@ class _Unfit(Exception):
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], object]:
-    """What makes a value of a type from plain data; worked out once for each type, because a chain has many events."""
+    """Make a function that reads a type from plain data; once for each type, because a chain has many events."""
     if isinstance(kind, types.UnionType):
         return _optional(typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
@@ -165,14 +166,15 @@ def _tuple(readers: tuple[Callable[[Any], object], ...]) -> Callable[[Any], obje
 def _dataclass(kind: type) -> Callable[[Any], object]:
     hints = typing.get_type_hints(kind)
     readers = {each.name: _reader(hints[each.name]) for each in dataclasses.fields(kind)}
+    needed = {each.name for each in dataclasses.fields(kind) if not each.metadata.get("added_later")}
 
     def made(data: Any) -> object:
-        if not isinstance(data, Mapping) or data.keys() != readers.keys():
+        if not isinstance(data, Mapping) or not needed <= data.keys() <= readers.keys():
             raise _Unfit(data)
         values = {}
-        for name, read in readers.items():
+        for name, given in data.items():
             try:
-                values[name] = read(data[name])
+                values[name] = readers[name](given)
             except _Unfit as unfit:
                 raise unfit.within(f".{name}") from None
         return cast(Any, kind)(**values)

@@ -9,7 +9,7 @@ from peerfront.live.rules.situation import Outcome, Situation, bad_identifier, b
 
 
 def begin_study(wish: BeginStudy) -> Outcome:
-    """A study begins with settings in range and a prefix of its own."""
+    """Begin a study with settings in range and a prefix of its own."""
     if bad := _bad_settings(wish.settings):
         return bad
     if not is_prefix(wish.prefix):
@@ -18,7 +18,7 @@ def begin_study(wish: BeginStudy) -> Outcome:
 
 
 def change_settings(situation: Situation, wish: ChangeSettings) -> Outcome:
-    """The budget must still cover what was issued and what the approved plan promises."""
+    """Change the settings; the budget must cover what was issued and what the approved plan promises."""
     study = situation.study
     if bad := _bad_settings(wish.settings) or no_reason(wish.why):
         return bad
@@ -31,7 +31,7 @@ def change_settings(situation: Situation, wish: ChangeSettings) -> Outcome:
 
 
 def add_site(situation: Situation, wish: AddSite) -> Outcome:
-    """A site has a short name that no other has."""
+    """Add a site with a short name that no other site has."""
     if bad := bad_identifier("site", wish.site) or bad_text("name", wish.name, longest=100, needed=True):
         return bad
     if situation.records.site(wish.site) is not None:

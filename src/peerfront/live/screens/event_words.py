@@ -21,7 +21,12 @@ from peerfront.live.rules.stored_events import plain_value
 from peerfront.live.screens.money import shown_amount
 from peerfront.live.screens.words import found_and_to_do, isolated, term
 
-NOT_TOLD = frozenset({"answers", "network_size", "salt", "commitment", "digest", "request_digest", "lines", "settings"})
+NOT_TOLD = frozenset(
+    {
+        "answers", "network_size", "salt", "commitment", "digest", "request_digest", "lines", "settings",
+        "decisions_too",
+    }
+)  # fmt: skip
 """Fields that details leave out: answers are sensitive, the others long or of no use to a reader."""
 
 

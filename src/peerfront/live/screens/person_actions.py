@@ -145,9 +145,9 @@ def erase_answers(request: HttpRequest, person: str) -> HttpResponse:
     page = FormPage(
         title=gettext("Erase the answers of %(person)s") % {"person": row.person},
         lead=gettext(
-            "The answers are erased for good, from the audit, too; how many people they know stays, and so does their "
-            "place among recruiters and recruits. The reasons and groups of decisions about them may tell an answer "
-            "and stay in the records. Back-ups that were made before still hold the answers."
+            "The answers are erased for good, from the audit, too, and with them the reasons and groups of decisions "
+            "about them, which may tell an answer. How many people they know stays, and so do their place among "
+            "recruiters and recruits and what staff wrote. Back-ups that were made before still hold the answers."
         ),
         button=gettext("Erase them"),
         done=gettext("The answers of %(person)s are erased.") % {"person": row.person},
