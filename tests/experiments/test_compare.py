@@ -41,7 +41,6 @@ def test_results_do_not_depend_on_the_backend(finished, tmp_path) -> None:
     assert contents(tmp_path / "dask") == contents(finished)
 
 
-@pytest.mark.filterwarnings("default")  # Ray warns of its own future
 def test_draws_may_begin_with_any_other(tmp_path) -> None:
     asked = {"worlds": ["icpsr22140"], "policies": ["constant"], "episodes": 3, "discounts": [0.9]}
     one = [pf.compare(**asked, draws=1, first_draw=draw).table["mean"] for draw in (1, 2)]
@@ -50,6 +49,7 @@ def test_draws_may_begin_with_any_other(tmp_path) -> None:
     assert np.allclose((one[0] + one[1]) / 2, both)
 
 
+@pytest.mark.filterwarnings("default")  # Ray warns of its own future
 def test_results_do_not_depend_on_ray_either(finished, tmp_path) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no build for this Python")
     try:
@@ -243,7 +243,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, workers) -> None:
     command = [
         sys.executable, "-c", "from peerfront.cli.main import main; main()", "compare", "--out", str(folder),
         "--workers", str(workers), "--world", "icpsr22140", "--policy", "random_split", "--policy", "population_dp",
-        "--draws", "12", "--episodes", "200", "--discount", "0.9",
+        "--draws", "6", "--episodes", "100", "--discount", "0.9",
     ]  # fmt: skip
     # A test run started in the background ignores Ctrl-C, and so would its children; give them the usual start.
     process = subprocess.Popen(
@@ -267,7 +267,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, workers) -> None:
     finished = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
     assert "table.md" in finished.stdout
     uninterrupted = Comparison(
-        ("icpsr22140",), ("random_split", "population_dp"), tuple(range(12)), (0.9,), 200, Rules(), 0
+        ("icpsr22140",), ("random_split", "population_dp"), tuple(range(6)), (0.9,), 100, Rules(), 0
     )
     run_comparison(uninterrupted, tmp_path / "whole", workers=Workers(2))
     assert contents(folder) == contents(tmp_path / "whole")

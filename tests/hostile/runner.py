@@ -54,7 +54,7 @@ class Hang(BaseException):
     """Raised by the alarm when a command takes too long."""
 
 
-def run_case(case: Case, folder: Path, model: Path, limit: int = 60) -> Outcome:
+def run_case(case: Case, folder: Path, model: Path, limit: int = 240) -> Outcome:
     """Run a case with the (empty) folder as the current one; `{model}` in its arguments is a saved model."""
     for name, content in case.files.items():
         if callable(content):
