@@ -91,8 +91,8 @@ PAGES: dict[str, str | tuple[Action, ...]] = {
 
 OF_ALL_SITES = frozenset(
     {
-        "settings", "sites", "users", "add_user", "user", "audit", "verify", "export", "export_file", "import_study",
-        "backups", "backup_file",
+        "make_plan", "stop_job", "change_plan", "approve_plan", "settings", "sites", "users", "add_user", "user", "audit",
+        "verify", "export", "export_file", "import_study", "backups", "backup_file",
     }
 )  # fmt: skip
 """Pages that show or change the whole study, so that a role for one site is not enough."""
