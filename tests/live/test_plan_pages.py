@@ -201,7 +201,7 @@ def test_a_job_is_asked_for_watched_and_stopped_by_its_pages(tmp_path) -> None:
         study = LiveStudy()
         study.seed("ana")
         client = study.client(Role.COORDINATOR)
-        assert client.get("/plan/make/").status_code == 405
+        assert client.get("/plan/make/").status_code == 302
         assert client.post("/plan/make/").status_code == 302
         (job,) = models.PlanningJob.objects.all()
         shown = client.get("/plan/")

@@ -77,19 +77,16 @@ def board(request: HttpRequest) -> HttpResponse:
         "screens/board.html",
         {
             "cards": [StateCard(each, counts[each], each == state) for each in WORDS],
-            "handed_out": sum(counts.values()) - counts["expiring"],
             "issued": study.settings.budget - study.kept,
             "kept": study.kept,
             "budget": study.settings.budget,
             "state": state,
-            "state_words": WORDS.get(state, ""),
             "search": search,
             "site": site,
             "only_site": only_site(request, Action.SEE_BOARD),
             "site_choices": sites,
             "page": page,
             "coupons": [shown_coupon(each, study, sites) for each in page.rows],
-            "today": today,
         },
     )
 

@@ -83,6 +83,7 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "status_tone": STATUS_TONES[status],
         "proposed": time_text(study, plan.proposed_at),
         "summary": summary,
+        "details": () if summary is None else [line for line in summary.details if line not in summary.certificate],
         "is_plain_rule": plan.model == SAME_FOR_ALL,
         "page": page,
         "lines": shown_lines(plan, page.rows, sites, summary),

@@ -45,7 +45,6 @@ def tree(request: HttpRequest) -> HttpResponse:
     context = {
         "chains": [(chain, day_of(study, chain.newest)) for chain in chains[:MOST_LISTED]],
         "more_chains": max(len(chains) - MOST_LISTED, 0),
-        "people": len(forest.people),
     }
     if root is not None:
         shown = forest.shown(root, MOST_SHOWN)
