@@ -35,7 +35,7 @@ class EstimateForm(RequestForm):
     by = forms.ChoiceField(label=_("Also for each answer to"))
     population = forms.IntegerField(
         label=_("People in the population"),
-        help_text=_("How many people there are of whom the study is about."),
+        help_text=_("How many people the study is about, whether they take part or not."),
         min_value=1,
         max_value=LARGEST_POPULATION,
         required=False,
@@ -96,7 +96,9 @@ def estimates(request: HttpRequest) -> HttpResponse:
         context |= {"asked": asked, "working": not job.ended.is_set(), "fault": job.fault, "made": job.result,
                     "question": text.get(order.outcome, order.outcome)}  # fmt: skip
         if job.result is not None:
-            context |= {"rows": _rows(job.result), "at": time_text(study, job.result.at)}
+            rows = _rows(job.result)
+            at = time_text(study, job.result.at)
+            context |= {"rows": rows, "has_bias": any(row.off_by for row in rows), "at": at}
     return render(request, "screens/estimates.html", context)
 
 
