@@ -16,7 +16,7 @@ from peerfront.live.records.database import link_of
 from peerfront.live.records.models import Event
 from peerfront.live.rules.deciding import Accepted
 from peerfront.live.rules.events import ActionNoted
-from peerfront.live.rules.permissions import Action
+from peerfront.live.rules.permissions import Action, Member
 from peerfront.live.rules.requests import NoteAction
 from peerfront.live.rules.settings import QuestionKind, Settings
 from peerfront.live.screens.access import AtWork
@@ -42,9 +42,11 @@ class EstimateForm(RequestForm):
         widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
-    def __init__(self, settings: Settings, *arguments: Any, **named: Any) -> None:
+    def __init__(self, settings: Settings, member: Member, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        asked = [(each.name, each.text) for each in settings.questions]
+        # Estimates of free text show what people of all sites wrote, so they are not for a role for one site.
+        shown = [each for each in settings.questions if each.kind is not QuestionKind.TEXT or member.covers(None)]
+        asked = [(each.name, each.text) for each in shown]
         choices = [(each.name, each.text) for each in settings.questions if each.kind is QuestionKind.CHOICE]
         cast(forms.ChoiceField, self.fields["outcome"]).choices = asked
         cast(forms.ChoiceField, self.fields["by"]).choices = [(_NOTHING, _("Nothing else")), *choices]
@@ -74,8 +76,9 @@ class ShownEstimate:
 def estimates(request: HttpRequest) -> HttpResponse:
     """Ask for estimates, which the audit notes; the note names what was asked for, so its page can be loaded again."""
     study = study_or_404()
-    form = EstimateForm(study.settings, request.POST or None)
-    context: dict[str, Any] = {"form": form, "questions": study.settings.questions}
+    member = cast(AtWork, request).member
+    form = EstimateForm(study.settings, member, request.POST or None)
+    context: dict[str, Any] = {"form": form, "questions": _outcomes(form)}
     if request.method == "POST" and form.is_valid():
         answered = ask_with(form, request, NoteAction(Action.SEE_ESTIMATES, "", form.order.details))
         if isinstance(answered, Accepted):
@@ -90,6 +93,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
             return render(request, "screens/estimates_part.html", {"done": job.ended.is_set()})
         context["form"] = EstimateForm(
             study.settings,
+            member,
             initial={"outcome": order.outcome, "by": order.by or _NOTHING, "population": order.population},
         )
         text = {each.name: each.text for each in study.settings.questions}
@@ -100,6 +104,11 @@ def estimates(request: HttpRequest) -> HttpResponse:
             at = time_text(study, job.result.at)
             context |= {"rows": rows, "has_bias": any(row.off_by for row in rows), "at": at}
     return render(request, "screens/estimates.html", context)
+
+
+def _outcomes(form: EstimateForm) -> list[tuple[str, str]]:
+    """Questions that can be estimated, with their texts."""
+    return list(cast(forms.ChoiceField, form.fields["outcome"]).choices)
 
 
 def _order(request: HttpRequest, asked: str) -> EstimateOrder:
