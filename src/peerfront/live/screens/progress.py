@@ -83,7 +83,7 @@ def progress_picture(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def forecast_of(study: StudyRow) -> Band | None:
-    """What the newest plan expects by date; None if it made no forecast, or its file cannot be read."""
+    """What the approved plan expects by date, or the newest before any is approved; None if there is no forecast."""
     path = _forecast_file(study)
     if path is None:
         return None
