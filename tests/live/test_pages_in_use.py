@@ -140,3 +140,23 @@ def test_printing_writes_the_paper_once() -> None:
     seen = client.get(printed)
     assert "layout-label" in seen.content.decode(), "the paper is remembered"
     assert not seen.wsgi_request.session.modified
+
+
+def test_many_notes_of_an_import_do_not_drop_the_news_that_it_worked(monkeypatch) -> None:
+    from hashlib import sha256
+    from types import SimpleNamespace
+
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from peerfront.live.rules.deciding import Accepted
+    from peerfront.live.screens import import_page
+
+    notes = [f"Column {number} ({sha256(bytes([number])).hexdigest()}) is not imported." for number in range(60)]
+    done = SimpleNamespace(answer=Accepted(()), counts=(40, 2), file=SimpleNamespace(notes=notes))
+    monkeypatch.setattr(import_page, "import_study", lambda *_: done)
+    monkeypatch.setattr(import_page, "_read", lambda *_: None)
+    manager = FieldStudy().client(Role.MANAGER)
+    file = SimpleUploadedFile("study.csv", b"id\n1\n")
+    shown = words_of(manager.post("/import/", {"key": "one", "file": file, "site": "north"}, follow=True))
+    assert "40 people are imported; 2 were there already" in shown
+    assert "Column 59" in shown

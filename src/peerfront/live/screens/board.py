@@ -59,6 +59,7 @@ class StateCard:
 
 
 def board(request: HttpRequest) -> HttpResponse:
+    """Show how many coupons are in each state, and list those that the address asks for."""
     study = study_or_404()
     today = today_of(study)
     site = chosen_site(request, Action.SEE_BOARD)

@@ -48,6 +48,8 @@ class ShownDecision:
 
 @dataclass(frozen=True)
 class ShownPayment:
+    """A payment as a row of the page."""
+
     what: str
     code: str
     amount: str
@@ -56,6 +58,7 @@ class ShownPayment:
 
 
 def person(request: HttpRequest, person: str) -> HttpResponse:
+    """Show one person, with links to what may be done for them now."""
     row = person_in_sight(request, person, Action.SEE_PEOPLE)
     study, sites = study_or_404(), sites_in_sight(request, Action.SEE_PEOPLE)
     stored = models.Person.objects.get(pk=row.person)

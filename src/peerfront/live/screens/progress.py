@@ -34,6 +34,7 @@ _lock = threading.Lock()
 
 
 def progress(request: HttpRequest) -> HttpResponse:
+    """Show how far the study or one of its sites is, with each picture's numbers as a table."""
     study = study_or_404()
     today = today_of(study)
     site = chosen_site(request, Action.SEE_PROGRESS)

@@ -39,6 +39,7 @@ class Colouring:
 
 
 def tree(request: HttpRequest) -> HttpResponse:
+    """Show one chain as a picture and as a list, and all chains by size."""
     study, forest = study_or_404(), _forest(request)
     chains = forest.chains()
     root = _root(request, forest)
