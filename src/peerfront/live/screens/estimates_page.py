@@ -45,8 +45,10 @@ class EstimateForm(RequestForm):
     def __init__(self, settings: Settings, member: Member, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         # Estimates of free text show what people of all sites wrote, so they are not for a role for one site.
-        shown = [each for each in settings.questions if each.kind is not QuestionKind.TEXT or member.covers(None)]
-        asked = [(each.name, each.text) for each in shown]
+        self.questions = [
+            each for each in settings.questions if each.kind is not QuestionKind.TEXT or member.covers(None)
+        ]
+        asked = [(each.name, each.text) for each in self.questions]
         choices = [(each.name, each.text) for each in settings.questions if each.kind is QuestionKind.CHOICE]
         cast(forms.ChoiceField, self.fields["outcome"]).choices = asked
         cast(forms.ChoiceField, self.fields["by"]).choices = [(_NOTHING, _("Nothing else")), *choices]
@@ -78,7 +80,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
     study = study_or_404()
     member = cast(AtWork, request).member
     form = EstimateForm(study.settings, member, request.POST or None)
-    context: dict[str, Any] = {"form": form, "questions": _outcomes(form)}
+    context: dict[str, Any] = {"form": form, "questions": form.questions}
     if request.method == "POST" and form.is_valid():
         answered = ask_with(form, request, NoteAction(Action.SEE_ESTIMATES, "", form.order.details))
         if isinstance(answered, Accepted):
@@ -104,11 +106,6 @@ def estimates(request: HttpRequest) -> HttpResponse:
             at = time_text(study, job.result.at)
             context |= {"rows": rows, "has_bias": any(row.off_by for row in rows), "at": at}
     return render(request, "screens/estimates.html", context)
-
-
-def _outcomes(form: EstimateForm) -> list[tuple[str, str]]:
-    """Questions that can be estimated, with their texts."""
-    return list(cast(forms.ChoiceField, form.fields["outcome"]).choices)
 
 
 def _order(request: HttpRequest, asked: str) -> EstimateOrder:
