@@ -277,6 +277,30 @@ def test_a_currency_without_cents_is_kept_in_its_own_unit(manager) -> None:
     assert (after.currency, after.interview_payment) == ("JPY", 2000)
 
 
+def test_what_another_manager_changed_meanwhile_is_not_undone(manager) -> None:
+    opened = _settings_entries(manager.get("/settings/"))
+    first = opened | {"budget": "25", "why": "more coupons"}
+    assert manager.post("/settings/", first).status_code == 302
+    refused = manager.post("/settings/", opened | {"key": "later", "name": "New name", "why": "new name"})
+    assert "Somebody changed the settings after you opened this page" in refused.content.decode()
+    assert 'value="New name"' in refused.content.decode(), "what was typed stays"
+    assert DatabaseRecords().study().settings.budget == 25
+    assert manager.post("/settings/", first).status_code == 302, "the same form, sent again"
+    again = _settings_entries(manager.get("/settings/")) | {"name": "New name", "why": "new name"}
+    assert manager.post("/settings/", again).status_code == 302
+    assert (DatabaseRecords().study().settings.budget, DatabaseRecords().study().settings.name) == (25, "New name")
+
+
+def test_amounts_are_not_rounded_without_a_word(manager) -> None:
+    entries = _settings_entries(manager.get("/settings/")) | {"why": "less money"}
+    refused = manager.post("/settings/", entries | {"interview_payment": "1.005"})
+    assert "at most 2 digits after the point" in refused.content.decode()
+    refused = manager.post("/settings/", entries | {"currency": "JPY", "recruiting_payment": "2.5"})
+    assert "at most 0 digits after the point" in refused.content.decode()
+    assert manager.post("/settings/", entries | {"interview_payment": "1.500"}).status_code == 302
+    assert DatabaseRecords().study().settings.interview_payment == 150
+
+
 def test_the_rules_refuse_settings_and_what_was_typed_stays(study, manager) -> None:
     study.seed("ana")
     study.approve(ana=3)

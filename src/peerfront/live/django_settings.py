@@ -79,6 +79,7 @@ PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # of one-time links
 SESSION_COOKIE_AGE = 30 * 60  # without work; `operations.limits` notes work, and ends a login after a long day
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_NAME = "peerfront_session"
+MESSAGE_STORAGE = "django.contrib.messages.storage.fallback.FallbackStorage"  # many notes do not fit into a cookie
 CSRF_FAILURE_VIEW = "peerfront.live.screens.logins.form_expired"
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _serving.tls

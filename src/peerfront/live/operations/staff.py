@@ -39,6 +39,22 @@ def bad_user_name(name: str) -> bool:
     return not 0 < len(name) <= LONGEST_USER_NAME
 
 
+class NameTaken(Exception):
+    """Somebody else has a name that was chosen."""
+
+
+def is_taken(name: str, besides: User | None = None) -> bool:
+    """Whether somebody else has this name, in capitals or not."""
+    others = User.objects.all() if besides is None else User.objects.exclude(pk=besides.pk)
+    return others.filter(username__iexact=name).exists()
+
+
+def refuse_taken(name: str, besides: User | None = None) -> None:
+    """Raise `NameTaken`; call it in the transaction that gives the name, in which nobody else writes."""
+    if is_taken(name, besides):
+        raise NameTaken(name)
+
+
 def named_user(name: str) -> User:
     """A user by name; an error suggests the nearest one."""
     user = User.objects.filter(username=name).first()

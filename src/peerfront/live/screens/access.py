@@ -8,7 +8,7 @@ from functools import cache
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -91,11 +91,15 @@ PAGES: dict[str, str | tuple[Action, ...]] = {
 
 OF_ALL_SITES = frozenset(
     {
-        "settings", "sites", "users", "add_user", "user", "audit", "verify", "export", "export_file", "import_study",
-        "backups", "backup_file",
+        "make_plan", "stop_job", "change_plan", "approve_plan", "settings", "sites", "users", "add_user", "user",
+        "audit", "verify", "export", "export_file", "import_study", "backups", "backup_file",
     }
 )  # fmt: skip
 """Pages that show or change the whole study, so that a role for one site is not enough."""
+
+
+class StudyNotBegun(Http404):
+    """A page needs the study, which the manager has not begun."""
 
 
 class AtWork(HttpRequest):
@@ -150,6 +154,8 @@ class AccessMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        if response.status_code == 405 and request.method == "GET":
+            return redirect("home")  # the address of a form, loaded as a page: it would be empty
         if hasattr(request, "member") and request.method == "GET":
             # The back button of a shared tablet shows nothing to whoever comes next. The answer to a form stays with
             # the browser, which would otherwise show an error of its own in its place.
@@ -173,6 +179,11 @@ class AccessMiddleware:
         allowed = sorted({role.value for action in actions for role in roles_allowed(action)})
         context = {"allowed": allowed, "of_all_sites": may_open(page, member.role)}
         return render(request, "screens/not_allowed.html", context, status=403)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, StudyNotBegun):
+            return render(request, "screens/not_begun.html", status=409)
+        return None
 
 
 def member_of(request: HttpRequest) -> Member | None:

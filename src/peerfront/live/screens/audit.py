@@ -75,6 +75,8 @@ class Line:
     words: str
     details: list[tuple[str, str]]
     role: str
+    site: str
+    """Its name; empty for the whole study."""
     refused: bool
 
 
@@ -82,11 +84,12 @@ def audit(request: HttpRequest) -> HttpResponse:
     """Everything that happened, with filters."""
     form = FilterForm(request.GET)
     page = list_page(request, form.chosen())
+    sites = dict(models.Site.objects.values_list("site", "name"))
     last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
     context = {
         "form": form,
         "page": page,
-        "lines": [_line(stored) for stored in page.rows],
+        "lines": [_line(stored, sites) for stored in page.rows],
         "filtered": any(request.GET.get(name) for name in form.fields),
         "head": last[1] if last else "",
         "number": last[0] if last else 0,
@@ -94,12 +97,12 @@ def audit(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/management/audit.html", context)
 
 
-def _line(stored: models.Event) -> Line:
+def _line(stored: models.Event, sites: dict[str, str]) -> Line:
     event = link_of(stored).event
     before = _settings_before(stored.number) if isinstance(event.fact, SettingsChanged) else None
-    return Line(
-        stored, sentence(event), details(event, before), term(event.stamp.role.value), stored.kind == "request_refused"
-    )
+    role, site = term(event.stamp.role.value), stored.site or ""
+    refused = stored.kind == "request_refused"
+    return Line(stored, sentence(event), details(event, before), role, sites.get(site, site), refused)
 
 
 def _settings_before(number: int) -> Settings | None:

@@ -67,5 +67,5 @@ def backup_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     rows = [(each, RequestForm()) for each in listed(study_folder())]
-    context |= {"form": RequestForm(), "rows": rows, "folder": study_folder().backups}
+    context |= {"form": RequestForm(), "rows": rows}
     return render(request, "screens/management/backups.html", context)

@@ -59,6 +59,7 @@ class StateCard:
 
 
 def board(request: HttpRequest) -> HttpResponse:
+    """Show how many coupons are in each state, and list those that the address asks for."""
     study = study_or_404()
     today = today_of(study)
     site = chosen_site(request, Action.SEE_BOARD)
@@ -77,19 +78,16 @@ def board(request: HttpRequest) -> HttpResponse:
         "screens/board.html",
         {
             "cards": [StateCard(each, counts[each], each == state) for each in WORDS],
-            "handed_out": sum(counts.values()) - counts["expiring"],
             "issued": study.settings.budget - study.kept,
             "kept": study.kept,
             "budget": study.settings.budget,
             "state": state,
-            "state_words": WORDS.get(state, ""),
             "search": search,
             "site": site,
             "only_site": only_site(request, Action.SEE_BOARD),
             "site_choices": sites,
             "page": page,
             "coupons": [shown_coupon(each, study, sites) for each in page.rows],
-            "today": today,
         },
     )
 

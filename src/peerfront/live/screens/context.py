@@ -6,11 +6,13 @@ from django.http import HttpRequest
 
 from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.records.models import Site
+from peerfront.live.rules.permissions import Member
 from peerfront.live.screens.access import may_open_as
 from peerfront.live.screens.menu import MENU
 
 
 def study(request: HttpRequest) -> dict[str, Any]:
+    """Give every template of a page what its frame shows."""
     member = getattr(request, "member", None)
     row = DatabaseRecords().study()
     page = request.resolver_match.view_name if request.resolver_match else ""
@@ -19,6 +21,11 @@ def study(request: HttpRequest) -> dict[str, Any]:
         "study_name": row.settings.name if row else "peerfront",
         "member": member,
         "work_site": getattr(request, "work_site", None),
-        "sites": list(Site.objects.all()) if member is not None and member.site is None else [],
+        "sites": list(Site.objects.all()) if member is not None and _chooses_site(member) else [],
         "menu": [(name, label, name == page) for name, label in MENU if member and may_open_as(name, member)],
     }
+
+
+def _chooses_site(member: Member) -> bool:
+    """Whether somebody says where they work now: with a role for all sites, and work that is done at a site."""
+    return member.site is None and any(may_open_as(page, member) for page in ("arrive", "pay"))

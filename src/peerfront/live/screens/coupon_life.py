@@ -24,10 +24,9 @@ from peerfront.live.rules.events import (
     SeedAdded,
 )
 from peerfront.live.rules.records import CouponRow, StudyRow
-from peerfront.live.rules.refusals import Reason, Refusal
 from peerfront.live.screens.decided import reason_lines
 from peerfront.live.screens.sight import time_text
-from peerfront.live.screens.words import found_and_to_do, isolated, term
+from peerfront.live.screens.words import isolated, refused_words, term
 
 _KINDS = (
     "coupons_issued", "coupon_scanned", "person_enrolled", "person_imported", "seed_added", "coupon_voided",
@@ -71,7 +70,8 @@ def life_of(
         if isinstance(event.fact, PersonImported):  # done for the whole study; the person is of one site
             site = event.fact.site
         if site and site not in sites:
-            what, lines, who = _elsewhere(event), (), ""
+            who = ""
+            what, lines = (what, lines) if isinstance(event.fact, CouponsIssued) else (_elsewhere(event), ())
         moments.append(Moment(at, time_text(study, at), what, who, sites.get(site, ""), lines, tone))
     return sorted(moments + _days(coupon, study, today), key=lambda moment: moment.at)
 
@@ -126,7 +126,7 @@ def _told(coupon: CouponRow, event: Event) -> tuple[str, str, tuple[str, ...]] |
                 return gettext("%(person)s was paid for the interview.") % whom, "plain", ()
             return gettext("%(person)s was paid for recruiting.") % whom, "plain", ()
         case RequestRefused(code=coupon.code):
-            found, _ = found_and_to_do(Refusal(Reason(fact.reason), fact.arguments))
+            found = refused_words(fact)
             asked = gettext("Refused: %(action)s.") % {"action": term(fact.action.value)}
             return asked, "bad", (found,)
     return None

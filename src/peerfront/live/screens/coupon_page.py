@@ -44,6 +44,7 @@ class ExtendForm(RequestForm):
 
 
 def coupon(request: HttpRequest, code: str) -> HttpResponse:
+    """Show one coupon: its state, its days, and what happened to it."""
     row = coupon_in_sight(request, code, Action.SEE_BOARD)
     study = study_or_404()
     today = today_of(study)

@@ -70,7 +70,8 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
         return render(request, "screens/print_again.html", {"person": row, "held": held, "form": RequestForm()})
     chosen = request.GET.get("layout", "") or request.session.get("coupon_layout", "")
     layout = chosen if chosen in LAYOUTS else "a4"
-    request.session["coupon_layout"] = layout
+    if request.session.get("coupon_layout") != layout:
+        request.session["coupon_layout"] = layout
     coupons = [_printed(each) for each in held if not codes or each.code in codes]
     here = print_address(row.person, key)
     context = {

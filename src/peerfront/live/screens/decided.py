@@ -1,11 +1,11 @@
 """How a number of coupons was decided, in lines that people read."""
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from peerfront.foundation.shown import visible
 from peerfront.live.rules.events import CouponsIssued, DecidedBy
 from peerfront.live.rules.records import DecisionRow
+from peerfront.live.screens.templatetags.plan_numbers import chance
 from peerfront.live.screens.words import isolated
 
 
@@ -38,7 +38,7 @@ def details(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
     if decision.stratum:
         lines.append(gettext("Group: %(stratum)s.") % {"stratum": isolated(visible(decision.stratum))})
     if decision.probability is not None:
-        chance = number_format(round(decision.probability, 4), use_l10n=True)
-        lines.append(gettext("Probability of this number: %(probability)s.") % {"probability": chance})
+        told = {"probability": chance(decision.probability)}
+        lines.append(gettext("Probability of this number: %(probability)s.") % told)
     model = {"model": isolated(decision.model), "seed": decision.seed}
     return (*lines, gettext("Model %(model)s, seed %(seed)s.") % model)

@@ -29,7 +29,7 @@ from peerfront.live.screens.asking import RequestForm, ask, ask_with
 from peerfront.live.screens.interviews import InterviewForm
 from peerfront.live.screens.next_steps import next_step
 from peerfront.live.screens.previews import would_answer
-from peerfront.live.screens.pseudonyms import propose_pseudonym
+from peerfront.live.screens.pseudonyms import person_typed, propose_pseudonym
 from peerfront.live.screens.sight import person_in_sight, study_or_404
 from peerfront.live.screens.words import found_and_to_do
 from peerfront.live.screens.workplaces import at_a_site, site_name
@@ -93,10 +93,10 @@ class KnownPersonForm(RequestForm):
         super().__init__(data, auto_id="known_%s")  # two forms on one page
 
     def clean_known(self) -> str:
-        person = str(self.cleaned_data["known"])
-        if DatabaseRecords().person(person) is None:
+        row = person_typed(str(self.cleaned_data["known"]))
+        if row is None:
             raise forms.ValidationError(_("Nobody with this pseudonym takes part. Look the person up in the list."))
-        return person
+        return row.person
 
 
 @at_a_site
@@ -204,7 +204,8 @@ def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> Htt
         return _page(request, study, _new_form(study), coupon, known=known)
     person = known.cleaned_data["known"]
     answered = ask_with(known, request, EnrolPerson(coupon.code, person))
-    assert isinstance(answered, Refused), "somebody who takes part is not enrolled again"
+    if isinstance(answered, Accepted):  # the key is that of the form by which they were enrolled
+        return redirect("hand_out", person)
     return _page(request, study, _new_form(study), coupon, refusal=answered.refusal, came_again=person)
 
 

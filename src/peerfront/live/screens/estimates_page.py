@@ -16,7 +16,7 @@ from peerfront.live.records.database import link_of
 from peerfront.live.records.models import Event
 from peerfront.live.rules.deciding import Accepted
 from peerfront.live.rules.events import ActionNoted
-from peerfront.live.rules.permissions import Action
+from peerfront.live.rules.permissions import Action, Member
 from peerfront.live.rules.requests import NoteAction
 from peerfront.live.rules.settings import QuestionKind, Settings
 from peerfront.live.screens.access import AtWork
@@ -35,16 +35,20 @@ class EstimateForm(RequestForm):
     by = forms.ChoiceField(label=_("Also for each answer to"))
     population = forms.IntegerField(
         label=_("People in the population"),
-        help_text=_("How many people there are of whom the study is about."),
+        help_text=_("How many people the study is about, whether they take part or not."),
         min_value=1,
         max_value=LARGEST_POPULATION,
         required=False,
         widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
-    def __init__(self, settings: Settings, *arguments: Any, **named: Any) -> None:
+    def __init__(self, settings: Settings, member: Member, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        asked = [(each.name, each.text) for each in settings.questions]
+        # Estimates of free text show what people of all sites wrote, so they are not for a role for one site.
+        self.questions = [
+            each for each in settings.questions if each.kind is not QuestionKind.TEXT or member.covers(None)
+        ]
+        asked = [(each.name, each.text) for each in self.questions]
         choices = [(each.name, each.text) for each in settings.questions if each.kind is QuestionKind.CHOICE]
         cast(forms.ChoiceField, self.fields["outcome"]).choices = asked
         cast(forms.ChoiceField, self.fields["by"]).choices = [(_NOTHING, _("Nothing else")), *choices]
@@ -74,8 +78,9 @@ class ShownEstimate:
 def estimates(request: HttpRequest) -> HttpResponse:
     """Ask for estimates, which the audit notes; the note names what was asked for, so its page can be loaded again."""
     study = study_or_404()
-    form = EstimateForm(study.settings, request.POST or None)
-    context: dict[str, Any] = {"form": form, "questions": study.settings.questions}
+    member = cast(AtWork, request).member
+    form = EstimateForm(study.settings, member, request.POST or None)
+    context: dict[str, Any] = {"form": form, "questions": form.questions}
     if request.method == "POST" and form.is_valid():
         answered = ask_with(form, request, NoteAction(Action.SEE_ESTIMATES, "", form.order.details))
         if isinstance(answered, Accepted):
@@ -90,13 +95,16 @@ def estimates(request: HttpRequest) -> HttpResponse:
             return render(request, "screens/estimates_part.html", {"done": job.ended.is_set()})
         context["form"] = EstimateForm(
             study.settings,
+            member,
             initial={"outcome": order.outcome, "by": order.by or _NOTHING, "population": order.population},
         )
         text = {each.name: each.text for each in study.settings.questions}
         context |= {"asked": asked, "working": not job.ended.is_set(), "fault": job.fault, "made": job.result,
                     "question": text.get(order.outcome, order.outcome)}  # fmt: skip
         if job.result is not None:
-            context |= {"rows": _rows(job.result), "at": time_text(study, job.result.at)}
+            rows = _rows(job.result)
+            at = time_text(study, job.result.at)
+            context |= {"rows": rows, "has_bias": any(row.off_by for row in rows), "at": at}
     return render(request, "screens/estimates.html", context)
 
 

@@ -15,11 +15,10 @@ from peerfront.live.rules import events
 from peerfront.live.rules.codes import shown_code
 from peerfront.live.rules.events import Event, Fact
 from peerfront.live.rules.permissions import Action
-from peerfront.live.rules.refusals import Reason, Refusal
 from peerfront.live.rules.settings import Settings
 from peerfront.live.rules.stored_events import plain_value
 from peerfront.live.screens.money import shown_amount
-from peerfront.live.screens.words import found_and_to_do, isolated, term
+from peerfront.live.screens.words import isolated, refused_words, term
 
 NOT_TOLD = frozenset(
     {
@@ -115,11 +114,7 @@ def _about_plans_and_coupons(fact: Fact) -> str:
 
 
 def _refused(fact: events.RequestRefused) -> str:
-    try:
-        found, _ = found_and_to_do(Refusal(Reason(fact.reason), fact.arguments))
-    except (ValueError, KeyError):  # a reason of another version
-        found = term(fact.reason)
-    return gettext("Refused ({action}): {found}").format(action=term(fact.action.value), found=found)
+    return gettext("Refused ({action}): {found}").format(action=term(fact.action.value), found=refused_words(fact))
 
 
 def _noted(fact: events.ActionNoted) -> str:

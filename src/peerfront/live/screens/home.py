@@ -59,7 +59,7 @@ def home(request: HttpRequest) -> HttpResponse:
             case Role.ANALYST:
                 context["links"] = _links(member, "progress", "estimates", "people", "plan", "export")
             case Role.MANAGER:
-                context["figures"] = _manager()
+                context["figures"] = _manager() if member.covers(None) else []
                 context["links"] = _links(member, "users", "sites", "settings", "backups", "verify", "audit")
     return render(request, "screens/home.html", context)
 
@@ -148,10 +148,13 @@ def _coordinator(study: StudyRow, site: str | None) -> list[Figure]:
             proposed, ngettext("plan waits for approval", "plans wait for approval", proposed), reverse("plan"),
             urgent=proposed > 0,
         ),
-        Figure(never, ngettext("person waits for coupons", "people wait for coupons", never), reverse("people")),
+        Figure(
+            never, ngettext("person waits for coupons", "people wait for coupons", never),
+            f"{reverse('people')}?show=waiting",
+        ),
         Figure(
             expiring, ngettext("open coupon expires within a week", "open coupons expire within a week", expiring),
-            reverse("board"),
+            f"{reverse('board')}?state={EXPIRING}",
         ),
         Figure(
             study.kept, ngettext("coupon of the budget is left", "coupons of the budget are left", study.kept),

@@ -16,10 +16,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from peerfront.live.operations.one_time_links import user_of_link
-from peerfront.live.operations.staff import LONGEST_USER_NAME, bad_user_name, noted, staff_note
+from peerfront.live.operations.staff import (
+    LONGEST_USER_NAME,
+    NameTaken,
+    bad_user_name,
+    is_taken,
+    noted,
+    refuse_taken,
+    staff_note,
+)
 from peerfront.live.records.models import Member as StoredMember
 from peerfront.live.rules.permissions import Member, Role
 from peerfront.live.rules.requests import Request
+from peerfront.live.screens.users import name_taken
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -61,8 +70,8 @@ class _NameAndPasswords(_Passwords):
         name: str = self.cleaned_data["user_name"]
         if bad_user_name(name):
             raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
-        if User.objects.filter(username__iexact=name).exclude(pk=self.user.pk).exists():
-            raise forms.ValidationError(gettext("Somebody has this name already. Choose another."))
+        if is_taken(name, besides=self.user):
+            raise forms.ValidationError(name_taken())
         return name
 
 
@@ -79,18 +88,24 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
     initial = {"user_name": user.username} if chooses_name else {}
     form = kind(user, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        if chooses_name and (name := form.cleaned_data["user_name"]) != user.username:
-            _rename(user, name, None if member is None else member.site_id)
-        form.save()
-        login(request, user, backend=_BACKEND)
-        messages.success(request, gettext("Your password is set. Next time, log in with your name and this password."))
-        return redirect("home")
+        try:
+            if chooses_name and (name := form.cleaned_data["user_name"]) != user.username:
+                _rename(user, name, None if member is None else member.site_id)
+        except NameTaken:
+            form.add_error("user_name", name_taken())
+        else:
+            form.save()
+            login(request, user, backend=_BACKEND)
+            done = gettext("Your password is set. Next time, log in with your name and this password.")
+            messages.success(request, done)
+            return redirect("home")
     context = {"form": form, "user_name": user.username, "named": chooses_name}
     return render(request, "screens/management/first_login.html", context)
 
 
 def _rename(user: User, name: str, site: str | None) -> None:
     def change() -> None:
+        refuse_taken(name, besides=user)
         user.username = name
         user.save(update_fields=["username"])
 

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.live.records.database import DatabaseRecords
@@ -26,6 +27,7 @@ from peerfront.live.screens.asking import RequestForm, ask_with
 from peerfront.live.screens.money import shown_amount
 from peerfront.live.screens.owed_payments import Owed, OwedPayments
 from peerfront.live.screens.previews import would_answer
+from peerfront.live.screens.pseudonyms import person_typed
 from peerfront.live.screens.sight import person_in_sight, study_or_404
 from peerfront.live.screens.words import found_and_to_do
 from peerfront.live.screens.workplaces import at_a_site, site_name
@@ -39,12 +41,14 @@ SHORT_KINDS: dict[PaymentKind, Promise | str] = {
     PaymentKind.RECRUITING: _("Recruiting"),
 }
 MOST_LISTED = 50
+LOOK_UP_BOX = SCAN_BOX | {"class": "scan as-typed", "autocapitalize": "none"}
+"""A field for codes and pseudonyms, which may have small letters."""
 
 
 class LookUpForm(forms.Form):
     """A coupon, or a person, for which something may be owed."""
 
-    typed = forms.CharField(label=_("Coupon code or pseudonym"), widget=forms.TextInput(attrs=SCAN_BOX))
+    typed = forms.CharField(label=_("Coupon code or pseudonym"), widget=forms.TextInput(attrs=LOOK_UP_BOX))
 
 
 class PayForm(RequestForm):
@@ -164,12 +168,15 @@ def _pay_form(code: str, kind: PaymentKind) -> PayForm:
 
 def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dict[str, object]:
     """What is owed to a person of this site, or why what was typed is neither a coupon nor such a person."""
-    person = DatabaseRecords().person(typed)
+    person = person_typed(typed)
     member = cast(AtWork, request).member
     if person is None or not member.covers(person.site):
         answered = would_answer(request, Pay(typed, PaymentKind.INTERVIEW))
         assert not isinstance(answered, Accepted), "there is no such coupon"
         found, to_do = found_and_to_do(answered.refusal)
+        if answered.refusal.reason is Reason.UNLISTED:  # it does not look like a code, so it may be a pseudonym
+            found = gettext("This is neither a coupon nor a person of your sites.")
+            to_do = gettext("Compare it with the coupon or with the person's papers, and type it again.")
         return {"found": found, "to_do": to_do, "look_up": LookUpForm(initial={"typed": typed})}
     owed: list[Owed] = OwedPayments(study.settings, person=person.person).newest(MOST_LISTED)
     dues = [Due(each.kind, each.person, each.amount, _pay_form(each.code, each.kind)) for each in owed]

@@ -42,6 +42,7 @@ class ShownPerson:
 
 
 def people(request: HttpRequest) -> HttpResponse:
+    """List the people in sight, the newest first, as the address filters them."""
     study = study_or_404()
     site = chosen_site(request, Action.SEE_PEOPLE)
     sites = sites_in_sight(request, Action.SEE_PEOPLE)

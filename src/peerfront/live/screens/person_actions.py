@@ -13,7 +13,7 @@ from peerfront.live.rules.effects import promised_to
 from peerfront.live.rules.permissions import Action
 from peerfront.live.rules.records import PersonRow
 from peerfront.live.rules.requests import CorrectAnswers, EraseAnswers, OverrideCoupons, WithdrawPerson
-from peerfront.live.rules.settings import LARGEST_CAP, QuestionKind
+from peerfront.live.rules.settings import LARGEST_CAP
 from peerfront.live.screens.asking import RequestForm
 from peerfront.live.screens.coupon_page import why_field
 from peerfront.live.screens.form_pages import FormPage, answer_form
@@ -51,15 +51,14 @@ class CorrectionForm(InterviewForm):
         super().__init__(*arguments, **named)
         told = dict(person.answers or ())
         self.initial["network_size"] = person.network_size
-        _, *asked = list(self.interview_fields())
-        for question, shown in zip(self.questions, asked, strict=True):
+        for question, shown in zip(self.questions, list(self.interview_fields())[1:], strict=True):
             answer = told.get(question.name, "")
             self.initial[shown.name] = answer
-            if question.kind is QuestionKind.CHOICE and answer and answer not in question.choices:
-                field = self.fields[shown.name]
-                assert isinstance(field, forms.ChoiceField)
-                recorded = [*question.choices, answer]  # there were other choices then
-                field.choices = [(choice, choice) for choice in recorded]
+            field = self.fields[shown.name]
+            if isinstance(field, forms.ChoiceField):
+                # The recorded answer may be none of the present choices; an empty one takes the answer back.
+                choices = dict.fromkeys([*question.choices, *([answer] if answer else [])])
+                field.choices = [*((choice, choice) for choice in choices), ("", _("Not answered"))]
         names = {question.name for question in self.questions}
         self.not_asked = tuple((name, answer) for name, answer in told.items() if name not in names)
         """Answers to questions that are not asked any more; they stay."""

@@ -48,6 +48,8 @@ class ShownDecision:
 
 @dataclass(frozen=True)
 class ShownPayment:
+    """A payment as a row of the page."""
+
     what: str
     code: str
     amount: str
@@ -56,9 +58,11 @@ class ShownPayment:
 
 
 def person(request: HttpRequest, person: str) -> HttpResponse:
+    """Show one person, with links to what may be done for them now."""
     row = person_in_sight(request, person, Action.SEE_PEOPLE)
     study, sites = study_or_404(), sites_in_sight(request, Action.SEE_PEOPLE)
     stored = models.Person.objects.get(pk=row.person)
+    own_coupon = DatabaseRecords().coupon(row.code)
     waits = waiting(study.settings).filter(pk=row.person).exists()
     recruiter = None if row.recruiter is None else DatabaseRecords().person(row.recruiter)
     recruits = models.Person.objects.filter(recruiter_id=row.person).order_by("enrolled_at", "person")
@@ -84,11 +88,11 @@ def person(request: HttpRequest, person: str) -> HttpResponse:
             "decisions": _decisions(row, study),
             "payments": _payments(row, study, sites),
             "promised": _this_round(row, study),
-            "round": study.rounds,
             "may": _allowed(request, row, study),
             "step": next_step(study, row, cast(AtWork, request).member)
             if may(request, Action.ISSUE_COUPONS, row.site)
             else None,
+            "sees_code": own_coupon is not None and may(request, Action.SEE_BOARD, own_coupon.site),
             "sees_board": may(request, Action.SEE_BOARD, row.site),
             "withdrawn_and_contact": row.withdrawn_at is not None
             and models.Contact.objects.filter(person_id=row.person).exists(),

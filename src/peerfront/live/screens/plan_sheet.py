@@ -9,28 +9,27 @@ from openpyxl.styles import Alignment, Border, Font, Side
 
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.workbooks import put, set_print, workbook_bytes
-from peerfront.live.records.models import Plan, PlanLine, Site
+from peerfront.live.records.models import Plan
+from peerfront.live.rules.permissions import Action
 from peerfront.live.rules.records import StudyRow
 from peerfront.live.screens.plan_history import STATUS_WORDS
 from peerfront.live.screens.plan_lines import ShownLine, shown_lines
-from peerfront.live.screens.plan_page import plan_or_404, summary_of
-from peerfront.live.screens.sight import study_or_404, time_text
+from peerfront.live.screens.plan_page import lines_in_sight, plan_or_404, summary_of
+from peerfront.live.screens.sight import chosen_site, sites_in_sight, study_or_404, time_text
 
 _WIDTHS = (14, 16, 10, 38, 14, 12, 60)
 _BOX = Border(*(Side(style="thin"),) * 4)
 
 
 def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
-    """The sheet to print; with ?file=csv or ?file=xlsx to download; with ?site= of one site alone."""
+    """The sheet to print, or a file (?file=csv, ?file=xlsx); of one site (?site=), or of all sites in sight."""
     study, plan = study_or_404(), plan_or_404(number)
-    sites = dict(Site.objects.values_list("site", "name"))
-    site = request.GET.get("site", "")
-    rows = PlanLine.objects.filter(plan=plan).select_related("person").order_by("person__site_id", "person_id")
-    if site in sites:
-        rows = rows.filter(person__site_id=site)
+    sites, site = sites_in_sight(request, Action.SEE_PEOPLE), chosen_site(request, Action.SEE_PEOPLE) or ""
+    rows = lines_in_sight(request, plan).select_related("person").order_by("person__site_id", "person_id")
+    rows = rows.filter(person__site_id=site) if site else rows
     lines = shown_lines(plan, rows, sites, summary_of(plan))
     wanted = request.GET.get("file", "")
-    name = f"plan-{plan.plan}" + (f"-{site}" if site in sites else "")
+    name = f"plan-{plan.plan}" + (f"-{site}" if site else "")
     if wanted == "csv":
         return _file(csv_text(_table(lines)).encode("utf-8-sig"), "text/csv; charset=utf-8", f"{name}.csv")
     if wanted == "xlsx":
@@ -43,7 +42,7 @@ def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
         "lines": lines,
         "coupons": sum(line.coupons for line in lines),
         "site": sites.get(site, ""),
-        "site_key": site if site in sites else "",
+        "site_key": site,
         "site_choices": sites,
         "may_filter": len(sites) > 1,
     }

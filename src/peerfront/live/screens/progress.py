@@ -34,6 +34,7 @@ _lock = threading.Lock()
 
 
 def progress(request: HttpRequest) -> HttpResponse:
+    """Show how far the study or one of its sites is, with each picture's numbers as a table."""
     study = study_or_404()
     today = today_of(study)
     site = chosen_site(request, Action.SEE_PROGRESS)
@@ -83,7 +84,7 @@ def progress_picture(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def forecast_of(study: StudyRow) -> Band | None:
-    """What the newest plan expects by date; None if it made no forecast, or its file cannot be read."""
+    """What the approved plan expects by date, or the newest before any is approved; None if there is no forecast."""
     path = _forecast_file(study)
     if path is None:
         return None

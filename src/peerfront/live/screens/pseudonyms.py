@@ -1,8 +1,10 @@
-"""Pseudonyms for people who are enrolled: short, easy to read out, drawn at random so that they tell nothing."""
+"""Pseudonyms: proposed for people who are enrolled, short and drawn at random so that they tell nothing; and found."""
 
 import secrets
 
+from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.records.models import Person
+from peerfront.live.rules.records import PersonRow
 
 
 def propose_pseudonym() -> str:
@@ -14,3 +16,10 @@ def propose_pseudonym() -> str:
             if not Person.objects.filter(person=proposed).exists():
                 return proposed
         digits += 1
+
+
+def person_typed(typed: str) -> PersonRow | None:
+    """Find the person with a pseudonym; capitals matter only where two pseudonyms differ in nothing else."""
+    typed = typed.strip()
+    alike = list(Person.objects.filter(person__iexact=typed).values_list("person", flat=True)[:2])
+    return DatabaseRecords().person(alike[0] if len(alike) == 1 else typed)

@@ -1,5 +1,6 @@
 """The form of a study's settings, and the rows of its questions; to and from `rules.settings.Settings`."""
 
+import hashlib
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import available_timezones
@@ -9,8 +10,10 @@ from django.forms.formsets import BaseFormSet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.foundation.chained_log import one_spelling
 from peerfront.live.operations.imported_people import question_name
 from peerfront.live.rules.settings import LONGEST_TEXT, MOST_QUESTIONS, Question, QuestionKind, Settings
+from peerfront.live.rules.stored_events import plain_value
 from peerfront.live.screens.asking import RequestForm
 from peerfront.live.screens.money import decimals
 
@@ -26,6 +29,9 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 class SettingsForm(RequestForm):
     """All settings but the questions."""
+
+    shown = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+    """The fingerprint of the settings that the page showed, so that no change made meanwhile is undone."""
 
     name = forms.CharField(label=_("Name of the study"), max_length=100, help_text=_("On pages, coupons and reports."))
     timezone = forms.ChoiceField(label=_("Time zone"), help_text=_("Days on coupons are days here."))
@@ -87,6 +93,16 @@ class SettingsForm(RequestForm):
         if not begun:
             del self.fields["why"]
 
+    def clean(self) -> dict[str, Any]:
+        entries = cast(dict[str, Any], super().clean())
+        places = decimals(str(entries.get("currency", "")).strip().upper())
+        for name in ("interview_payment", "recruiting_payment"):
+            amount: Decimal | None = entries.get(name)
+            if amount is not None and amount != round(amount, places):
+                told = gettext("This currency has at most {places} digits after the point.")
+                self.add_error(name, told.format(places=places))
+        return entries
+
     def groups(self) -> list[tuple[Any, list[forms.BoundField]]]:
         """The fields under their headings."""
         return [(heading, [self[name] for name in names if name in self.fields]) for heading, names in GROUPS]
@@ -123,11 +139,17 @@ def initial_of(settings: Settings) -> dict[str, Any]:
     places = decimals(settings.currency)
     fields = {name: getattr(settings, name) for _, names in GROUPS for name in names}
     return fields | {
+        "shown": fingerprint(settings),
         "interview_payment": Decimal(settings.interview_payment).scaleb(-places),
         "recruiting_payment": Decimal(settings.recruiting_payment).scaleb(-places),
         "plan_randomise": Decimal(str(round(settings.plan_randomise * 100, 6))).normalize().__format__("f"),
         "plan_strata": list(settings.plan_strata),
     }
+
+
+def fingerprint(settings: Settings) -> str:
+    """Tell settings from others."""
+    return hashlib.sha256(one_spelling(plain_value(settings))).hexdigest()
 
 
 def _smallest_unit(amount: Decimal, places: int) -> int:

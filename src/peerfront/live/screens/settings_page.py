@@ -12,8 +12,15 @@ from peerfront.live.rules.codes import new_prefix
 from peerfront.live.rules.deciding import Accepted
 from peerfront.live.rules.requests import BeginStudy, ChangeSettings, Wish
 from peerfront.live.rules.settings import MOST_QUESTIONS, Settings
-from peerfront.live.screens.settings_forms import QuestionRows, Questions, SettingsForm, initial_of, rows_of
-from peerfront.live.screens.whole_study import ask_whole
+from peerfront.live.screens.settings_forms import (
+    QuestionRows,
+    Questions,
+    SettingsForm,
+    fingerprint,
+    initial_of,
+    rows_of,
+)
+from peerfront.live.screens.whole_study import ask_whole, asked_before
 from peerfront.live.screens.words import found_and_to_do
 
 _FIRST = Settings(budget=300, cap=3)  # what a study that has not begun is shown
@@ -32,6 +39,10 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     rows = cast(Questions, QuestionRows(request.POST, prefix="questions"))
     if not (form.is_valid() & rows.is_valid()):
         return _page(request, form, rows)
+    if form.cleaned_data["shown"] not in ("", fingerprint(present)) and not asked_before(form):
+        found = gettext("Somebody changed the settings after you opened this page. Nothing of yours is saved yet.")
+        to_do = gettext("Open the settings again, look at what is new, and make your changes there.")
+        return _page(request, form, rows, found=found, to_do=to_do)
     settings = form.settings(tuple(each.question() for each in rows.asked()))
     wish: Wish = (
         BeginStudy(settings, new_prefix()) if row is None else ChangeSettings(settings, form.cleaned_data["why"])

@@ -12,7 +12,7 @@ from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.records.models import Site
 from peerfront.live.rules.permissions import Action, is_allowed
 from peerfront.live.rules.records import CouponRow, PersonRow, StudyRow
-from peerfront.live.screens.access import AtWork
+from peerfront.live.screens.access import AtWork, StudyNotBegun
 
 
 def may(request: HttpRequest, action: Action, site: str | None) -> bool:
@@ -44,10 +44,10 @@ def chosen_site(request: HttpRequest, action: Action) -> str | None:
 
 
 def study_or_404() -> StudyRow:
-    """The study; before it begins there is no page."""
+    """The study; before it begins, a page says so."""
     study = DatabaseRecords().study()
     if study is None:
-        raise Http404
+        raise StudyNotBegun
     return study
 
 

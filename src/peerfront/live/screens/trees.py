@@ -39,13 +39,13 @@ class Colouring:
 
 
 def tree(request: HttpRequest) -> HttpResponse:
+    """Show one chain as a picture and as a list, and all chains by size."""
     study, forest = study_or_404(), _forest(request)
     chains = forest.chains()
     root = _root(request, forest)
     context = {
         "chains": [(chain, day_of(study, chain.newest)) for chain in chains[:MOST_LISTED]],
         "more_chains": max(len(chains) - MOST_LISTED, 0),
-        "people": len(forest.people),
     }
     if root is not None:
         shown = forest.shown(root, MOST_SHOWN)

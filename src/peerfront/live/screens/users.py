@@ -13,9 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.live.operations.one_time_links import new_link
 from peerfront.live.operations.staff import (
     LONGEST_USER_NAME,
+    NameTaken,
     bad_user_name,
+    is_taken,
     managers,
     member_note,
+    refuse_taken,
     staff_note,
     write_member,
 )
@@ -84,9 +87,14 @@ class NewUserForm(RoleForm):
         """A name is taken unless this very form took it, sent a second time."""
         entries = cast(dict[str, Any], super().clean())
         name = entries.get("name", "")
-        if name and User.objects.filter(username__iexact=name).exists() and not asked_before(self):
-            self.add_error("name", gettext("Somebody has this name already. Choose another."))
+        if name and is_taken(name) and not asked_before(self):
+            self.add_error("name", name_taken())
         return entries
+
+
+def name_taken() -> str:
+    """What is said of a name that somebody has."""
+    return gettext("Somebody has this name already. Choose another.")
 
 
 def users(request: HttpRequest) -> HttpResponse:
@@ -102,14 +110,18 @@ def add_user(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         name, (role, site) = form.cleaned_data["name"], form.chosen
         note = staff_note("added", name, role, site)
-        answered = ask_whole(form, request, note, alongside=lambda _: _write(name, role, site))
-        if isinstance(answered, Accepted):
-            user = User.objects.get(username=name)
-            if not answered.repeated:
-                _keep_link(request, user)
-            return redirect("user", user.pk)
-        found, to_do = found_and_to_do(answered.refusal)
-        form.with_new_key()
+        try:
+            answered = ask_whole(form, request, note, alongside=lambda _: _add(name, role, site))
+        except NameTaken:
+            form.add_error("name", name_taken())
+        else:
+            if isinstance(answered, Accepted):
+                user = User.objects.get(username=name)
+                if not answered.repeated:
+                    _keep_link(request, user)
+                return redirect("user", user.pk)
+            found, to_do = found_and_to_do(answered.refusal)
+            form.with_new_key()
     return render(request, "screens/management/add_user.html", {"form": form, "found": found, "to_do": to_do})
 
 
@@ -173,6 +185,12 @@ def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, smal
     if isinstance(answered, Accepted) and not answered.repeated:
         messages.success(request, done)
     return answered
+
+
+def _add(name: str, role: Role, site: str | None) -> None:
+    """Write somebody new; another manager may have used the name since the form was checked."""
+    refuse_taken(name)
+    _write(name, role, site)
 
 
 def _write(name: str, role: Role, site: str | None) -> None:

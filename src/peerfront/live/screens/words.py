@@ -6,7 +6,8 @@ from django.utils.formats import date_format
 from django.utils.translation import get_language_bidi, gettext
 
 from peerfront.foundation.shown import visible
-from peerfront.live.rules.refusals import ENGLISH, TERMS, Refusal
+from peerfront.live.rules.events import RequestRefused
+from peerfront.live.rules.refusals import ENGLISH, TERMS, Reason, Refusal
 
 DAYS = frozenset({"day", "first_day", "last_day", "latest", "today"})
 """Arguments of refusals that are days, written as 2026-03-02."""
@@ -22,6 +23,14 @@ def found_and_to_do(refusal: Refusal) -> tuple[str, str]:
     shown = {name: isolated(visible(_value(name, value))) for name, value in refusal.arguments}
     found, to_do = (gettext(sentence).format_map(shown) for sentence in ENGLISH[refusal.reason])
     return found, to_do
+
+
+def refused_words(fact: RequestRefused) -> str:
+    """What was found when something was refused, as it was recorded; also by another version of the program."""
+    try:
+        return found_and_to_do(Refusal(Reason(fact.reason), fact.arguments))[0]
+    except (ValueError, KeyError):  # a reason that this version does not have, or not with these arguments
+        return term(fact.reason)
 
 
 def isolated(text: object) -> str:

@@ -11,6 +11,7 @@ from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.records.models import Site
 from peerfront.live.screens.access import AtWork
 from peerfront.live.screens.resending import entries_of
+from peerfront.live.screens.sight import study_or_404
 
 _CHOSEN = "work_at_site"
 
@@ -23,8 +24,7 @@ def at_a_site(view: View) -> View:
     @wraps(view)
     def checked(request: HttpRequest, *arguments: object, **named: object) -> HttpResponse:
         at_work = cast(AtWork, request)
-        if DatabaseRecords().study() is None:
-            return render(request, "screens/not_begun.html", status=409)
+        study_or_404()
         chosen = request.POST.get(_CHOSEN, "")
         if at_work.work_site is None and chosen and Site.objects.filter(site=chosen).exists():
             at_work.work_site = request.session["work_site"] = chosen
