@@ -106,6 +106,9 @@ class Database:
     def coupon(self, code):
         return self._one(records.CouponRow, code)
 
+    def coupons(self, codes):
+        return {code: row for code in codes if (row := self._one(records.CouponRow, code))}
+
     def coupons_of(self, person):
         return self._of(records.CouponRow, person)
 
