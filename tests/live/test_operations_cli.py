@@ -15,6 +15,22 @@ import pytest
 from peerfront.live.folder import FOLDER
 
 FILE = "id,own.coupon,coupon.1,date,sex\n1,,a,2026-01-01,f\n2,a,,2026-01-05,m\n"
+KILLED = """
+import os
+from peerfront.cli.main import main
+from peerfront.live.operations import opening
+
+real = opening.migrate
+
+def migrate():
+    real()
+    from peerfront.live.operations import restoring
+
+    restoring.compare = lambda state: os.kill(os.getpid(), 9)  # everything is written, nothing is committed
+
+opening.migrate = migrate
+main()
+"""
 _MAIN = "import sys; sys.argv[0] = 'peerfront'; from peerfront.cli.main import main; main()"
 
 
@@ -248,3 +264,37 @@ def test_help_of_every_command_is_shown() -> None:
 
     said = live("--help")
     assert all(name in said for name in COMMANDS)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(study, tmp_path) -> None:
+    """A limit of the size of files stands for a full disk."""
+    resource = pytest.importorskip("resource", reason="there are no such limits on this platform")
+    rows = "".join(f"{number},,c{number},2026-01-01,f\n" for number in range(3000))
+    (tmp_path / "large.csv").write_text("id,own.coupon,coupon.1,date,sex\n" + rows)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, before[1]))
+    try:
+        said = live("import", study, tmp_path / "large.csv", code=2)
+        assert "cannot be read or written" in said
+        assert "is undone" in said
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        live("init", tmp_path / "new", "--name", "x", "--budget", 1, "--cap", 1, code=2)
+        assert not (tmp_path / "new").exists()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "Whole" in live("verify", study)
+
+
+def test_a_restore_that_is_killed_leaves_what_nobody_takes_for_a_study(study, tmp_path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    live("import", study, tmp_path / "study.csv")
+    live("backup", study, "--out", tmp_path / "b.zip")
+    (tmp_path / "killed.py").write_text(KILLED)
+    words = ["restore", str(tmp_path / "b.zip"), str(tmp_path / "half")]
+    command = [sys.executable, str(tmp_path / "killed.py"), "live", *words]
+    done = subprocess.run(command, check=False, env=_environment(), timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    assert "interrupted" in live("serve", tmp_path / "half", code=2)
+    assert "interrupted" in live(*words, code=2)
+    shutil.rmtree(tmp_path / "half")
+    assert "Restored and verified" in live(*words)

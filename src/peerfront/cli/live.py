@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.live_folder import FOLDER, needs_extra, opened
+from peerfront.cli.live_folder import FOLDER, needs_extra, opened, telling_database_faults
 from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
 from peerfront.cli.screen import say
 
@@ -102,9 +102,14 @@ def init_command(
         f"Start the server:  peerfront live serve {quote(str(folder))}\n"
         f"Then follow this link, once and within {link.valid.days} days, to choose the manager's password:\n\n"
         f"  {link.address}\n\n"
+        f"{_other_port(tls)}"
         f"Keep a copy of {study.path / 'keys.json'} in a safe place: no back-up holds it, and without it contact "
         "details cannot be read."
     )
+
+
+def _other_port(tls: bool) -> str:
+    return "" if tls else "If you serve the study with another --port, write it in place of 8000.\n\n"
 
 
 def _asked(what: str, given: int | None, option: str) -> int:
@@ -136,7 +141,8 @@ def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name 
     person = named_user(user)
     ask_here(member_note("new link", person))
     link = new_link(person, study.serving.address())
-    say(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}")
+    say(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}\n")
+    say(_other_port(study.serving.tls).strip())
 
 
 def serve_command(
@@ -186,7 +192,9 @@ def demo_command(
 
     from peerfront.live.folder import LiveFolder, Serving
     from peerfront.live.operations.opening import new_folder
+    from peerfront.live.operations.server import listen
 
+    listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
         say("Making up three weeks of a study ...")
@@ -194,14 +202,15 @@ def demo_command(
             from peerfront.live.operations.demo import make_demo, table_of_logins
 
             say(table_of_logins(make_demo()))
-            from peerfront.live.planning.jobs import ask_for_plan, stop
-
-            job = ask_for_plan("coordinator")
-            say("A plan is being made in the background; in about a minute the coordinator can look at it.")
         from peerfront.live.operations.running import serve
+        from peerfront.live.planning.jobs import ask_for_plan, stop
 
-        serve(LiveFolder(place), "127.0.0.1", port, say=say, browser=browser)
-        stop(job)
+        job = ask_for_plan("coordinator")
+        say("A plan is being made in the background; in about a minute the coordinator can look at it.")
+        try:
+            serve(LiveFolder(place), "127.0.0.1", port, say=say, browser=browser)
+        finally:
+            stop(job)
     finally:
         if folder is None:
             shutil.rmtree(place.parent, ignore_errors=True)
@@ -236,4 +245,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
 }
 for name, command in COMMANDS.items():
-    live_app.command(name)(command)
+    live_app.command(name)(telling_database_faults(command))

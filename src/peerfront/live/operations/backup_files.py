@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import make_folder, write_bytes
 from peerfront.live.folder import Keys, LiveFolder, Serving
 from peerfront.live.operations.backup_manifest import Manifest, digest_of, read_manifest
 from peerfront.live.rules.chain import Link
@@ -118,10 +119,11 @@ class BackupFile:
             parts = PurePosixPath(entry.filename).parts[1:]
             if not parts or any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
                 raise DataFileError(f"{self.path} holds a file with a name that no back-up has. Use another back-up.")
-            target = folder.joinpath(*parts)
-            target.parent.mkdir(parents=True, exist_ok=True)
             with self.told():
-                target.write_bytes(self._archive.read(entry))
+                content = self._archive.read(entry)
+            target = folder.joinpath(*parts)
+            make_folder(target.parent)
+            write_bytes(target, content)
 
     @contextmanager
     def told(self) -> Iterator[None]:

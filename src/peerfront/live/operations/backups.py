@@ -81,11 +81,16 @@ def named(folder: LiveFolder, name: str) -> Backup | None:
     return next((each for each in listed(folder) if each.name == name), None)
 
 
-def write_backup(folder: LiveFolder, path: Path) -> Path:
-    """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
+def check_place(path: Path) -> None:
+    """Refuse a file that is there, and make the folder of one that is not."""
     if path.exists():
         raise OutputExists(f"{path} exists already. Choose another name.")
     make_folder(path.parent)
+
+
+def write_backup(folder: LiveFolder, path: Path) -> Path:
+    """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
+    check_place(path)
     remove_leftovers(path.parent)  # of back-ups that were killed
     temporary = path.parent / temporary_name()
     try:

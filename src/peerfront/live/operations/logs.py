@@ -16,6 +16,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+from peerfront.foundation.files import make_folder
+
 requests = logging.getLogger("peerfront.live.requests")
 BYTES_OF_A_FILE, OLD_FILES = 5_000_000, 5
 _Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -41,7 +43,8 @@ class WithoutPersonalData(logging.Formatter):
 
 def write_log_to(folder: Path) -> None:
     """Write the log to standard error and to a file in the folder, which is replaced when it is large."""
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
+    logging.raiseExceptions = False  # on a full disk Python would print the whole message, with all that is left out
     formatter = WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s")
     file = logging.handlers.RotatingFileHandler(
         folder / "server.log", maxBytes=BYTES_OF_A_FILE, backupCount=OLD_FILES, encoding="utf-8"

@@ -93,7 +93,10 @@ def check_migrated() -> None:
 
 def _unreachable(problem: DatabaseError) -> str:
     if connection.vendor == "sqlite":
-        return f"{connection.settings_dict['NAME']} cannot be read: {_first_line(problem)}. Restore a back-up."
+        return (
+            f"{connection.settings_dict['NAME']} cannot be read: {_first_line(problem)}. Free some space if the disk "
+            "is full; if the file is damaged, restore a back-up."
+        )
     return f"The database cannot be reached: {_first_line(problem)}. Start it, or correct DATABASE_URL."
 
 
