@@ -111,12 +111,13 @@ def test_from_a_spreadsheet_to_a_back_up_and_back(study, tmp_path) -> None:
         tmp_path / "out" / "schema.toml",
     ]
     assert subprocess.run(checked, capture_output=True, check=False, timeout=300).returncode == 0
-    live("backup", study, "--with-keys", tmp_path / "keys.json")
+    made = live("backup", study, "--with-keys", tmp_path / "keys.json")
     (backup,) = (study / "backups").iterdir()
     said = live("restore", backup, tmp_path / "restored", "--keys", tmp_path / "keys.json")
     assert "Restored and verified" in said
     assert "signed with the study's keys" in said
     (head,) = re.findall(r"\b[0-9a-f]{64}\b", said)
+    assert head in made, "the same hash as when it was made"
     assert head in live("restore", backup, tmp_path / "again")
     assert "Whole" in live("verify", tmp_path / "restored")
     assert "already" in live("restore", backup, tmp_path / "restored", code=2)
@@ -136,8 +137,10 @@ def test_verify_ends_with_1_when_a_row_was_changed(study) -> None:
 
 def test_check_finds_keys_that_others_can_read(study) -> None:
     assert "Nothing to mend" in live("check", study)
+    study.chmod(0o755)
     (study / "keys.json").chmod(0o644)
-    assert "can be read by others" in live("check", study, code=1)
+    (study / "study.sqlite3").chmod(0o644)
+    assert live("check", study, code=1).count("can be read by others") == 2
 
 
 def test_check_is_clean_behind_tls_as_well(tmp_path) -> None:

@@ -78,9 +78,14 @@ def backup_command(
     study = opened(folder)
     from peerfront.live.operations import backups
     from peerfront.live.operations.backing_up import back_up_here
+    from peerfront.live.operations.backup_files import BackupFile
 
     path = back_up_here(study, out)
-    say(f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.")
+    made = BackupFile(path)  # reads it back, and compares every file with the manifest
+    say(
+        f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.\n"
+        f"Its last event has the hash {made.about.head}. Write it down, to compare it after a restore."
+    )
     if keep is not None:
         for gone in backups.remove_all_but(study, keep):
             say(f"Removed {gone.name}.")
