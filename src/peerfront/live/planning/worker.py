@@ -19,7 +19,7 @@ def main(folder: str, job: str) -> None:
     import django
 
     django.setup()
-    from peerfront.live.operations.logs import WithoutPersonalData
+    from peerfront.live.log_lines import WithoutPersonalData
     from peerfront.live.planning.jobs import run
 
     handler = logging.StreamHandler()
