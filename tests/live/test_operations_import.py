@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django_site import STUDY_FOLDER
 from live_client import LiveStudy
 from small_live import SETTINGS
@@ -17,6 +17,7 @@ from peerfront.live.operations.imported_people import question_name
 from peerfront.live.operations.study_import import import_here
 from peerfront.live.records import models, recording
 from peerfront.live.records.database import DatabaseRecords
+from peerfront.live.records.inserting import insertion
 from peerfront.live.records.verification import verify
 from peerfront.live.rules.requests import ChangeSettings, ImportPeople, ScanCoupon
 from peerfront.live.rules.settings import QuestionKind
@@ -233,3 +234,17 @@ def test_settings_that_were_changed_meanwhile_stay(file, decided_when) -> None:
     settings = DatabaseRecords().study().settings
     assert settings.target == 77
     assert settings.questions
+
+
+def test_many_rows_are_written_as_few_are(database, file) -> None:
+    """PostgreSQL takes many rows in another way."""
+    LiveStudy()
+    odd = ("f\\N", "m%s\\t")
+    rows = [f"P{n},,x{n},,2026-01-0{1 + n % 9},north,{odd[n % 2]},,{20 + n},5" for n in range(150)]
+    assert import_here(file(rows), "study.csv", None)[0].startswith("150 people imported")
+    assert dict(models.Person.objects.get(person="P3").answers)["sex"] == odd[1]
+    assert verify().whole
+    again = insertion(models.Person, list(models.Person.objects.order_by("person").values()))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        again.write()
+    assert verify().whole

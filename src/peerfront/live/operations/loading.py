@@ -8,7 +8,7 @@ from django.db import transaction
 from peerfront.foundation.errors import SettingError
 from peerfront.live.records import models
 from peerfront.live.records.database import columns_of
-from peerfront.live.records.inserting import insert
+from peerfront.live.records.inserting import insertion
 from peerfront.live.records.recording import event_columns
 from peerfront.live.rules.chain import Link, checked
 from peerfront.live.rules.state import State, rebuild
@@ -21,7 +21,7 @@ def load(links: Iterable[Link]) -> State:
     with transaction.atomic():
         if models.Event.objects.exists():
             raise SettingError("The database holds a study already. Name an empty one.")
-        insert(models.Event, map(event_columns, chain))
+        insertion(models.Event, map(event_columns, chain)).write()
         for kind, model in models.FOLLOWING.items():
-            insert(model, map(columns_of, cast("Iterable[Any]", state.table(kind).values())))
+            insertion(model, map(columns_of, cast("Iterable[Any]", state.table(kind).values()))).write()
     return state

@@ -4,17 +4,34 @@ An import makes some 30,000 rows. Written one event at a time they would keep ev
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from django.db import connection
 
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords, columns_of, key_of
-from peerfront.live.records.inserting import insert
+from peerfront.live.records.inserting import Insertion, insertion
 from peerfront.live.rules import records
 from peerfront.live.rules.effects import Contradiction, Effects
 
 R = TypeVar("R", bound=records.Row)
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Rows to change and to insert, in the transaction in which their events are added."""
+
+    changed: tuple[records.Row, ...]
+    made: tuple[Insertion, ...]
+
+    def write(self) -> None:
+        assert connection.in_atomic_block, "rows are written with their events or not at all"
+        for row in self.changed:
+            if models.FOLLOWING[type(row)]._default_manager.filter(**key_of(row)).update(**columns_of(row)) != 1:
+                raise Contradiction(f"There is no {type(row).__name__} {row.key} to change.")
+        for each in self.made:
+            each.write()
 
 
 class PendingRecords(DatabaseRecords):
@@ -35,16 +52,16 @@ class PendingRecords(DatabaseRecords):
             is_new = row.key in self._made.get(type(row), {})
             (self._made if is_new else self._changed).setdefault(type(row), {})[row.key] = row
 
-    def write(self) -> None:
-        """Write everything into the tables, in the transaction in which the events are added."""
-        assert connection.in_atomic_block, "rows are written with their events or not at all"
+    def writes(self) -> "Writes":
+        """Everything that is to be written, made ready; nothing is pending any more."""
         made, changed = self._made, self._changed
         self._made, self._changed = {}, {}
-        for row in (row for rows in changed.values() for row in rows.values()):
-            if models.FOLLOWING[type(row)]._default_manager.filter(**key_of(row)).update(**columns_of(row)) != 1:
-                raise Contradiction(f"There is no {type(row).__name__} {row.key} to change.")
+        insertions = []
         for kind, model in models.FOLLOWING.items():
-            insert(model, map(columns_of, made.get(kind, {}).values()))
+            if rows := made.get(kind):
+                ready = insertion(model, map(columns_of, rows.values()))
+                insertions.append(replace(ready, rows=list(ready.rows)))
+        return Writes(tuple(row for rows in changed.values() for row in rows.values()), tuple(insertions))
 
     def _one(self, kind: type[R], /, **key: Any) -> R | None:
         known = () if kind is records.StudyRow else tuple(key.values())
@@ -56,17 +73,17 @@ class PendingRecords(DatabaseRecords):
     # Look-ups of several rows ask the database, so what is pending is written before.
 
     def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
-        self.write()
+        self.writes().write()
         return super().people(people)
 
     def coupons(self, codes: Collection[str]) -> Mapping[str, records.CouponRow]:
-        self.write()
+        self.writes().write()
         return super().coupons(codes)
 
     def coupons_of(self, person: str) -> Sequence[records.CouponRow]:
-        self.write()
+        self.writes().write()
         return super().coupons_of(person)
 
     def plan_lines(self, plan: int) -> Sequence[records.PlanLineRow]:
-        self.write()
+        self.writes().write()
         return super().plan_lines(plan)

@@ -6,7 +6,7 @@ The four steps of `rules.deciding`, on SQLite and PostgreSQL. What is answered i
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords, link_of
-from peerfront.live.records.inserting import insert
-from peerfront.live.records.pending import PendingRecords
+from peerfront.live.records.inserting import Insertion, insertion
+from peerfront.live.records.pending import PendingRecords, Writes
 from peerfront.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
 from peerfront.live.rules.codes import new_code
 from peerfront.live.rules.deciding import Accepted, Answer, decide
@@ -70,8 +70,8 @@ class _Decision:
     after: tuple[int, str]
     """The number and hash of the last event when it was decided."""
     answer: Answer
-    links: tuple[Link, ...]
-    pending: PendingRecords
+    events: Insertion
+    rows: Writes
 
 
 def _decided(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision:
@@ -83,7 +83,8 @@ def _decided(request: Request, now: datetime | None, draw_code: Callable[[str], 
         links.append(linked(number + 1, before, event))
         number, before = links[-1].number, links[-1].hash
         pending.add(effects(pending, event))
-    return _Decision(after, answered, tuple(links), pending)
+    added = insertion(models.Event, map(event_columns, links))
+    return _Decision(after, answered, replace(added, rows=list(added.rows)), pending.writes())
 
 
 def _decided_before(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision | None:
@@ -134,8 +135,8 @@ def event_columns(link: Link) -> dict[str, Any]:
 
 def _add(decided: _Decision) -> None:
     """Add events to the chain, and write the rows that follow from them."""
-    insert(models.Event, map(event_columns, decided.links))
-    decided.pending.write()
+    decided.events.write()
+    decided.rows.write()
     for event in decided.answer.events:
         if isinstance(event.fact, AnswersErased):
             _erase_answers(event.fact.person)
