@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import warnings
 import zipfile
+from dataclasses import replace
 
 import pytest
 from at_once import at_once
@@ -15,6 +17,7 @@ from peerfront.live.folder import Keys, LiveFolder, Serving
 from peerfront.live.operations import backups
 from peerfront.live.operations.backing_up import back_up_here
 from peerfront.live.operations.backup_files import BackupFile, keys_from
+from peerfront.live.operations.backup_manifest import digest_of, read_manifest
 from peerfront.live.operations.restoring import restore
 from peerfront.live.records import contacts, models
 from peerfront.live.records.database import table
@@ -109,13 +112,26 @@ def settings_key(monkeypatch):
     return lambda key: monkeypatch.setattr(settings, "CONTACT_KEY", key)
 
 
-def _changed(path, name: str, change) -> None:
+def _changed(path, name: str, change, keys: Keys | None = None) -> None:
+    """Change a file of a back-up; with keys, rewrite its manifest, too."""
     with zipfile.ZipFile(path) as archive:
         content = {each: archive.read(each) for each in archive.namelist()}
     content[name] = change(content[name])
+    if keys is not None:
+        manifest, _ = read_manifest(content.pop("manifest.json"))
+        digests = {each: digest_of([data]) for each, data in content.items()}
+        content["manifest.json"] = replace(manifest, files=digests).text(keys).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for each, data in content.items():
             archive.writestr(each, data)
+
+
+def _refused(path, folder, said: str) -> None:
+    use_database(empty_database("sqlite"))
+    with pytest.raises(DataFileError, match=said):
+        restore(BackupFile(path), folder)
+    assert not models.Event.objects.exists()
+    assert not User.objects.exists()
 
 
 @pytest.mark.usefixtures("one_database")
@@ -126,23 +142,90 @@ def _changed(path, name: str, change) -> None:
         ("events.jsonl", lambda data: b"\n".join(data.split(b"\n")[:-2]) + b"\n", "not complete"),
         ("events.jsonl", lambda data: data[:-30], "damaged"),
         ("events.jsonl", lambda data: b"", "not complete"),
+        ("events.jsonl", lambda data: b"[]\n", "damaged"),
         ("staff.jsonl", lambda data: b"", "not complete"),
+        ("staff.jsonl", lambda data: data + data, "contradicts itself"),
+        ("staff.jsonl", lambda data: data.replace(b'"interviewer"', b'"emperor"'), "damaged"),
+        ("staff.jsonl", lambda data: data.replace(b'"site": "south"', b'"site": "moon"'), "contradicts itself"),
+        ("staff.jsonl", lambda data: data.replace(b'"password"', b'"pass"'), "damaged"),
+        ("staff.jsonl", lambda data: b"7\n", "damaged"),
         ("contacts.jsonl", lambda data: b"", "not complete"),
-        ("about.json", lambda data: data.replace(b'"format": 1', b'"format": 9'), "newer version"),
+        ("contacts.jsonl", lambda data: data.replace(b'"ana"', b'"eve"'), "contradicts itself"),
+        ("contacts.jsonl", lambda data: data.replace(b'"sealed": "', b'"sealed": "\\u00e9'), "damaged"),
+        ("about.json", lambda data: data.replace(b'"format": 2', b'"format": 9, "more": 1'), "newer version"),
         ("about.json", lambda data: b"[]", "damaged"),
         ("site.json", lambda data: b"{", "damaged"),
+        ("site.json", lambda data: data.replace(b'"127.0.0.1"', b'"*"'), "damaged"),
     ],
 )
 def test_a_back_up_that_was_changed_is_refused_and_leaves_nothing(
     small_study, tmp_path, other_folder, name, change, said
 ) -> None:
     path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    _changed(path, name, change, STUDY_FOLDER.keys)
+    _refused(path, other_folder, said)
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("staff.jsonl", lambda data: data.replace(b'"interviewer"', b'"manager"').replace(b'"south"', b"null")),
+        ("site.json", lambda data: data.replace(b'"localhost"', b'"evil.example"')),
+        ("contacts.jsonl", lambda data: data.replace(b'"sealed": "', b'"sealed": "AAAA')),
+        ("about.json", lambda data: data.replace(b'"made_at": "20', b'"made_at": "19')),
+    ],
+)
+def test_what_is_not_in_the_chain_of_events_cannot_be_changed_unnoticed(
+    small_study, tmp_path, other_folder, name, change
+) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    BackupFile(path).check_signature(STUDY_FOLDER.keys)
     _changed(path, name, change)
+    _refused(path, other_folder, f"{name} is not as its manifest says")
+    _changed(path, name, lambda data: data, Keys.drawn())  # somebody without the study's keys rewrites the manifest
+    with pytest.raises(DataFileError, match="not signed with these keys"):
+        BackupFile(path).check_signature(STUDY_FOLDER.keys)
+
+
+@pytest.mark.usefixtures("one_database")
+def test_files_that_are_added_removed_or_there_twice_are_refused(small_study, tmp_path) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    for name in ("models/new/fit.json", "staff.jsonl"):
+        copy = shutil.copy(path, tmp_path / "copy.zip")
+        with zipfile.ZipFile(copy, "a") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a name that is there already
+            archive.writestr(name, "{}")
+        with pytest.raises(DataFileError, match=f"{name} is not as its manifest says"):
+            BackupFile(copy)
+
+
+@pytest.mark.usefixtures("one_database")
+def test_damage_anywhere_is_told_in_words(small_study, tmp_path, other_folder) -> None:
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    whole = path.read_bytes()
     use_database(empty_database("sqlite"))
-    with pytest.raises(DataFileError, match=said):
-        restore(BackupFile(path), other_folder)
-    assert not models.Event.objects.exists()
-    assert not User.objects.exists()
+    told = 0
+    for place in range(0, len(whole), max(len(whole) // 150, 1)):
+        for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :]):
+            path.write_bytes(damaged)
+            try:
+                BackupFile(path)
+            except DataFileError:
+                told += 1
+    assert told > 200, "only bytes that say nothing, such as times of files, may go unnoticed"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_back_up_that_was_killed_leaves_nothing_for_long(small_study, tmp_path) -> None:
+    import subprocess
+    import sys
+
+    script = "import os, sys; from peerfront.foundation.leftovers import temporary_name; print(temporary_name())"
+    left = tmp_path / subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip()
+    left.write_bytes(b"PK")
+    back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]
 
 
 @pytest.mark.usefixtures("one_database")
@@ -150,8 +233,8 @@ def test_names_that_lead_out_of_the_folder_are_refused(small_study, tmp_path, ot
     path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("models/../../stolen.txt", "x")
-    with pytest.raises(DataFileError, match="a name that no back-up has"):
-        BackupFile(path).copy_models(other_folder.models)
+    _changed(path, "site.json", lambda data: data, STUDY_FOLDER.keys)
+    _refused(path, other_folder, "a name that no back-up has")
     assert not (tmp_path / "stolen.txt").exists()
 
 
@@ -170,7 +253,7 @@ def test_files_are_never_overwritten_and_old_ones_removed_on_demand(small_study,
     with pytest.raises(OutputExists):
         backups.write_backup(STUDY_FOLDER, first)
     second = back_up_here(STUDY_FOLDER, None)
-    assert [each.path for each in backups.listed(STUDY_FOLDER)] == sorted([first, second], reverse=True)
+    assert [each.path for each in backups.listed(STUDY_FOLDER)] == [second, first], "the newest first"
     assert backups.named(STUDY_FOLDER, "../keys.json") is None
     assert len(backups.remove_all_but(STUDY_FOLDER, 1)) == 1
     assert len(backups.listed(STUDY_FOLDER)) == 1

@@ -1,8 +1,10 @@
 """Import: a study that began in a spreadsheet goes on; all of a file or nothing, and again changes nothing."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
+from django.db import IntegrityError, connection, transaction
 from django_site import STUDY_FOLDER
 from live_client import LiveStudy
 from small_live import SETTINGS
@@ -13,10 +15,11 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.live.exporting import write_study
 from peerfront.live.operations.imported_people import question_name
 from peerfront.live.operations.study_import import import_here
-from peerfront.live.records import models
+from peerfront.live.records import models, recording
 from peerfront.live.records.database import DatabaseRecords
+from peerfront.live.records.inserting import insertion
 from peerfront.live.records.verification import verify
-from peerfront.live.rules.requests import ScanCoupon
+from peerfront.live.rules.requests import ChangeSettings, ImportPeople, ScanCoupon
 from peerfront.live.rules.settings import QuestionKind
 
 assert STUDY_FOLDER  # Django is set up
@@ -174,3 +177,74 @@ def test_what_was_imported_is_exported_with_the_same_tree(file, tmp_path) -> Non
 )
 def test_columns_become_names_of_questions(text, name) -> None:
     assert question_name(text) == name
+
+
+# Others work meanwhile -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decided_when(monkeypatch):
+    """Whether others could write, each time that something was decided; `meanwhile` is done after the first time."""
+    when: list[bool] = []
+
+    def listen(meanwhile=lambda: None) -> list[bool]:
+        real = recording.decide
+
+        def decide(*arguments):
+            answered = real(*arguments)
+            if isinstance(arguments[1].wish, ImportPeople):
+                when.append(not connection.in_atomic_block)
+                if len(when) == 1:
+                    meanwhile()
+            return answered
+
+        monkeypatch.setattr(recording, "decide", decide)
+        return when
+
+    return listen
+
+
+def test_others_can_write_while_a_file_is_checked(database, file, decided_when) -> None:
+    LiveStudy()
+    when = decided_when()
+    import_here(file(), "study.csv", None)
+    assert when == [True], "checked once, and not while others wait"
+    assert verify().whole
+
+
+def test_what_is_recorded_meanwhile_counts(database, file, decided_when) -> None:
+    study = LiveStudy()
+    study_file = file()
+    when = decided_when(meanwhile=lambda: study.seed("B5"))
+    with pytest.raises(SettingError, match="B5"):
+        import_here(study_file, "study.csv", None)
+    assert when == [True, True]
+    assert list(models.Person.objects.values_list("person", flat=True)) == ["B5"]
+    assert verify().whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_settings_that_were_changed_meanwhile_stay(file, decided_when) -> None:
+    study = LiveStudy()
+    hiv = ("pos", "neg", "neg")
+    rows = [f"P{n},,x{n},,2026-01-0{1 + n % 9},north,{'fm'[n % 2]},{hiv[n % 3]},{20 + n},5" for n in range(30)]
+    study_file = file(rows)
+    decided_when(meanwhile=lambda: study.do(ChangeSettings(replace(SETTINGS, target=77), "more"), site=None))
+    assert "questions were made" in import_here(study_file, "study.csv", None)[-1]
+    settings = DatabaseRecords().study().settings
+    assert settings.target == 77
+    assert settings.questions
+
+
+def test_many_rows_are_written_as_few_are(database, file) -> None:
+    """PostgreSQL takes many rows in another way."""
+    LiveStudy()
+    odd = ("f\\N", "m%s\\t")
+    rows = [f"P{n},,x{n},,2026-01-0{1 + n % 9},north,{odd[n % 2]},,{20 + n},5" for n in range(150)]
+    assert import_here(file(rows), "study.csv", None)[0].startswith("150 people imported")
+    assert dict(models.Person.objects.get(person="P3").answers)["sex"] == odd[1]
+    assert verify().whole
+    again = insertion(models.Person, list(models.Person.objects.order_by("person").values()))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        again.write()
+    assert verify().whole

@@ -1,5 +1,6 @@
 """The number for one person at once: as a whole plan for that person gives it, within cap, budget and promises."""
 
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +20,7 @@ from peerfront.advice.orders import PlanOrder
 from peerfront.advice.restrictions import restriction_of
 from peerfront.advice.sheet import plan_coupons
 from peerfront.advice.study_standing import standing_of
+from peerfront.foundation.errors import DataFileError
 from peerfront.live.exporting import live_study, study_table
 from peerfront.live.planning import for_one, jobs
 from peerfront.live.planning.kept_models import SAME_FOR_ALL, KeptModel, loaded_model
@@ -90,6 +92,28 @@ def test_people_of_the_plan_get_its_number_and_who_comes_later_one_of_their_own(
     assert (decision.model, decision.seed, decision.probability) == (own.model, own.seed, own.probability)
     assert for_one.plan_for_one(person) is None, "who has got coupons gets no second number"
     assert verify().whole
+
+
+def test_spoilt_files_of_a_plan_give_no_number_and_no_fault(going, planned) -> None:  # noqa: F811
+    person = going.came("spoilt")
+    summary = KeptModel(planned.plan.model).plan(planned.plan.seed).folder / "summary.json"
+    whole = summary.read_text("utf-8")
+    for spoilt in ("", "{", "[]", "{}", '{"words": 1}', whole.replace('"strata"', '"strat"')):
+        summary.write_text(spoilt, "utf-8")
+        assert for_one.plan_for_one(person) is None
+    summary.write_text(whole, "utf-8")
+    assert for_one.plan_for_one(person) is not None
+
+
+def test_a_model_under_the_name_of_another_is_refused(going, planned) -> None:  # noqa: F811
+    kept = KeptModel(planned.plan.model)
+    other = KeptModel("0" * 16)
+    shutil.copytree(kept.folder, other.folder)
+    try:
+        with pytest.raises(DataFileError, match="another model than its name says"):
+            loaded_model(other.name)
+    finally:
+        shutil.rmtree(other.folder)
 
 
 def test_the_number_for_one_is_that_of_a_whole_plan_for_this_person(going) -> None:

@@ -19,7 +19,7 @@ from planning_site import finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.live import exporting
-from peerfront.live.planning import for_one, jobs, nightly
+from peerfront.live.planning import for_one, jobs, kept_models, nightly, proposing
 from peerfront.live.planning.kept_models import SAME_FOR_ALL, KeptModel
 from peerfront.live.planning.making import Proposal
 from peerfront.live.planning.proposing import propose
@@ -161,6 +161,65 @@ def test_a_job_that_is_stopped_while_it_fits_ends(one_folder) -> None:
     assert process.wait(timeout=60) == 0
     assert finished(job).state == jobs.STOPPED
     assert models.Plan.objects.count() == before
+
+
+def test_a_job_that_was_stopped_at_the_last_moment_proposes_nothing(in_folder, monkeypatch) -> None:
+    """Between the worker's last word and its proposal."""
+    _, coordinator = _few_people()
+    job = models.PlanningJob.objects.create(asked_by=coordinator, asked_at=timezone.now(), state=jobs.WAITING)
+    real = proposing.propose
+
+    def stopped_before(*arguments, **how):
+        assert jobs.stop(job)
+        return real(*arguments, **how)
+
+    monkeypatch.setattr(proposing, "propose", stopped_before)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == jobs.STOPPED
+    assert not models.Plan.objects.exists()
+    assert verify().whole
+
+
+def test_what_old_plans_say_is_removed_and_what_newer_ones_say_is_kept(one_folder, monkeypatch) -> None:
+    monkeypatch.setattr(jobs, "_PLANS_KEPT", 2)
+    _, coordinator = _few_people()
+    plans = [finished(jobs.ask_for_plan(coordinator)).plan for _ in range(2)]
+    old = KeptModel(SAME_FOR_ALL).plan(123456).folder
+    old.mkdir()
+    kept_models.forget_models(jobs._plans_in_use())
+    assert not old.exists()
+    assert all(KeptModel(plan.model).plan(plan.seed).summary is not None for plan in plans)
+
+
+@pytest.mark.usefixtures("one_database")
+def test_no_plan_is_made_at_night_that_could_only_fail() -> None:
+    study = LiveStudy()
+    tonight = datetime.combine(timezone.now().date() + timedelta(days=1), nightly.BEGINS, UTC)
+    assert not nightly.due(tonight), "nobody takes part"
+    study.seed("ana")
+    assert nightly.due(tonight)
+    settings = DatabaseRecords().study().settings
+    study.do(ChangeSettings(replace(settings, deadline=timezone.now().date()), "enough"))
+    assert not nightly.due(tonight), "recruitment is over"
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize(("month", "day"), [(3, 29), (10, 25)])
+def test_nights_on_which_clocks_are_changed_have_one_plan(month, day) -> None:
+    study = LiveStudy()
+    study.seed("ana")
+    settings = DatabaseRecords().study().settings
+    study.do(ChangeSettings(replace(settings, timezone="Europe/Berlin"), "moved"))
+    models.Study.objects.update(last_time=datetime(2026, month, day, tzinfo=UTC))
+    due = []
+    for minute in range(24 * 60):
+        now = datetime(2026, month, day - 1, 12, tzinfo=UTC) + timedelta(minutes=minute)
+        if nightly.due(now):
+            due.append(now)
+            models.PlanningJob.objects.create(asked_by=jobs.NIGHTLY, asked_at=now, state=jobs.DONE)
+    assert len(due) == 1
+    assert due[0].astimezone(ZoneInfo("Europe/Berlin")).hour in (2, 3)
 
 
 def test_of_many_who_ask_at_once_one_gets_a_job(in_folder) -> None:

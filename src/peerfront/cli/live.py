@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
-from peerfront.cli.live_folder import FOLDER, needs_extra, opened
+from peerfront.cli.live_folder import FOLDER, needs_extra, opened, telling_database_faults
 from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
 from peerfront.cli.screen import say
 
@@ -65,7 +66,7 @@ def init_command(
     """
     needs_extra()
     from peerfront.foundation.errors import SettingError, UnknownName
-    from peerfront.live.folder import LiveFolder, Serving
+    from peerfront.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.live.operations.opening import new_folder
     from peerfront.live.rules.settings import Settings
     from peerfront.pages.common_settings import LANGUAGES
@@ -75,6 +76,8 @@ def init_command(
     sites = dict(each.partition("=")[::2] for each in site or ())
     if any(not short or not long for short, long in sites.items()):
         raise SettingError("A site needs a short name and a name: --site north='North clinic'.")
+    if wrong := [each for each in host or () if not is_host(each)]:
+        raise SettingError(f"--host {wrong[0]!r} cannot be used: give {HOST_FORM}.")
     study = LiveFolder(folder.resolve())
     study.check_new()
     settings = Settings(
@@ -90,20 +93,23 @@ def init_command(
     )
     hosts = (*(host or ()), "127.0.0.1", "localhost")
     with new_folder(study, Serving(tuple(dict.fromkeys(hosts)), tls, language)):
-        from peerfront.live.operations.beginning import begin
         from peerfront.live.operations.one_time_links import new_link
-        from peerfront.live.operations.staff import add_first_manager
+        from peerfront.live.operations.staff import begin_with_manager
 
-        begin(settings, sites)
-        link = new_link(add_first_manager(manager), study.serving.address())
+        link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
     say(
         f"{settings.name} begins in {study.path}.\n\n"
-        f"Start the server:  peerfront live serve {folder}\n"
+        f"Start the server:  peerfront live serve {quote(str(folder))}\n"
         f"Then follow this link, once and within {link.valid.days} days, to choose the manager's password:\n\n"
         f"  {link.address}\n\n"
+        f"{_other_port(tls)}"
         f"Keep a copy of {study.path / 'keys.json'} in a safe place: no back-up holds it, and without it contact "
         "details cannot be read."
     )
+
+
+def _other_port(tls: bool) -> str:
+    return "" if tls else "If you serve the study with another --port, write it in place of 8000.\n\n"
 
 
 def _asked(what: str, given: int | None, option: str) -> int:
@@ -135,7 +141,8 @@ def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name 
     person = named_user(user)
     ask_here(member_note("new link", person))
     link = new_link(person, study.serving.address())
-    say(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}")
+    say(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}\n")
+    say(_other_port(study.serving.tls).strip())
 
 
 def serve_command(
@@ -185,7 +192,9 @@ def demo_command(
 
     from peerfront.live.folder import LiveFolder, Serving
     from peerfront.live.operations.opening import new_folder
+    from peerfront.live.operations.server import listen
 
+    listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
         say("Making up three weeks of a study ...")
@@ -193,14 +202,15 @@ def demo_command(
             from peerfront.live.operations.demo import make_demo, table_of_logins
 
             say(table_of_logins(make_demo()))
-            from peerfront.live.planning.jobs import ask_for_plan, stop
-
-            job = ask_for_plan("coordinator")
-            say("A plan is being made in the background; in about a minute the coordinator can look at it.")
         from peerfront.live.operations.running import serve
+        from peerfront.live.planning.jobs import ask_for_plan, stop
 
-        serve(LiveFolder(place), "127.0.0.1", port, say=say, browser=browser)
-        stop(job)
+        job = ask_for_plan("coordinator")
+        say("A plan is being made in the background; in about a minute the coordinator can look at it.")
+        try:
+            serve(LiveFolder(place), "127.0.0.1", port, say=say, browser=browser)
+        finally:
+            stop(job)
     finally:
         if folder is None:
             shutil.rmtree(place.parent, ignore_errors=True)
@@ -235,4 +245,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
 }
 for name, command in COMMANDS.items():
-    live_app.command(name)(command)
+    live_app.command(name)(telling_database_faults(command))

@@ -1,7 +1,10 @@
 """What the commands of `peerfront live` share: the study's folder, opened."""
 
+import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +22,37 @@ def opened(folder: Path) -> "LiveFolder":
     study = open_folder(folder)
     check_migrated()
     return study
+
+
+def telling_database_faults(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command say in words that its database went away or has no room; its transaction was undone."""
+
+    @wraps(command)
+    def told(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except Exception as fault:
+            if not _is_of_the_database(fault):
+                raise
+            from peerfront.foundation.errors import DataFileError
+
+            first_line = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            raise DataFileError(
+                f"The database cannot be read or written: {first_line}. What was begun is undone. Free some space, or "
+                "start the database; then do it again."
+            ) from None
+
+    return told
+
+
+def _is_of_the_database(fault: Exception) -> bool:
+    """Whether the database failed, and not what it was asked for, which would be a defect of the program."""
+    database = sys.modules.get("django.db")  # not loaded before a study is opened
+    if database is None:
+        return False
+    return (
+        isinstance(fault, database.OperationalError | database.InterfaceError) or type(fault) is database.DatabaseError
+    )
 
 
 def needs_extra() -> None:

@@ -1,6 +1,7 @@
 """`peerfront live` for a study's records: import, export, backup, restore, verify."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -77,9 +78,14 @@ def backup_command(
     study = opened(folder)
     from peerfront.live.operations import backups
     from peerfront.live.operations.backing_up import back_up_here
+    from peerfront.live.operations.backup_files import BackupFile
 
     path = back_up_here(study, out)
-    say(f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.")
+    made = BackupFile(path)  # reads it back, and compares every file with the manifest
+    say(
+        f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.\n"
+        f"Its last event has the hash {made.about.head}. Write it down, to compare it after a restore."
+    )
     if keep is not None:
         for gone in backups.remove_all_but(study, keep):
             say(f"Removed {gone.name}.")
@@ -111,8 +117,10 @@ def restore_command(
     from peerfront.live.operations.backup_files import BackupFile, keys_from
     from peerfront.live.operations.opening import new_folder
 
-    file, study = BackupFile(backup), LiveFolder(folder.resolve())
-    with new_folder(study, file.serving, keys_from(keys)):
+    file, study, given = BackupFile(backup), LiveFolder(folder.resolve()), keys_from(keys)
+    if given is not None:
+        file.check_signature(given)
+    with new_folder(study, file.serving, given):
         from peerfront.live.operations.restoring import restore
 
         restored = restore(file, study)
@@ -121,12 +129,24 @@ def restore_command(
         f"{restored.staff:,} users, {restored.contacts:,} contact details.\n"
         f"The last event has the hash {restored.head}."
     )
+    if not file.has_manifest:
+        say(
+            "Warning: this back-up has no manifest, as those of peerfront 0.3. Nobody can tell whether users, their "
+            "roles, contact details or models in it were changed: look at the page of users before others log in."
+        )
+    elif given is None:
+        say(
+            "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
+            "keys.json: restore with --keys."
+        )
+    else:
+        say("All files are as its manifest says, which is signed with the study's keys.")
     if restored.unreadable:
         say(
             f"{restored.unreadable:,} contact details cannot be read with these keys: restore again with "
             "--keys keys.json of the study."
         )
-    say(f"Serve it with: peerfront live serve {folder}")
+    say(f"Serve it with: peerfront live serve {quote(str(folder))}")
 
 
 def verify_command(folder: FOLDER) -> None:

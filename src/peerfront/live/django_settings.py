@@ -21,7 +21,7 @@ TIME_ZONE = "UTC"
 DEBUG = False
 SECRET_KEY = _keys.secret_key
 CONTACT_KEY = _keys.contact_key
-ALLOWED_HOSTS = list(_serving.hosts)
+ALLOWED_HOSTS = _serving.names_in_addresses
 DATABASES: dict[str, Any] = {"default": LIVE_FOLDER.database if LIVE_FOLDER else sqlite(Path(":memory:"))}
 INSTALLED_APPS = [
     "peerfront.pages",
@@ -88,7 +88,7 @@ SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # a monitor asks on the server itself
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _serving.tls else None
 SECURE_HSTS_SECONDS = 31_536_000 if _serving.tls else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _serving.tls
-CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in _serving.hosts] if _serving.tls else []
+CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in _serving.names_in_addresses] if _serving.tls else []
 # Without TLS the study is served to one computer or a private network, which `peerfront live serve` says.
 SILENCED_SYSTEM_CHECKS = [] if _serving.tls else ["security.W004", "security.W008", "security.W012", "security.W016"]
 

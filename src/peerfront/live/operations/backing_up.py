@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from peerfront.live.folder import LiveFolder
-from peerfront.live.operations.backups import new_name, write_backup
+from peerfront.live.operations.backups import check_place, new_name, write_backup
 from peerfront.live.operations.beginning import ask_here
 from peerfront.live.records import models
 from peerfront.live.rules.permissions import Action
@@ -20,5 +20,6 @@ def backup_note(name: str) -> NoteAction:
 def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
     """Make a back-up from the command line."""
     path = out if out is not None else folder.backups / new_name(folder)
+    check_place(path)  # before it is noted
     ask_here(backup_note(path.name))
     return write_backup(folder, path)

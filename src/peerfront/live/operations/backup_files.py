@@ -1,7 +1,10 @@
 """What a back-up's file holds, and reading it; needs no database."""
 
 import json
+import struct
 import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,15 +12,23 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import make_folder, write_bytes
 from peerfront.live.folder import Keys, LiveFolder, Serving
+from peerfront.live.operations.backup_manifest import Manifest, digest_of, read_manifest
 from peerfront.live.rules.chain import Link
 
-FORMAT = 1
-ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS = (
-    "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/",
+FORMAT = 2
+WITHOUT_MANIFEST = 1
+"""The form of back-ups of peerfront 0.3, which can still be restored."""
+ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS, MANIFEST = (
+    "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/", "manifest.json",
 )  # fmt: skip
 _LONGEST_LINE = 200_000_000  # bytes: an event with a million planned people
-_BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+_PART = 1_000_000  # bytes that are read at a time
+_BROKEN = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error, struct.error,
+    NotImplementedError, RuntimeError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,34 +44,72 @@ class About:
 
 
 class BackupFile:
-    """A back-up that is open for reading; whatever is wrong with it is told in words."""
+    """A back-up that is open for reading, with all its files as its manifest says; what is wrong is told in words."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._told():
+        with self.told():
             self._archive = zipfile.ZipFile(path)
             said: dict[str, Any] = json.loads(self._archive.read(ABOUT))
             form = said.pop("format")
-            self.about = About(**said)
-            served = json.loads(self._archive.read(SITE))
-            self.serving = Serving(tuple(served["hosts"]), bool(served["tls"]), str(served["language"]))
-        if form != FORMAT:
+        if form not in (FORMAT, WITHOUT_MANIFEST):
             raise DataFileError(f"{path} is a back-up of another form ({form}). Use a newer version of peerfront.")
+        with self.told():
+            self.about = About(**said)
+            self.serving = Serving.from_data(json.loads(self._archive.read(SITE)))
+        self._manifest: tuple[Manifest, str] | None = None
+        if form != WITHOUT_MANIFEST:
+            with self.told():
+                self._manifest = read_manifest(self._archive.read(MANIFEST))
+            self._check_files(self._manifest[0])
 
-    def close(self) -> None:
-        self._archive.close()
+    @property
+    def has_manifest(self) -> bool:
+        return self._manifest is not None
+
+    def check_signature(self, keys: Keys) -> None:
+        """Refuse a back-up that was not signed with these keys; one without a manifest cannot be looked at."""
+        if self._manifest is None:
+            return
+        manifest, signature = self._manifest
+        if not manifest.is_signed_with(keys, signature):
+            raise DataFileError(
+                f"{self.path} is not signed with these keys: it was changed after it was made, or keys.json is of "
+                "another study. Name this study's own keys.json, or use another back-up."
+            )
+
+    def _check_files(self, manifest: Manifest) -> None:
+        names = Counter(entry.filename for entry in self._archive.infolist())
+        names.pop(MANIFEST)
+        odd = (names.keys() ^ manifest.files.keys()) | {name for name, times in names.items() if times > 1}
+        for name in names.keys() - odd:
+            with self.told():
+                if digest_of(self._parts(name)) != manifest.files[name]:
+                    odd.add(name)
+        if (manifest.events, manifest.head) != (self.about.events, self.about.head):
+            odd.add(ABOUT)
+        if odd:
+            raise DataFileError(
+                f"{self.path} was changed after it was made, or is damaged: {', '.join(sorted(odd)[:3])} "
+                f"{'is' if len(odd) == 1 else 'are'} not as its manifest says. Use another back-up."
+            )
 
     def links(self) -> Iterator[Link]:
         """The chain of events, not yet checked."""
         for row in self.rows(EVENTS):
-            with self._told():
+            with self.told():
                 yield Link(int(row["number"]), str(row["before"]), json.loads(row["data"]), str(row["hash"]))
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The lines of one of its files."""
-        with self._told(), self._archive.open(name) as file:
+        with self.told(), self._archive.open(name) as file:
             while line := file.readline(_LONGEST_LINE):
                 yield json.loads(line)
+
+    def _parts(self, name: str) -> Iterator[bytes]:
+        with self._archive.open(name) as file:
+            while part := file.read(_PART):
+                yield part
 
     def copy_models(self, folder: Path) -> None:
         """Write the fitted models into a folder; names that would lead out of it are refused."""
@@ -70,15 +119,19 @@ class BackupFile:
             parts = PurePosixPath(entry.filename).parts[1:]
             if not parts or any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
                 raise DataFileError(f"{self.path} holds a file with a name that no back-up has. Use another back-up.")
+            with self.told():
+                content = self._archive.read(entry)
             target = folder.joinpath(*parts)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with self._told():
-                target.write_bytes(self._archive.read(entry))
+            make_folder(target.parent)
+            write_bytes(target, content)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def told(self) -> Iterator[None]:
+        """Turn whatever a file that is no whole back-up causes into words."""
         try:
             yield
+        except DataFileError:
+            raise
         except FileNotFoundError:
             raise DataFileError(f"There is no file {self.path}. Name a back-up.") from None
         except _BROKEN as problem:

@@ -3,7 +3,8 @@
 A back-up is a zip file of plain text: the events, exactly as they were chained by hashes; who may log in (with hashes
 of passwords); contact details as they are encrypted; the fitted models. The other tables are not in it: they follow
 from the events, and a restore rebuilds them by the rules. This is why a study can move between databases and
-computers, why no tool of a database is needed, and why a restore proves itself.
+computers, why no tool of a database is needed, and why a restore proves itself. What is not in the chain of events is
+protected by a signed manifest (`backup_manifest`).
 
 Nothing is locked: everything is read as of one moment, so that all that people who may log in and contacts refer to is
 among the events, and answers that are erased meanwhile are still whole in it.
@@ -11,22 +12,26 @@ among the events, and answers that are erased meanwhile are still whole in it.
 
 import base64
 import json
+import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from peerfront import __version__
 from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.leftovers import temporary_name
+from peerfront.foundation.files import make_folder
+from peerfront.foundation.leftovers import is_leftover, remove_leftovers, temporary_name
 from peerfront.live.folder import LiveFolder
-from peerfront.live.operations.backup_files import ABOUT, CONTACTS, EVENTS, FORMAT, MODELS, SITE, STAFF
+from peerfront.live.operations.backup_files import ABOUT, CONTACTS, EVENTS, FORMAT, MANIFEST, MODELS, SITE, STAFF
+from peerfront.live.operations.backup_manifest import Manifest, digest_of
 from peerfront.live.records import models
 from peerfront.live.records.verification import one_moment
 
@@ -49,6 +54,12 @@ class Backup:
         return datetime.strptime(self.name[7:23], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
 
     @property
+    def order(self) -> tuple[str, int]:
+        """By time, and within a second in the order in which they were made."""
+        number = self.name[23:].removeprefix("-").removesuffix(".zip")
+        return self.name[7:23], int(number or 1)
+
+    @property
     def megabytes(self) -> float:
         return self.path.stat().st_size / 1e6
 
@@ -63,7 +74,7 @@ def new_name(folder: LiveFolder, at: datetime | None = None) -> str:
 def listed(folder: LiveFolder) -> list[Backup]:
     """The back-ups in the study's folder, the newest first."""
     found = [Backup(path) for path in folder.backups.glob("backup-*.zip") if _NAME.fullmatch(path.name)]
-    return sorted(found, key=lambda each: each.name, reverse=True)
+    return sorted(found, key=lambda each: each.order, reverse=True)
 
 
 def named(folder: LiveFolder, name: str) -> Backup | None:
@@ -71,24 +82,34 @@ def named(folder: LiveFolder, name: str) -> Backup | None:
     return next((each for each in listed(folder) if each.name == name), None)
 
 
+def check_place(path: Path) -> None:
+    """Refuse a file that is there, and make the folder of one that is not."""
+    if path.exists():
+        raise OutputExists(f"{path} exists already. Choose another name.")
+    make_folder(path.parent)
+
+
 @one_moment()
 def write_backup(folder: LiveFolder, path: Path) -> Path:
     """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
-    if path.exists():
-        raise OutputExists(f"{path} exists already. Choose another name.")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    check_place(path)
+    remove_leftovers(path.parent)  # of back-ups that were killed
     temporary = path.parent / temporary_name()
     try:
         temporary.touch(mode=0o600)
-        with zipfile.ZipFile(temporary, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
-            _write(archive, folder)
+        with temporary.open("wb") as file:
+            with zipfile.ZipFile(file, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
+                _write(archive, folder)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as problem:
         raise DataFileError(
             f"The back-up {path} could not be written ({problem.strerror}). Free some space, or choose another place."
         ) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
     return path
 
 
@@ -100,24 +121,40 @@ def remove_all_but(folder: LiveFolder, newest: int) -> list[Backup]:
     return gone
 
 
+class _Contents:
+    """Files that are written into an archive, with the digest of each."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self.digests: dict[str, str] = {}
+
+    def add(self, name: str, parts: Iterable[bytes]) -> None:
+        with self._archive.open(name, "w", force_zip64=True) as file:
+            self.digests[name] = digest_of(_written(parts, file))
+
+    def add_lines(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        self.add(name, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
+
+
+def _written(parts: Iterable[bytes], file: IO[bytes]) -> Iterator[bytes]:
+    for part in parts:
+        file.write(part)
+        yield part
+
+
 def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
-    staff = list(_staff())
-    contacts = list(_contacts())
-    _lines(archive, STAFF, staff)
-    _lines(archive, CONTACTS, contacts)
-    n_events, head = 0, ""
-    last = models.Event.objects.order_by("-number").values_list("number", flat=True).first() or 0
-    chain = models.Event.objects.filter(number__lte=last).order_by("number")
-    stored = chain.values_list("number", "before", "hash", "data")
-    with archive.open(EVENTS, "w", force_zip64=True) as file:
-        for number, before, digest, data in stored.iterator(chunk_size=2_000):
-            line = {"number": number, "before": before, "hash": digest, "data": data}
-            file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
-            n_events, head = number, digest
-    archive.write(folder.path / SITE, SITE)
+    contents = _Contents(archive)
+    staff, contacts = list(_staff()), list(_contacts())
+    contents.add_lines(STAFF, staff)
+    contents.add_lines(CONTACTS, contacts)
+    last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
+    n_events, head = last or (0, "")
+    contents.add_lines(EVENTS, _events(n_events))
+    contents.add(SITE, [(folder.path / SITE).read_bytes()])
     for path in sorted(folder.models.rglob("*")):
-        if path.is_file():
-            archive.write(path, MODELS + path.relative_to(folder.models).as_posix())
+        with suppress(FileNotFoundError):  # a planning job removes models that no plan uses any more
+            if path.is_file() and not is_leftover(path.name):
+                contents.add(MODELS + path.relative_to(folder.models).as_posix(), [path.read_bytes()])
     about = {
         "format": FORMAT,
         "peerfront": __version__,
@@ -127,7 +164,14 @@ def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
         "staff": len(staff),
         "contacts": len(contacts),
     }
-    archive.writestr(ABOUT, json.dumps(about, indent=2) + "\n")
+    contents.add(ABOUT, [(json.dumps(about, indent=2) + "\n").encode()])
+    archive.writestr(MANIFEST, Manifest(contents.digests, n_events, head).text(folder.keys))
+
+
+def _events(last: int) -> Iterator[dict[str, Any]]:
+    stored = models.Event.objects.filter(number__lte=last).order_by("number")
+    for number, before, digest, data in stored.values_list("number", "before", "hash", "data").iterator(2_000):
+        yield {"number": number, "before": before, "hash": digest, "data": data}
 
 
 def _staff() -> Iterator[dict[str, Any]]:
@@ -147,7 +191,3 @@ def _contacts() -> Iterator[dict[str, Any]]:
     for each in models.Contact.objects.order_by("person_id").iterator(chunk_size=2_000):
         sealed = base64.b64encode(bytes(each.sealed)).decode()
         yield {"person": each.person_id, "sealed": sealed, "written_at": each.written_at.isoformat()}
-
-
-def _lines(archive: zipfile.ZipFile, name: str, rows: Iterable[dict[str, Any]]) -> None:
-    archive.writestr(name, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -1,6 +1,6 @@
 """Begin a study: its first event, its sites and its first manager, who gets a one-time link."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from uuid import uuid4
 
@@ -26,9 +26,15 @@ def begin(settings: Settings, sites: Mapping[str, str], now: datetime | None = N
         ask_here(AddSite(site, name), now=now)
 
 
-def answer_here(wish: Wish, *, role: Role = Role.MANAGER, now: datetime | None = None) -> Answer:
-    """Ask the rules from the command line."""
-    return answer(Request(uuid4().hex, Member(CONSOLE, role, None), None, None, wish), now)
+def answer_here(
+    wish: Wish,
+    *,
+    role: Role = Role.MANAGER,
+    now: datetime | None = None,
+    alongside: Callable[[Accepted], None] | None = None,
+) -> Answer:
+    """Ask the rules from the command line; `alongside` is as in `recording.answer`."""
+    return answer(Request(uuid4().hex, Member(CONSOLE, role, None), None, None, wish), now, alongside=alongside)
 
 
 def ask_here(wish: Wish, *, role: Role = Role.MANAGER, now: datetime | None = None) -> Accepted:

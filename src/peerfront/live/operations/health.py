@@ -1,17 +1,21 @@
-"""Is a study set up well: what Django says about a server, who can read its secrets, whether its newest events fit."""
+"""Check how a study is set up: Django's checks of a server, who can read its secrets, its keys, its newest events."""
 
 import stat
 import sys
+from pathlib import Path
+from shlex import quote
 
 from peerfront.live.folder import LiveFolder
 from peerfront.live.operations.opening import unapplied_migrations
 from peerfront.live.operations.running import deployment_checks
 from peerfront.live.records import models
+from peerfront.live.records.contacts import readable
 from peerfront.live.records.database import DatabaseRecords, link_of
 from peerfront.live.rules.chain import FIRST
 
 NEWEST = 1_000
 """Events at the end of the chain that are looked at; `verify` looks at all."""
+NEWEST_CONTACTS = 20
 
 
 def findings(folder: LiveFolder) -> list[str]:
@@ -21,7 +25,7 @@ def findings(folder: LiveFolder) -> list[str]:
         return [*found, f"{len(missing)} changes of the tables are missing: start the server with --migrate."]
     if DatabaseRecords().study() is None:
         return [*found, "The study has not begun."]
-    return found + newest_events()
+    return found + newest_events() + _unreadable_contacts()
 
 
 def newest_events() -> list[str]:
@@ -36,9 +40,27 @@ def newest_events() -> list[str]:
     return []
 
 
+def _unreadable_contacts() -> list[str]:
+    newest = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
+    if all(readable(bytes(sealed)) for sealed in newest):
+        return []
+    return [
+        "Contact details cannot be read with keys.json: it is of another study. Put the study's own keys.json back."
+    ]
+
+
 def _readable_by_others(folder: LiveFolder) -> list[str]:
     if sys.platform == "win32":
         return []  # permissions are lists there, which os.stat does not tell
-    path = folder.path / "keys.json"
-    others = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
-    return [f"{path} can be read by others than its owner: chmod 600 {path}."] if others else []
+    private = [folder.path / "keys.json"]
+    if _open_to_others(folder.path):  # otherwise nobody else reaches what is in it
+        private += [folder.sqlite_file, folder.backups, folder.models, folder.logs]
+    return [
+        f"{path} can be read by others than its owner: chmod go-rwx {quote(str(path))}."
+        for path in private
+        if _open_to_others(path)
+    ]
+
+
+def _open_to_others(path: Path) -> bool:
+    return path.exists() and bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))

@@ -14,7 +14,7 @@ What is decided here, and why:
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -259,8 +259,3 @@ def _ascii(text: str) -> str:
     """Letters without their accents, so that names of columns and ids in many languages stay readable."""
     plain = unicodedata.normalize("NFKD", text)
     return "".join(each for each in plain if not unicodedata.combining(each))
-
-
-def with_questions(settings: Settings, questions: tuple[Question, ...]) -> Settings:
-    """The settings of a study that takes its questions from a file."""
-    return replace(settings, questions=questions)

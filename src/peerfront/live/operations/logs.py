@@ -1,47 +1,28 @@
 """The server's log: which kind of page was asked for, the answer's status and how long it took. Nothing personal.
 
 Neither addresses nor queries are written, because codes and pseudonyms stand in them, but the pattern of the address,
-such as `people/<person>/`. Errors are told by their kind and where in the program they happened, without their message,
-which may quote somebody's entry.
+such as `people/<person>/`; for errors see `log_lines`.
 """
 
 import logging
 import logging.handlers
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+from peerfront.foundation.files import make_folder
+from peerfront.live.log_lines import WithoutPersonalData
+
 requests = logging.getLogger("peerfront.live.requests")
 BYTES_OF_A_FILE, OLD_FILES = 5_000_000, 5
-_Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-
-
-class WithoutPersonalData(logging.Formatter):
-    """Write a line without what a message of Django or an error might quote."""
-
-    converter = staticmethod(time.gmtime)  # times in UTC
-
-    def format(self, record: logging.LogRecord) -> str:
-        told = logging.makeLogRecord(record.__dict__ | {"exc_text": None})
-        if not record.name.startswith("peerfront"):
-            # Messages of Django and others quote addresses and users, most of them in their arguments.
-            told.msg, told.args = (str(record.msg) if record.args else "(message left out)"), ()
-        return super().format(told)
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is the standard library's
-        kind, _, trace = ei
-        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
-        return "\n".join([f"{kind.__name__ if kind else 'error'}, at:", *(f"  {place}" for place in places)])
 
 
 def write_log_to(folder: Path) -> None:
     """Write the log to standard error and to a file in the folder, which is replaced when it is large."""
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
+    logging.raiseExceptions = False  # on a full disk Python would print the whole message, with all that is left out
     formatter = WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s")
     file = logging.handlers.RotatingFileHandler(
         folder / "server.log", maxBytes=BYTES_OF_A_FILE, backupCount=OLD_FILES, encoding="utf-8"

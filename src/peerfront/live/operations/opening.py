@@ -7,39 +7,56 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import django
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.live.folder import FOLDER, Keys, LiveFolder, Serving
+from peerfront.foundation.files import write_text
+from peerfront.live.folder import FOLDER, UNFINISHED, Keys, LiveFolder, Serving
+
+_RECORDS = "records"  # the label of our tables among those of Django's parts
 
 
 def open_folder(path: Path) -> LiveFolder:
     """Set up Django for the study in a folder; once in a process."""
     folder = LiveFolder(path.resolve())
     folder.keys, folder.serving  # noqa: B018  # read now, so that what is missing is told before anything begins
-    os.umask(0o077)  # what is written from now on, such as the database and the log, is its owner's alone
-    os.environ[FOLDER] = str(folder.path)
-    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.live.django_settings"
-    django.setup()
+    folder.check_finished()
+    folder.check_database()
+    _set_up_django(folder)
     return folder
 
 
 @contextmanager
 def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -> Iterator[None]:
-    """Make the folder and the tables of a new study and open it; nothing is left if it cannot begin."""
+    """Make the folder and the tables of a new study and open it; nothing is left if it cannot begin.
+
+    What is killed here leaves a folder that says so (`UNFINISHED`), and that no command takes for a study.
+    """
     os.umask(0o077)
-    folder.create(serving, keys)
+    folder.check_new()
     try:
-        open_folder(folder.path)
+        folder.create(serving, keys)
+        write_text(folder.path / UNFINISHED, "This study did not begin: remove the folder, and begin again.\n")
+        _set_up_django(folder)
         unapplied_migrations()  # says in words if the database cannot be reached
         migrate()
         yield
+        (folder.path / UNFINISHED).unlink()
     except BaseException:
-        connection.close()
-        shutil.rmtree(folder.path)  # it was new, or empty
+        if settings.configured:
+            connection.close()
+        shutil.rmtree(folder.path, ignore_errors=True)  # it was new, or empty
         raise
+
+
+def _set_up_django(folder: LiveFolder) -> None:
+    os.umask(0o077)  # what is written from now on, such as the database and the log, is its owner's alone
+    os.environ[FOLDER] = str(folder.path)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.live.django_settings"
+    django.setup()
 
 
 def unapplied_migrations() -> list[str]:
@@ -48,9 +65,14 @@ def unapplied_migrations() -> list[str]:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as problem:
-        raise DataFileError(
-            f"The database cannot be reached: {_first_line(problem)}. Start it, or correct DATABASE_URL."
-        ) from None
+        raise DataFileError(_unreachable(problem)) from None
+    applied = {name for app, name in executor.loader.applied_migrations if app == _RECORDS}
+    known = {name for app, name in executor.loader.graph.nodes if app == _RECORDS}
+    if newer := sorted(applied - known):
+        raise SettingError(
+            f"The database is of a newer version of peerfront ({', '.join(newer[:3])}). Use that version; or restore a "
+            "back-up that was made with this one."
+        )
     return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
 
 
@@ -67,6 +89,15 @@ def check_migrated() -> None:
             f"({', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}). Make a back-up, then start with "
             "--migrate."
         )
+
+
+def _unreachable(problem: DatabaseError) -> str:
+    if connection.vendor == "sqlite":
+        return (
+            f"{connection.settings_dict['NAME']} cannot be read: {_first_line(problem)}. Free some space if the disk "
+            "is full; if the file is damaged, restore a back-up."
+        )
+    return f"The database cannot be reached: {_first_line(problem)}. Start it, or correct DATABASE_URL."
 
 
 def _first_line(problem: Exception) -> str:

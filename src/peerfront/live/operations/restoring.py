@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import DataError, IntegrityError, transaction
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.live.folder import LiveFolder
@@ -16,7 +16,8 @@ from peerfront.live.records import models
 from peerfront.live.records.contacts import readable
 from peerfront.live.records.verification import compare
 from peerfront.live.rules.chain import FIRST
-from peerfront.live.rules.permissions import Action
+from peerfront.live.rules.effects import Contradiction
+from peerfront.live.rules.permissions import Action, Role
 from peerfront.live.rules.requests import NoteAction
 
 
@@ -35,24 +36,35 @@ class Restored:
 
 
 def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
-    """Fill an empty database, read everything back, and compare; nothing stays in it if anything differs."""
-    with transaction.atomic():
-        links = list(backup.links())
-        head = links[-1].hash if links else FIRST
-        if (len(links), head) != (backup.about.events, backup.about.head):
-            raise DataFileError(f"{backup.path} is not complete: events are missing. Use another back-up.")
-        state = load(links)
+    """Fill an empty database and the folder, read everything back, and compare; nothing stays if anything differs."""
+    try:
+        with transaction.atomic():
+            return _restored(backup, folder)
+    except (Contradiction, IntegrityError, DataError) as fault:
+        raise DataFileError(
+            f"{backup.path} contradicts itself ({type(fault).__name__}): it was changed, or not made by peerfront. Use "
+            "another back-up."
+        ) from None
+
+
+def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
+    links = list(backup.links())
+    head = links[-1].hash if links else FIRST
+    if (len(links), head) != (backup.about.events, backup.about.head):
+        raise DataFileError(f"{backup.path} is not complete: events are missing. Use another back-up.")
+    state = load(links)
+    with backup.told():
         staff, contacts = _restore_staff(backup), _restore_contacts(backup)
-        if (staff, contacts) != (backup.about.staff, backup.about.contacts):
-            raise DataFileError(f"{backup.path} is not complete: users or contacts are missing. Use another back-up.")
-        stored = models.Event.objects.order_by("number").values_list("number", "before", "hash")
-        same = all(
-            told == (link.number, link.before, link.hash)
-            for told, link in zip(stored.iterator(chunk_size=5_000), links, strict=True)
-        )
-        rows, faults = compare(state)
-        if not same or faults:
-            raise DataFileError(f"What was restored differs from the back-up: {' '.join(faults[:5])} Use another disk.")
+    if (staff, contacts) != (backup.about.staff, backup.about.contacts):
+        raise DataFileError(f"{backup.path} is not complete: users or contacts are missing. Use another back-up.")
+    stored = models.Event.objects.order_by("number").values_list("number", "before", "hash")
+    same = all(
+        told == (link.number, link.before, link.hash)
+        for told, link in zip(stored.iterator(chunk_size=5_000), links, strict=True)
+    )
+    rows, faults = compare(state)
+    if not same or faults:
+        raise DataFileError(f"What was restored differs from the back-up: {' '.join(faults[:5])} Use another disk.")
     backup.copy_models(folder.models)
     unreadable = sum(not readable(bytes(sealed)) for sealed in models.Contact.objects.values_list("sealed", flat=True))
     details = (("events", str(len(links))), ("head", head), ("made_at", backup.about.made_at))
@@ -67,11 +79,11 @@ def _restore_staff(backup: BackupFile) -> int:
         user = User.objects.create(
             username=row["name"],
             password=row["password"],
-            is_active=row["active"],
+            is_active=bool(row["active"]),
             last_login=datetime.fromisoformat(row["last_login"]) if row["last_login"] else None,
         )
         if row["role"] is not None:
-            models.Member.objects.create(user=user, role=row["role"], site_id=row["site"])
+            models.Member.objects.create(user=user, role=Role(row["role"]).value, site_id=row["site"])
     return number
 
 

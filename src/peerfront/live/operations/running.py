@@ -4,9 +4,6 @@ import logging
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
 
 from django.core.checks import run_checks
 
@@ -15,7 +12,6 @@ from peerfront.live.folder import LiveFolder
 from peerfront.live.operations.logs import write_log_to
 from peerfront.live.operations.server import THREADS, Server, listen, stopped_by_signals
 
-NIGHTLY = "peerfront.live.planning.nightly"
 _log = logging.getLogger("peerfront.live.server")
 _THIS_COMPUTER = ("127.0.0.1", "::1", "localhost")
 
@@ -44,14 +40,16 @@ def serve(
     write_log_to(folder.logs)
     here = f"http://127.0.0.1:{server.port}" if host in _THIS_COMPUTER else serving.address(server.port)
     say(_words(folder, here, host))
-    stop_nights = _start_nights()
+    from peerfront.live.planning import nightly  # loads what plans need, which the checks above can do without
+
+    nights = nightly.start()
     with stopped_by_signals(server.stop):
         _log.info("started")
         if browser:
             with suppress(webbrowser.Error):
                 webbrowser.open(here)
         server.run()
-    stop_nights()
+    nights.stop()
     _log.info("stopped")
     say("Stopped; everything that was answered is recorded.")
 
@@ -66,14 +64,6 @@ def _words(folder: LiveFolder, here: str, host: str) -> str:
             "It is not encrypted (no --tls): use it in a private network only. Whoever listens in can read everything."
         )
     return "\n".join(words)
-
-
-def _start_nights() -> Callable[[], None]:
-    """Start the plans that are made at night; gives what stops them."""
-    if find_spec(NIGHTLY.rpartition(".")[0]) is None or find_spec(NIGHTLY) is None:
-        return lambda: None
-    started: Any = import_module(NIGHTLY).start()
-    return getattr(started, "stop", lambda: None)
 
 
 def deployment_checks() -> list[str]:

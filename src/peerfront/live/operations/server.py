@@ -26,10 +26,11 @@ def listen(host: str, port: int) -> socket.socket:
         raise SettingError(f"There is no port {port}. Choose a --port from 1 to 65535.")
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as problem:
+    except (OSError, UnicodeError) as problem:  # the latter for names that no computer can have
+        why = getattr(problem, "strerror", None) or problem
         raise SettingError(
-            f"{host} port {port} cannot be used ({problem.strerror or problem}). Another server may run there: choose "
-            "another --port."
+            f"{host} port {port} cannot be used ({why}). Another server may run there: choose another --port. A --host "
+            "must be an address of this computer."
         ) from None
 
 

@@ -1,19 +1,21 @@
 """Who may log in: add people, change what they are, stop them; every change is noted in the chain of events."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.live.operations.beginning import ask_here
+from peerfront.live.operations.beginning import ask_here, begin
 from peerfront.live.records import models
 from peerfront.live.records.recording import answer
 from peerfront.live.rules.deciding import Answer
 from peerfront.live.rules.permissions import Action, Role
 from peerfront.live.rules.requests import NoteAction, Request
+from peerfront.live.rules.settings import Settings
 
 LONGEST_USER_NAME = 60
 
@@ -75,14 +77,16 @@ def write_member(name: str, role: Role, site: str | None) -> User:
     return user
 
 
-def add_first_manager(name: str) -> User:
-    """Add the manager of a study that has just begun."""
+def begin_with_manager(settings: Settings, sites: Mapping[str, str], name: str) -> User:
+    """Begin a study in an empty database, with its sites and its manager: all of it or nothing."""
     if bad_user_name(name):
         raise SettingError(
             f"{name!r} cannot be used to log in: a name has at most {LONGEST_USER_NAME} letters, digits and @ . + - _."
         )
-    ask_here(staff_note("added", name, Role.MANAGER, None))
-    return write_member(name, Role.MANAGER, None)
+    with transaction.atomic():
+        begin(settings, sites)
+        ask_here(staff_note("added", name, Role.MANAGER, None))
+        return write_member(name, Role.MANAGER, None)
 
 
 def noted(request: Request, change: Callable[[], None], now: datetime | None = None) -> Answer:

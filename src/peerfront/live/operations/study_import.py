@@ -1,16 +1,16 @@
 """Import a study's file through the rules: all of it or nothing, and the same file again changes nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol
 
-from django.db import transaction
 from django.utils.translation import gettext
 
 from peerfront.data.study import Study
 from peerfront.foundation.errors import SettingError
 from peerfront.live.operations.beginning import accepted, answer_here
-from peerfront.live.operations.imported_people import FromFile, Place, people_of, with_questions
+from peerfront.live.operations.imported_people import FromFile, Place, people_of
 from peerfront.live.records import models
 from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.rules.deciding import Accepted, Answer
@@ -53,26 +53,44 @@ def file_for_study(study: Study, site: str | None) -> FromFile:
     return people_of(study, Place(row.settings, sites, site, began))
 
 
-def import_study(study: Study, source: str, site: str | None, ask: Callable[[Wish, str], Answer]) -> Imported:
-    """Import a file that was read; `ask` asks the rules for a wish, with the end of a request key for each."""
+class Ask(Protocol):
+    """Asks the rules for a wish; `ending` tells the request keys of several wishes apart."""
+
+    def __call__(
+        self, wish: Wish, *, ending: str = "", alongside: Callable[[Accepted], None] | None = None
+    ) -> Answer: ...
+
+
+def import_study(study: Study, source: str, site: str | None, ask: Ask) -> Imported:
+    """Import a file that was read, and make questions from its columns if the study has none; all of it or nothing."""
     file = file_for_study(study, site)
-    row = DatabaseRecords().study()
-    assert row is not None, "looked at above"
-    with transaction.atomic():
-        answered = ask(ImportPeople(file.people, source[:100]), "")
-        if not isinstance(answered, Accepted) or row.settings.questions or not file.questions:
-            return Imported(answered, file)
-        settings = with_questions(row.settings, file.questions)
-        wish = ChangeSettings(settings, f"Questions from the columns of {source[:100]}")
-        changed = ask(wish, "-questions")
+    new_questions = 0
+
+    def make_questions(_: Accepted) -> None:
+        nonlocal new_questions
+        row = DatabaseRecords().study()
+        assert row is not None, "people were imported into it"
+        if row.settings.questions or not file.questions:
+            return
+        wish = ChangeSettings(
+            replace(row.settings, questions=file.questions), f"Questions from the columns of {source[:100]}"
+        )
+        changed = ask(wish, ending="-questions")
         if not isinstance(changed, Accepted):
             raise SettingError(gettext("The questions could not be made from the file.") + f" {changed.refusal.found}")
-    return Imported(answered, file, len(file.questions))
+        new_questions = len(file.questions)
+
+    answered = ask(ImportPeople(file.people, source[:100]), alongside=make_questions)
+    return Imported(answered, file, new_questions)
 
 
 def import_here(study: Study, source: str, site: str | None) -> list[str]:
     """Import from the command line; gives what to say."""
-    done = import_study(study, source, site, lambda wish, _: answer_here(wish))
+
+    def ask(wish: Wish, *, ending: str = "", alongside: Callable[[Accepted], None] | None = None) -> Answer:
+        return answer_here(wish, alongside=alongside)  # each wish gets a request key of its own
+
+    done = import_study(study, source, site, ask)
     accepted(done.answer)
     imported, there = done.counts
     words = [f"{imported:,} people imported; {there:,} were there already and are the same.", *done.file.notes]

@@ -125,6 +125,9 @@ def _planned(approved: Approved, row: PersonRow, *, warming: bool = False) -> On
         if model is None:
             return None
         summary = KeptModel(plan.model).plan(plan.seed).summary
+        if summary is None:
+            log.error("What plan %d says beside its lines is missing or spoilt: nobody gets a number.", plan.plan)
+            return None  # it tells the groups in which people must be planned alike
         holders = _holders(approved, model)
         codes = codes_of(settings, model.schema, [(row.answers or (), row.network_size)])[0]
         if warming and not len(holders):

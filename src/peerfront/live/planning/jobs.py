@@ -140,20 +140,24 @@ def run(job_id: int) -> None:
     heart = _Heart(job_id)
     heart.start()
     try:
-        plan = _work(job_id, heart)
-        ended = {"state": DONE, "share": 1.0, "plan": plan, "message": ""}
+        _work(job_id, heart)
+    except _Stopped:
+        log.info("Job %d was stopped.", job_id)
     except PeerfrontError as problem:
-        ended = {"state": FAILED, "message": str(problem)}
+        _fail(job_id, str(problem))
     except Exception as fault:
         log.exception("Job %d failed.", job_id)
         _fail(job_id, f"{type(fault).__name__}: {fault}"[:500])
         raise SystemExit(1) from None
     finally:
         heart.stop()
-    PlanningJob.objects.filter(pk=job_id).update(ended_at=timezone.now(), step="", **ended)
 
 
-def _work(job_id: int, heart: "_Heart") -> Plan:
+class _Stopped(Exception):
+    """Somebody stopped the job before its plan was proposed."""
+
+
+def _work(job_id: int, heart: "_Heart") -> None:
     from peerfront.live.planning.making import make_plan, publish_forecast
     from peerfront.live.planning.proposing import propose
     from peerfront.live.planning.study_order import today_of
@@ -167,17 +171,23 @@ def _work(job_id: int, heart: "_Heart") -> Plan:
         raise NotAllowed(gettext_noop("Who asked for this plan works here no more. Make the plan again."))
     seed = secrets.randbelow(LARGEST_SEED + 1)
     proposal = make_plan(row, today_of(row.settings, timezone.now()), seed, effort(), heart.progress)
-    heart.stop()  # from here on the job cannot be stopped any more: it is proposed, or not
-    number = propose(proposal, member, f"planning-{job_id}-{seed}", read_at)
+    heart.stop()
+    propose(proposal, member, f"planning-{job_id}-{seed}", read_at, alongside=lambda plan: _done(job_id, plan))
     publish_forecast(proposal.model, seed)
-    forget_models(_models_in_use())
-    return Plan.objects.get(pk=number)
+    forget_models(_plans_in_use())
 
 
-def _models_in_use() -> set[str]:
-    """Models by which coupons were handed out, and those of the newest plans."""
-    newest_plans = Plan.objects.order_by("-plan").values_list("model", flat=True)[:_PLANS_KEPT]
-    return set(newest_plans) | set(Plan.objects.filter(round__isnull=False).values_list("model", flat=True).distinct())
+def _done(job_id: int, plan: int) -> None:
+    """End the job in the transaction in which its plan is proposed, so that a stopped job proposes nothing."""
+    done = {"state": DONE, "share": 1.0, "plan": plan, "message": "", "step": "", "ended_at": timezone.now()}
+    if not PlanningJob.objects.filter(pk=job_id, state=RUNNING).update(**done):
+        raise _Stopped
+
+
+def _plans_in_use() -> set[tuple[str, int]]:
+    """Models and seeds of plans by which coupons were handed out, and of the newest plans."""
+    told = Plan.objects.order_by("-plan").values_list("model", "seed")
+    return {*told[:_PLANS_KEPT], *told.filter(round__isnull=False)}
 
 
 def effort() -> float:

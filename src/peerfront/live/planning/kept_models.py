@@ -12,6 +12,7 @@ import json
 import shutil
 import threading
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from django.conf import settings as django_settings
 
 from peerfront.advice.model import Model, load
 from peerfront.advice.week_model import FittedTo
+from peerfront.artifacts import MANIFEST
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_text
 from peerfront.live.folder import LiveFolder
@@ -96,11 +98,16 @@ def live_folder() -> LiveFolder:
     return folder
 
 
-def forget_models(in_use: set[str]) -> None:
-    """Remove the folders of models that are not in use; a plan each night would fill the disk."""
+def forget_models(in_use: Collection[tuple[str, int]]) -> None:
+    """Remove what is kept of plans that are not among these models and seeds; a plan each night would fill the disk."""
+    models = {model for model, _ in in_use}
+    plans = {KeptModel(model).plan(seed).folder for model, seed in in_use}
     for folder in live_folder().models.iterdir():
-        if folder.is_dir() and folder.name not in in_use and (folder / "fitted.json").exists():
+        if folder.is_dir() and folder.name not in models and (folder / "fitted.json").exists():
             shutil.rmtree(folder, ignore_errors=True)
+        for plan in folder.glob("plan-*"):
+            if plan not in plans:
+                shutil.rmtree(plan, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -164,16 +171,16 @@ class PlanFolder:
 
     @property
     def summary(self) -> PlanSummary | None:
-        """What the plan says; None if its file is not there."""
+        """What the plan says; None if its file is not there or was spoilt."""
         try:
             data: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
-        except (OSError, ValueError):
+            for name in ("words", "ahead", "details", "about_model", "certificate", "strata_columns"):
+                data[name] = tuple(data[name])
+            data["brings"] = {person: tuple(pair) for person, pair in data["brings"].items()}
+            data["strata"] = {name: tuple(chances) for name, chances in data["strata"].items()}
+            return PlanSummary(**data)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        for name in ("words", "ahead", "details", "about_model", "certificate", "strata_columns"):
-            data[name] = tuple(data[name])
-        data["brings"] = {person: tuple(pair) for person, pair in data["brings"].items()}
-        data["strata"] = {name: tuple(chances) for name, chances in data["strata"].items()}
-        return PlanSummary(**data)
 
 
 _loaded: OrderedDict[Path, Model] = OrderedDict()
@@ -190,7 +197,14 @@ def loaded_model(name: str) -> Model | None:
         if not artifact.is_dir():
             return None
         model = load(artifact)
+        if not _is_called(artifact, name):
+            raise DataFileError(f"{artifact} is another model than its name says. Restore it from a back-up.")
         _loaded[artifact] = model
         while len(_loaded) > _MOST_LOADED:
             _loaded.popitem(last=False)
         return model
+
+
+def _is_called(artifact: Path, name: str) -> bool:
+    """Whether an artifact that could be read, so that it has its checksum, is the one of this name."""
+    return model_name(str(json.loads((artifact / MANIFEST).read_text("utf-8"))["sha256"])) == name

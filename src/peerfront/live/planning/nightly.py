@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from peerfront.live.planning import jobs
 from peerfront.live.planning.for_one import warm_up_in_background
+from peerfront.live.planning.study_order import is_over, today_of
 from peerfront.live.records.database import DatabaseRecords
-from peerfront.live.records.models import Event, Plan, PlanningJob
+from peerfront.live.records.models import Event, Person, Plan, PlanningJob
 
 log = logging.getLogger(__name__)
 BEGINS = time(2, 0)
@@ -28,9 +29,14 @@ LOOKS_EVERY = 60.0  # seconds
 
 
 def due(now: datetime) -> bool:
-    """Whether tonight's plan is to be made now: the hour has come, none was made, and something happened since."""
+    """Whether tonight's plan is to be made now: the hour has come, none was made, and something happened since.
+
+    None is made where it could only fail: while nobody takes part, and after the last day of recruitment.
+    """
     study = DatabaseRecords().study()
     if study is None or now - study.last_time > QUIET_FOR:
+        return False
+    if is_over(study.settings, today_of(study.settings, now)) or not Person.objects.exists():
         return False
     local = now.astimezone(ZoneInfo(study.settings.timezone))
     begins = datetime.combine(local.date(), BEGINS, local.tzinfo)

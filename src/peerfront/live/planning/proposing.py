@@ -1,25 +1,41 @@
 """Propose a plan that was made, by the rules."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from peerfront.foundation.errors import SettingError
 from peerfront.live.planning.making import Proposal
 from peerfront.live.records.database import DatabaseRecords
 from peerfront.live.records.recording import answer
-from peerfront.live.rules.deciding import Refused
+from peerfront.live.rules.deciding import Accepted, Refused
 from peerfront.live.rules.events import PlannedCoupons, PlanProposed
 from peerfront.live.rules.permissions import Member
 from peerfront.live.rules.requests import ProposePlan, Request
 
 
-def propose(proposal: Proposal, member: Member, key: str, read_at: datetime) -> int:
-    """Ask the rules for a plan made from records read at a time, as who asked for it; gives the plan's number."""
+def propose(
+    proposal: Proposal,
+    member: Member,
+    key: str,
+    read_at: datetime,
+    *,
+    alongside: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Ask the rules for a plan made from records read at a time, as the person who asked for it; gives its number.
+
+    `alongside` gets the number, too, in the transaction in which it is proposed; if it raises, nothing is proposed.
+    """
     lines = _still_waiting(proposal.lines, read_at)
     wish = ProposePlan(proposal.model, proposal.seed, lines, read_at)
-    answered = answer(Request(key, member, None, None, wish))
+    request = Request(key, member, None, None, wish)
+    answered = answer(request, alongside=lambda accepted: alongside(_number_of(accepted)))
     if isinstance(answered, Refused):
         raise SettingError(str(answered.refusal))
-    fact = answered.events[0].fact
+    return _number_of(answered)
+
+
+def _number_of(accepted: Accepted) -> int:
+    fact = accepted.events[0].fact
     assert isinstance(fact, PlanProposed)
     return fact.plan
 

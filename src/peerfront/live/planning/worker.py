@@ -19,14 +19,17 @@ def main(folder: str, job: str) -> None:
     import django
 
     django.setup()
-    from peerfront.live.operations.logs import WithoutPersonalData
+    from peerfront.live.log_lines import WithoutPersonalData
     from peerfront.live.planning.jobs import run
 
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-
-    run(int(job))
+    try:
+        run(int(job))
+    except Exception:  # such as a database that went away; a traceback of Python's own might quote somebody's entry
+        logging.getLogger(__name__).exception("Job %s could not be ended.", job)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

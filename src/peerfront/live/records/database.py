@@ -104,16 +104,23 @@ class DatabaseRecords:
     def person(self, person: str) -> records.PersonRow | None:
         return self._one(records.PersonRow, pk=person)
 
-    def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
-        names = list(people)
-        found: dict[str, records.PersonRow] = {}
+    def _some(self, kind: type[R], keys: Collection[str]) -> dict[str, R]:
+        """The rows of a class by their only keys, as far as they are there."""
+        names = list(keys)
+        found: dict[str, R] = {}
         for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
-            part = models.Person.objects.filter(pk__in=names[start : start + 500])
-            found |= {stored.person: row_of(records.PersonRow, stored) for stored in part}
+            part = models.FOLLOWING[kind]._default_manager.filter(pk__in=names[start : start + 500]).order_by()
+            found |= {str(stored.pk): row_of(kind, stored) for stored in part}
         return found
+
+    def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
+        return self._some(records.PersonRow, people)
 
     def coupon(self, code: str) -> records.CouponRow | None:
         return self._one(records.CouponRow, pk=code)
+
+    def coupons(self, codes: Collection[str]) -> Mapping[str, records.CouponRow]:
+        return self._some(records.CouponRow, codes)
 
     def coupons_of(self, person: str) -> Sequence[records.CouponRow]:
         held = models.Coupon.objects.filter(holder_id=person)

@@ -10,7 +10,7 @@ from peerfront.live.rules.erasing import commitment, committed
 from peerfront.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.live.rules.people import bad_answers
 from peerfront.live.rules.permissions import Action
-from peerfront.live.rules.records import PersonRow
+from peerfront.live.rules.records import CouponRow, PersonRow
 from peerfront.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.live.rules.requests import ImportedPerson, ImportPeople, asked
 from peerfront.live.rules.settings import LONGEST_DAYS
@@ -216,11 +216,13 @@ def _bad_recruiter(new: Sequence[ImportedPerson], known: Mapping[str, PersonRow]
 
 def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal | None:
     """Every code is issued once and used once, by a recruit of the person who got it."""
+    named = {coupon.code for entry in new for coupon in entry.coupons} | {entry.code for entry in new if entry.code}
+    known = situation.records.coupons(sorted(named))
     holders: dict[str, str] = {}
     void = set()
     for entry in new:
         for coupon in entry.coupons:
-            if (other := holders.get(coupon.code) or _owner(situation, coupon.code)) is not None:
+            if (other := holders.get(coupon.code) or _owner(situation, known.get(coupon.code))) is not None:
                 return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
             holders[coupon.code] = entry.person
             if coupon.void:
@@ -233,13 +235,13 @@ def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal |
             return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=users[entry.code])
         users[entry.code] = entry.person
         if entry.recruiter is None:
-            if (other := holders.get(entry.code) or _owner(situation, entry.code)) is not None:
+            if (other := holders.get(entry.code) or _owner(situation, known.get(entry.code))) is not None:
                 return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
         elif entry.code in holders:
             if holders[entry.code] != entry.recruiter or entry.code in void:
                 return refusal(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
         else:
-            row, used = situation.records.coupon(entry.code), situation.records.redemption(entry.code)
+            row, used = known.get(entry.code), situation.records.redemption(entry.code)
             if used is not None:
                 return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=used.person)
             if row is None or row.holder != entry.recruiter or row.voided_at is not None:
@@ -247,10 +249,9 @@ def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal |
     return None
 
 
-def _owner(situation: Situation, code: str) -> str | None:
-    """Who got a coupon of the study, or came with it as a seed; None if there is no such code."""
-    row = situation.records.coupon(code)
+def _owner(situation: Situation, row: CouponRow | None) -> str | None:
+    """Who got a coupon of the study, or came with it as a seed; None if there is no such coupon."""
     if row is None:
         return None
-    redemption = situation.records.redemption(code)
+    redemption = situation.records.redemption(row.code)
     return row.holder or (redemption.person if redemption is not None else "")

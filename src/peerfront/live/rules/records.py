@@ -238,6 +238,9 @@ class Records(Protocol):
 
     def coupon(self, code: str) -> CouponRow | None: ...
 
+    def coupons(self, codes: Collection[str]) -> Mapping[str, CouponRow]:
+        """Those of some coupons that are known, by their codes, in few queries."""
+
     def coupons_of(self, person: str) -> Sequence[CouponRow]:
         """The coupons that a person got, in order of their codes."""
 

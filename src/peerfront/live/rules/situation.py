@@ -116,12 +116,14 @@ class Situation:
     def unknown_codes(self, number: int, besides: Container[str] = ()) -> tuple[str, ...]:
         """Draw codes that nobody has, nor somebody who is about to get `besides`."""
         codes: dict[str, None] = {}
-        for _ in range(number + _MOST_DRAWS):
+        draws = 0
+        while draws <= number + _MOST_DRAWS:
             if len(codes) == number:
                 return tuple(codes)
-            code = self.draw_code(self.study.prefix)
-            if code not in besides and self.records.coupon(code) is None:
-                codes[code] = None
+            drawn = [self.draw_code(self.study.prefix) for _ in range(number - len(codes))]
+            draws += len(drawn)
+            taken = self.records.coupons(drawn)
+            codes |= dict.fromkeys(code for code in drawn if code not in taken and code not in besides)
         raise RuntimeError(f"{_MOST_DRAWS:,} codes in a row were taken: the source of random numbers is broken.")
 
 

@@ -99,6 +99,9 @@ class State:
     def coupon(self, code: str) -> CouponRow | None:
         return self.table(CouponRow).get((code,))
 
+    def coupons(self, codes: Collection[str]) -> Mapping[str, CouponRow]:
+        return {code: row for code in codes if (row := self.coupon(code)) is not None}
+
     def coupons_of(self, person: str) -> Sequence[CouponRow]:
         coupons = self.table(CouponRow)
         return [coupons[(code,)] for code in sorted(self._coupons_of.get(person, ()))]

@@ -1,6 +1,7 @@
 """Import: go on with a study that began in a spreadsheet; the file is read by the readers of `peerfront check`."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -67,7 +68,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
             if "look" in request.POST:
                 context |= {"study_file": study, "brings": file_for_study(study, site), "file_name": name}
             else:
-                done = import_study(study, name, site, lambda wish, end: ask_whole(form, request, wish, ending=end))
+                done = import_study(study, name, site, partial(ask_whole, form, request))
                 if isinstance(done.answer, Accepted):
                     new, same = done.counts
                     words = gettext("{new} people are imported; {same} were there already and are the same.")
