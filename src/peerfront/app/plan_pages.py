@@ -62,6 +62,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
     people = people_on(rows, by)
     spend = sum(each.coupons for each in people)
     lines = below_the_sheet(printed("sheet"))
+    made_with = folder.outcome("sheet").get("ordered", {})  # what is in the form may have been refused since
     return render(
         request,
         "app/sheet.html",
@@ -69,13 +70,15 @@ def sheet(request: HttpRequest) -> HttpResponse:
             **step_context("sheet"),
             "form": form,
             "people": people,
+            "spoiled": bool(rows) and not people,
             "by": by,
             "spend": spend,
             "getting": sum(each.coupons > 0 for each in people),
             "expected": sum(each.expected_now for each in people),
-            "left": max(int(choices.get("plan", {}).get("budget", 0)) - spend, 0),
+            "left": max(int(made_with.get("budget", 0)) - spend, 0),
             "curve": curve_of(rows_of(folder.path / CURVE), spend) if people else None,
-            "asked": choices.get("plan", {}).get("spend"),
+            "asked": made_with.get("spend"),
+            "number_is_drawn": bool(made_with.get("strata") or made_with.get("randomise")),
             "warnings": warnings_in(lines),
             "lines": without_warnings(lines),
             "waiting": waiting_file(),
@@ -88,13 +91,13 @@ def sheet(request: HttpRequest) -> HttpResponse:
 def _plan(request: HttpRequest, chosen: dict[str, Any]) -> HttpResponse:
     waiting = waiting_file()
     app_folder().choose(plan=chosen)
-    return start(request, Order("sheet", (commands.plan(waiting, chosen),), (MODEL, waiting)))
+    return start(request, Order("sheet", (commands.plan(waiting, chosen),), (MODEL, waiting), chosen))
 
 
 @require_POST
 def spend(request: HttpRequest) -> HttpResponse:
     """Make the sheet for another number of coupons this round, or for the best one again."""
-    order = dict(app_folder().choices.get("plan", {}))
+    order = dict(app_folder().outcome("sheet").get("ordered", {}))
     order.pop("spend", None)
     wanted = request.POST.get("spend", "")
     if "best" not in request.POST:
