@@ -22,6 +22,7 @@ from peerfront.app.starting import is_busy, printed, start, step_context
 from peerfront.app.tables import curve_of, people_on, rows_of
 
 _USUAL_ROUNDS = 5
+_LONGEST_NUMBER = 9  # digits of a number of coupons
 
 
 @require_http_methods(["GET", "POST"])
@@ -101,7 +102,7 @@ def spend(request: HttpRequest) -> HttpResponse:
     order.pop("spend", None)
     wanted = request.POST.get("spend", "")
     if "best" not in request.POST:
-        if not wanted.isdigit():
+        if not wanted.isdecimal() or len(wanted) > _LONGEST_NUMBER:
             messages.error(request, _("Choose a whole number of coupons."))
             return redirect("sheet")
         order["spend"] = int(wanted)
