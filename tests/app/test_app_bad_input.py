@@ -283,6 +283,26 @@ def test_a_file_whose_reading_was_stopped_is_read_again(app, client) -> None:
     assert (app.folder / "waiting.csv").read_bytes() != waiting
 
 
+def test_where_nobody_waits_the_pages_say_what_to_do(app, client) -> None:
+    client.upload("complete.csv", (STUDY + "5,B2,E1,E2,m\n").encode())
+    assert json.loads((app.folder / "app" / "look.json").read_text())["waiting"] == 0
+    made = app.folder / "model" / "manifest.json"
+    made.parent.mkdir(exist_ok=True)
+    made.write_text("{}")
+    try:
+        assert "give a file under “People who wait” below" in client.follow("/sheet/").words
+        page = client.post("/sheet/", {"budget": "8", "date": "2026-03-02"})
+        assert page.status == 200, "nothing runs"
+        assert "no sheet can be made yet" in page.words
+        page = client.post("/forecast/", {"target": "50"})
+        assert "Give a last day" in page.words
+        page = client.post("/sheet/spend/", {"spend": "²"})
+        assert page.status == 302, "no number, and no fault of the program"
+    finally:
+        made.unlink()
+        made.parent.rmdir()
+
+
 def test_a_long_message_is_shown_to_its_end(client) -> None:
     columns = [f"question_number_{n}" for n in range(45)]
     page = client.upload("wide.csv", (",".join(columns) + "\n" + ",".join("x" * 45) + "\n").encode())

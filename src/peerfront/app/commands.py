@@ -155,8 +155,10 @@ def estimate(file: str, chosen: Choices, decisions: str = "") -> Command:
 
 
 def report(file: str, waiting: str, ordered: Choices, chosen: Choices) -> Command:
+    """The report; without a file of people who wait where nobody does."""
     return (
-        *("report", MODEL, file, "--frontier", waiting),
+        *("report", MODEL, file),
+        *_option("--frontier", waiting),
         *order(ordered),
         *_each("--at-least", ordered.get("at_least", ())),
         *_option("--target", chosen.get("target")),

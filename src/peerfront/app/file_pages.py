@@ -156,6 +156,11 @@ def waiting_file() -> str:
     return str(app_folder().choices.get("waiting") or WAITING)
 
 
+def nobody_waits() -> bool:
+    """Whether the people who wait are those of the study's file, and it has none."""
+    return waiting_file() == WAITING and app_folder().seen.get("waiting") == 0
+
+
 pages = [
     path("", home, name="home"),
     path("file/", file, name="file"),

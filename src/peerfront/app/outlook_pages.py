@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from peerfront.app import commands
-from peerfront.app.file_pages import waiting_file
+from peerfront.app.file_pages import nobody_waits, waiting_file
 from peerfront.app.folder import BY_DATE, ESTIMATES, FORECAST, MODEL, SCHEMA, AppFolder
 from peerfront.app.forms import EstimatesForm, ForecastForm, ReportForm
 from peerfront.app.jobs import Order
@@ -31,6 +31,11 @@ def forecast(request: HttpRequest) -> HttpResponse:
         return redirect("fit")
     if request.method == "POST":
         form = ForecastForm(request.POST)
+        if form.is_valid() and nobody_waits() and not form.cleaned_data.get("until"):
+            words = _(
+                "Nobody waits for coupons. Give a last day: the forecast then counts on the coupons that are open."
+            )
+            form.add_error("until", words)
         if form.is_valid():
             chosen = form.chosen
             folder.choose(forecast=chosen)
@@ -123,10 +128,10 @@ def report(request: HttpRequest) -> HttpResponse:
         form = ReportForm(request.POST, outcomes=outcomes)
         if form.is_valid():
             folder.choose(report=form.chosen)
-            file, waiting = str(choices["file"]), waiting_file()
+            file, waiting = str(choices["file"]), "" if nobody_waits() else waiting_file()
             ordered = sheet_order(folder)
             command = commands.report(file, waiting, ordered, form.chosen)
-            return start(request, Order("report", (command,), (MODEL, file, waiting), ordered))
+            return start(request, Order("report", (command,), (MODEL, file, waiting_file()), ordered))
     else:
         today = {"date": date.today().isoformat(), "target": choices.get("forecast", {}).get("target")}
         form = ReportForm(initial={**today, **choices.get("report", {})}, outcomes=outcomes)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from peerfront.app import commands
-from peerfront.app.file_pages import waiting_file
+from peerfront.app.file_pages import nobody_waits, waiting_file
 from peerfront.app.folder import CURVE, MODEL, SCHEMA, SHEET, WAITING
 from peerfront.app.forms import FitForm, OrderForm, UploadForm
 from peerfront.app.jobs import Order
@@ -54,6 +54,8 @@ def sheet(request: HttpRequest) -> HttpResponse:
     choices = folder.choices
     if request.method == "POST":
         form = OrderForm(request.POST, groups=used_groups())
+        if nobody_waits():
+            form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
         if form.is_valid():
             return _plan(request, form.chosen)
     else:
@@ -83,6 +85,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
             "warnings": warnings_in(lines),
             "lines": without_warnings(lines),
             "waiting": waiting_file(),
+            "nobody_waits": nobody_waits(),
             "own_waiting": waiting_file() != WAITING,
             "upload": UploadForm(),
         },
