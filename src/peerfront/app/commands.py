@@ -56,7 +56,6 @@ def check(file: str, reading: Choices) -> Command:
         "check",
         file,
         *_option("--sheet", reading.get("sheet")),
-        *_option("--format", reading.get("format")),
         *(part for each in maps for part in ("--map", each)),
         *_each("--missing", reading.get("missing", ())),
         *_option("--coupons-each", reading.get("coupons_each")),

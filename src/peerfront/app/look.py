@@ -23,7 +23,7 @@ from peerfront.app.folder import LOOK, SCHEMA, AppFolder
 from peerfront.data.column_findings import vetted
 from peerfront.data.dates import EPOCH, date_text
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
-from peerfront.data.read_settings import FORMATS, parse_columns
+from peerfront.data.read_settings import parse_columns
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.schema_guess import Guess, guess_schema
@@ -175,7 +175,6 @@ def _contents(study: Study) -> dict[str, Any]:
     shown = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
     trees = summary.trees
     return {
-        "format": FORMATS[study.format],
         "roles": {role: list(names) for role, names in study.columns.items()},
         "coupons_each": study.settings.coupons_each,
         "steps": list(study.steps),

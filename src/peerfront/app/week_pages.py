@@ -44,9 +44,7 @@ def week(request: HttpRequest) -> HttpResponse:
             if not file:
                 messages.error(request, _("Choose this week's file."))
                 return redirect("week")
-            folder.choose(
-                week={name: value for name, value in chosen.items() if name not in _OF_ONE_WEEK}, week_file=file
-            )
+            folder.choose(week={name: value for name, value in chosen.items() if name not in _OF_ONE_WEEK})
             return start(request, Order("week", (commands.week(file, chosen),)))
     else:
         form = WeekForm(initial=_usual(choices) if first else _as_last_week(known[-1]), first=first)
