@@ -298,6 +298,9 @@ def test_where_nobody_waits_the_pages_say_what_to_do(app, client) -> None:
         assert "Give a last day" in page.words
         page = client.post("/sheet/spend/", {"spend": "²"})
         assert page.status == 302, "no number, and no fault of the program"
+        client.upload("wrong.csv", b"%PDF-1.7 ...")
+        page = client.post("/sheet/", {"budget": "8", "date": "2026-03-02"})
+        assert page.headers["location"] == "/file/", "who waits is of the file before"
     finally:
         made.unlink()
         made.parent.rmdir()

@@ -94,6 +94,8 @@ def sheet(request: HttpRequest) -> HttpResponse:
 
 def _plan(request: HttpRequest, chosen: dict[str, Any]) -> HttpResponse:
     waiting = waiting_file()
+    if waiting == WAITING and not state_of(app_folder(), "file").made:  # who waits is of another file
+        return _first(request, "file", _("First choose the study's file, and repair what stops it."))
     app_folder().choose(plan=chosen)
     return start(request, Order("sheet", (commands.plan(waiting, chosen),), (MODEL, waiting), chosen))
 

@@ -43,6 +43,12 @@ def columns_named(text: str) -> list[tuple[str, Any]]:
 
 
 @register.filter
+def purpose(progress: str) -> str:
+    """What is being done, without the names of the models that are tried for it."""
+    return progress.partition(":")[0]
+
+
+@register.filter
 def roughly(seconds: int) -> int:
     """Seconds in steps of five, so that an estimate does not look exact."""
     return max(5 * round(seconds / 5), 5)
