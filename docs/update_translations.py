@@ -97,13 +97,12 @@ def _of_the_library() -> list[tuple[str, str]]:
 
     from peerfront.data.problems import KINDS
     from peerfront.data.read_settings import ROLES
-    from peerfront.data.sensitive import MEANING
     from peerfront.data.study import Summary
 
     counts: dict[str, Any] = {each.name: 0 for each in fields(Summary)}
     facts = Summary(**counts).facts
     told = [sentence for kind in KINDS.values() for sentence in (kind.title, kind.remedy)]
-    return [(sentence, "data") for sentence in [*told, *(what for what, _ in facts), *ROLES.values(), MEANING]]
+    return [(sentence, "data") for sentence in [*told, *(what for what, _ in facts), *ROLES.values()]]
 
 
 def _names_in(module: ast.Module) -> set[str]:

@@ -120,7 +120,7 @@ def test_pages_allow_no_scripts_of_others(app) -> None:
 
 
 def test_a_folder_is_open_in_one_app_at_a_time(app) -> None:
-    with pytest.raises(AssertionError, match="Another run .* is writing to"), running_app(app.folder):
+    with pytest.raises(AssertionError, match="is open in the app already"), running_app(app.folder):
         pass
 
 

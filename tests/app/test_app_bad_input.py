@@ -4,6 +4,8 @@ import html
 import io
 import json
 import re
+import threading
+import time
 
 import pytest
 from app_client import SMALL, choices
@@ -41,7 +43,8 @@ def test_a_wrong_file_is_explained(client) -> None:
     assert page.status == 200
     assert "cannot be used yet" in page.words
     assert "is a PDF. Give the CSV file" in page.words
-    assert client.follow("/fit/").words.startswith("File"), "the next steps send back to the file"
+    for step in ("columns", "fit"):
+        assert client.follow(f"/{step}/").words.startswith("File"), "the next steps send back to the file"
 
 
 def test_no_file_at_all_is_explained(client) -> None:
@@ -65,7 +68,7 @@ def test_faults_are_listed_row_by_row_with_what_to_do(client) -> None:
 
 def test_warnings_do_not_stop_it_and_can_be_downloaded(client) -> None:
     page = client.upload("warned.csv", (STUDY + "5,ZZ,F1,F2,m\n").encode())
-    assert "5 people" in page.words
+    assert "People: 5." in page.words
     assert "redeemed coupon nobody was issued" in page.words
     assert b"ZZ" in client.get("/files/checked/problems.csv").body
 
@@ -77,13 +80,13 @@ def test_unknown_columns_are_suggested_and_chosen_in_the_form(app, client) -> No
     page = client.upload("plain.csv", "\n".join(["who,x1,x2,x3,kind", *rows]).encode())
     assert "cannot be used yet" in page.words
     form = client.follow("/columns/")
-    assert "filled in with what the content suggests" in form.words
+    assert "filled in with what their content suggests" in form.words
     assert '<option value="who" selected>' in form.text
     digest = json.loads((app.folder / "app" / "look.json").read_text())["digest"]
     sent = [("digest", digest), ("role_id", "who"), ("role_own_coupon", "x1"), ("coupons", "x2"), ("coupons", "x3")]
     client.post("/columns/", sent)
     page = client.done("/columns/")
-    assert "Read as below: 30 people" in page.words
+    assert "Read as below. People: 30." in page.words
     assert "--map id=who" in page.words
     assert 'own_coupon = "x1"' in (app.folder / "schema.toml").read_text()
 
@@ -91,12 +94,13 @@ def test_unknown_columns_are_suggested_and_chosen_in_the_form(app, client) -> No
 def test_coupons_for_everybody_are_asked_where_the_file_does_not_say(app, client) -> None:
     rows = ["id,recruiter,sex", *(f"P{n},{f'P{n // 3}' if n else ''},{'fm'[n % 2]}" for n in range(60))]
     page = client.upload("recruiters.csv", "\n".join(rows).encode())
-    assert "how many coupons each person was issued" in page.words
+    assert "If everybody got the same number".lower() in page.words.lower()
+    assert "Nobody brought more than 3, so 3 is filled in." in page.words
     form = client.follow("/columns/")
     assert 'name="coupons_each" value="3"' in form.text, "the likely number is filled in"
     digest = json.loads((app.folder / "app" / "look.json").read_text())["digest"]
     client.post("/columns/", {"digest": digest, "role_id": "id", "role_recruiter": "recruiter", "coupons_each": "3"})
-    assert "Read as below: 60 people" in client.done("/columns/").words
+    assert "Read as below. People: 60." in client.done("/columns/").words
     assert choices(app)["reading"]["coupons_each"] == 3
 
 
@@ -207,11 +211,11 @@ def test_an_excel_file_with_several_sheets(client) -> None:
     content = io.BytesIO()
     book.save(content)
     page = client.upload("study.xlsx", content.getvalue())
-    assert "any of these sheets could be meant" in page.words
+    assert "Choose the one that holds the study under “Sheet of the workbook”" in page.words
     form = client.follow("/columns/")
     sent = [("sheet", "Round 2") if name == "sheet" else (name, value) for name, value in _as_shown(form.text)]
     client.post("/columns/", sent)
-    assert "Read as below: 4 people" in client.done("/columns/").words
+    assert "Read as below. People: 4." in client.done("/columns/").words
 
 
 @pytest.mark.parametrize("budget", ["-5", "0", "", "many", "1.5", "99999999999999999999999"])
@@ -250,6 +254,63 @@ def test_a_fit_can_be_stopped_and_a_double_click_starts_one(app, client) -> None
     assert "Nothing was changed" in page.words
     assert not (app.folder / "model").exists()
     assert choices(app)["fit"]["budget"] == 8, "what was entered is kept"
+
+
+def test_a_file_whose_reading_was_stopped_is_read_again(app, client) -> None:
+    """Who waits is then still of the file before, so nothing is planned until it is read to the end."""
+    client.upload("study.csv", small_study())
+    token = client.token("/file/")
+    waiting = (app.folder / "waiting.csv").read_bytes()
+    later = pf.demo_study(people=70, seed=1).study.to_csv(index=False).encode()
+    sent = threading.Thread(
+        target=client.post,
+        args=("/file/", [("csrfmiddlewaretoken", token)], {"study_file": ("later.csv", later)}),
+        kwargs={"token": False},
+    )
+    sent.start()
+    while choices(app)["file"] != "files/later.csv":
+        time.sleep(0.02)
+    client.post("/job/stop/", [("csrfmiddlewaretoken", token)], token=False)
+    sent.join()
+    page = client.done("/file/")
+    assert "files/later.csv was not read to the end" in page.words
+    assert (app.folder / "waiting.csv").read_bytes() == waiting
+    assert client.follow("/fit/").words.startswith("File")
+    client.post("/file/again/", {})
+    page = client.done("/file/")
+    assert "not read to the end" not in page.words
+    assert "files/later.csv" in page.words
+    assert (app.folder / "waiting.csv").read_bytes() != waiting
+
+
+def test_where_nobody_waits_the_pages_say_what_to_do(app, client) -> None:
+    client.upload("complete.csv", (STUDY + "5,B2,E1,E2,m\n").encode())
+    assert json.loads((app.folder / "app" / "look.json").read_text())["waiting"] == 0
+    made = app.folder / "model" / "manifest.json"
+    made.parent.mkdir(exist_ok=True)
+    made.write_text("{}")
+    try:
+        assert "give a file under “People who wait” below" in client.follow("/sheet/").words
+        page = client.post("/sheet/", {"budget": "8", "date": "2026-03-02"})
+        assert page.status == 200, "nothing runs"
+        assert "no sheet can be made yet" in page.words
+        page = client.post("/forecast/", {"target": "50"})
+        assert "Give a last day" in page.words
+        page = client.post("/sheet/spend/", {"spend": "²"})
+        assert page.status == 302, "no number, and no fault of the program"
+        client.upload("wrong.csv", b"%PDF-1.7 ...")
+        page = client.post("/sheet/", {"budget": "8", "date": "2026-03-02"})
+        assert page.headers["location"] == "/file/", "who waits is of the file before"
+    finally:
+        made.unlink()
+        made.parent.rmdir()
+
+
+def test_a_long_message_is_shown_to_its_end(client) -> None:
+    columns = [f"question_number_{n}" for n in range(45)]
+    page = client.upload("wide.csv", (",".join(columns) + "\n" + ",".join("x" * 45) + "\n").encode())
+    assert "question_number_44" in page.words
+    assert "characters ...]" not in page.words
 
 
 def test_pages_that_do_not_exist(client) -> None:

@@ -19,7 +19,7 @@ ORDER = {
 }  # fmt: skip
 READING = {
     "columns": {"id": ["who"], "coupons": ["c 1", "c 2"], "date": []}, "missing": ["99", "-1"], "coupons_each": 3,
-    "still_open": "30", "valid_days": 60.0, "sheet": "Round 1", "format": "coupons",
+    "still_open": "30", "valid_days": 60.0, "sheet": "Round 1",
 }  # fmt: skip
 LOOKING = {"target": 100, "already": 80, "until": "2026-06-30", "interviews_per_week": 12.5, "episodes": 200}
 FITTED = {**ORDER, "rounds": 5, "people": 30, "response": "capacity", "discount": 0.9, "accept_gain": True}
@@ -31,7 +31,7 @@ WEEKLY = {
 }  # fmt: skip
 EVERY = {
     commands.example(): 2,
-    commands.check("files/a.csv", READING): 13,
+    commands.check("files/a.csv", READING): 12,
     commands.fit("files/a.csv", FITTED): 11,
     commands.plan("waiting.csv", ORDER): 19,
     commands.forecast("waiting.csv", ORDER, LOOKING): 14,

@@ -1,5 +1,7 @@
 """The app's folder: names of files, what is kept, and files that are damaged."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from peerfront.app.folder import AppFolder
@@ -32,6 +34,10 @@ def folder(tmp_path) -> AppFolder:
         ("peerfront.pth", "peerfront.txt"),
         ("line\nbreak.csv", "line-break.csv"),
         ("файл.csv", "study.csv"),
+        ("old.XLS", "old.xls"),
+        ("nyjazz.rdsat", "nyjazz.rdsat"),
+        ("con.csv", "study-con.csv"),
+        ("COM1.csv", "study-COM1.csv"),
     ],
 )
 def test_files_are_kept_under_harmless_names(folder, name, kept) -> None:
@@ -82,3 +88,35 @@ def test_what_was_seen_in_another_file_does_not_count(folder) -> None:
     assert folder.seen == {}
     folder.choose(file="files/a.csv")
     assert folder.seen["people"] == 5
+
+
+def test_a_folder_may_be_replaced_while_a_page_looks_at_it(folder, monkeypatch) -> None:
+    (folder.path / "model").mkdir()
+    (folder.path / "model" / "manifest.json").write_text("{}")
+    listed = type(folder.path).rglob
+
+    def listed_then_gone(path, pattern):
+        found = list(listed(path, pattern))
+        (folder.path / "model" / "manifest.json").unlink()
+        return found
+
+    monkeypatch.setattr(type(folder.path), "rglob", listed_then_gone)
+    assert folder.digest("model")
+
+
+def test_two_tabs_choose_at_once_and_nothing_is_lost(folder) -> None:
+    with ThreadPoolExecutor(8) as tabs:
+        list(tabs.map(lambda n: folder.choose(**{f"form{n}": n}), range(40)))
+    assert folder.choices == {f"form{n}": n for n in range(40)}
+
+
+def test_a_forecast_of_another_order_than_the_sheet_s_is_to_be_made_again(folder) -> None:
+    (folder.path / "forecast").mkdir()
+    (folder.path / "forecast" / "summary.csv").write_text("policy\n")
+    folder.note_outcome("sheet", {"ordered": {"budget": 30, "date": "2026-03-02"}})
+    folder.note_outcome("forecast", {"ordered": {"budget": 30, "date": "2026-03-02"}})
+    assert not state_of(folder, "forecast").outdated
+    folder.note_outcome("sheet", {"ordered": {"budget": 30, "date": "2026-03-09"}})
+    assert not state_of(folder, "forecast").outdated, "it has no date"
+    folder.note_outcome("sheet", {"ordered": {"budget": 60, "date": "2026-03-09"}})
+    assert state_of(folder, "forecast").outdated

@@ -1,9 +1,11 @@
 """Jobs: real commands as processes of their own, one at a time, whose end is kept in the folder."""
 
+import time
+
 import pytest
 
 from peerfront.app.folder import AppFolder
-from peerfront.app.jobs import Jobs, Order
+from peerfront.app.jobs import Job, Jobs, Order, _message
 
 PATIENCE = 300.0
 EXAMPLE = ("example", "--out", "files/example", "--people", "60", "--overwrite")
@@ -72,3 +74,21 @@ def test_a_folder_that_cannot_be_written_ends_the_job_too(folder, jobs) -> None:
     (folder.path / "app").rename(folder.path / "gone")
     assert jobs.start(Order("file", (EXAMPLE,)), wait=PATIENCE)
     assert jobs.running is None
+
+
+def test_a_message_is_whole_although_a_value_looks_like_the_start_of_one() -> None:
+    said = "reading\nError: study.csv: 'Error: 5' is no number.\nWrite digits.\n"
+    assert _message(said, 2) == "study.csv: 'Error: 5' is no number.\nWrite digits."
+
+
+def test_a_command_that_the_computer_ended_says_why() -> None:
+    assert "memory" in _message("", -9)
+
+
+def test_what_is_left_is_estimated_from_the_pace_so_far(tmp_path) -> None:
+    job = Job(Order("fit"), command_started=time.monotonic() - 30, progress_file=tmp_path / "progress.json")
+    assert job.seconds_left is None, "nothing is known yet"
+    job.progress_file.write_text('{"share": 0.01, "what": "x"}')
+    assert job.seconds_left is None, "too early to tell"
+    job.progress_file.write_text('{"share": 0.25, "what": "x"}')
+    assert job.seconds_left == pytest.approx(90, abs=2)

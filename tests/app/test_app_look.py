@@ -1,6 +1,9 @@
 """What the app finds out about a file: contents, problems, columns; and the schema that it writes."""
 
+import io
+
 import pytest
+from openpyxl import Workbook
 
 import peerfront as pf
 from peerfront.app.column_choices import ColumnsForm, entries_of, ticks_of
@@ -134,3 +137,54 @@ def test_only_what_differs_from_what_is_recognised_becomes_a_mapping(given) -> N
     form = ColumnsForm({"role_id": "id", "role_own_coupon": "own.coupon", "coupons": ["coupon.1"]}, seen=seen)
     assert form.is_valid()
     assert form.reading(seen["recognised"])["columns"] == {"coupons": ["coupon.1"]}
+
+
+def workbook_of(**sheets: str) -> bytes:
+    book = Workbook()
+    book.remove(book.active)
+    for title, text in sheets.items():
+        sheet = book.create_sheet(title)
+        for line in text.splitlines():
+            sheet.append(line.split(","))
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def test_the_columns_are_those_of_the_sheet_that_is_read(given) -> None:
+    """Notes often come first."""
+    content = workbook_of(Notes="written,by hand\nx,y\n", People=STUDY)
+    seen = given(content, "study.xlsx")
+    assert seen["error"] == ""
+    names = [each["name"] for each in seen["columns"]]
+    assert names == ["id", "own.coupon", "coupon.1", "coupon.2", "sex"]
+    assert entries_of(seen, {})["role_id"] == "id"
+    again = given(content, "study.xlsx", ticks={"leave": ["sex"]}, columns=names)
+    assert again["ticks"] == {"leave": ["sex"]}, "choices are for these columns"
+    assert again["notes"] == []
+
+
+def test_the_sheet_of_a_workbook_is_not_asked_of_a_csv(given) -> None:
+    content = workbook_of(**{"Round 1": STUDY, "Round 2": STUDY})
+    assert given(content, "study.xlsx")["way_out"] == "sheet"
+    assert given(content, "study.xlsx", reading={"sheet": "Round 2"})["error"] == ""
+    assert given(STUDY, "study.csv", reading={"sheet": "Round 2"})["error"] == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "way_out"),
+    [
+        ("id,name\n1,a\n2,b\n", "columns"),
+        ("\n".join(["id,recruiter", *(f"P{n},{f'P{n // 3}' if n else ''}" for n in range(60))]), "coupons_each"),
+        ("", ""),
+    ],
+)
+def test_a_refusal_knows_what_the_next_page_can_do(given, content, way_out) -> None:
+    assert given(content)["way_out"] == way_out
+
+
+def test_only_columns_that_can_be_estimated_are_offered(given) -> None:
+    rows = [f"{n},{f'A{n - 1}' if n else ''},A{n},{'fm'[n % 2]},word{n},same,{n}.5" for n in range(60)]
+    seen = given("\n".join(["id,own.coupon,coupon.1,sex,free_text,one,height", *rows]))
+    assert seen["outcomes"] == ["sex", "height"]
+    assert seen["subgroups"] == ["sex", "one"]

@@ -225,12 +225,32 @@ def test_caps_and_floors(page, app) -> None:
     press(page, "Make the sheet again")
     page.get_by_text("That did not work").wait_for(timeout=PATIENCE)
     assert "Lower the minimum" in page.inner_text(".card.bad")
+    assert "--min-per-person is “Fewest coupons for everybody” in the form." in page.inner_text(".card.bad") or (
+        "--" not in page.inner_text(".card.bad .message")
+    )
     assert pd.read_csv(app.folder / "sheet.csv").equals(sheet), "the sheet that was there stays"
+    kept = page.locator(".card", has_text="kept for later").locator(".figure").inner_text()
+    assert int(kept) == 8 - sheet["coupons"].sum(), "of the coupons it was made for, not of the refused order"
     page.get_by_label("Fewest coupons for everybody").fill("")
     page.get_by_label("Coupons left").fill("8")
     press(page, "Make the sheet again")
     page.get_by_role("heading", name="Who gets how many, and why").wait_for(timeout=PATIENCE)
     assert "That did not work" not in page.inner_text("main")
+
+
+def test_a_sheet_in_strata_has_no_slider_that_would_be_refused(page, app) -> None:
+    unfold(page, "Floors for groups")
+    page.get_by_label("Group").first.select_option("")
+    page.get_by_label("Share of everybody's mean").first.fill("")
+    unfold(page, "More choices")
+    page.get_by_label("Let coupons differ only between groups of").select_option("district")
+    press(page, "Make the sheet again")
+    page.locator("[data-commands]", has_text="--strata district").wait_for(state="attached", timeout=PATIENCE)
+    assert page.get_by_label("Coupons to give out this round").count() == 0
+    check_accessible(page)
+    page.get_by_label("Let coupons differ only between groups of").select_option("")
+    press(page, "Make the sheet again")
+    page.get_by_label("Coupons to give out this round").wait_for(timeout=PATIENCE)
 
 
 def test_the_forecast(page, app) -> None:

@@ -25,9 +25,13 @@ COLUMNS = {"Person": 34.0, "Coupons": 20.0, "Coupon numbers": 62.0, "Date": 22.0
 """Columns of the sheet and their widths in millimetres."""
 _MARGIN, _TOP, _BOTTOM = 19.0, 12.0, 15.0
 _FONT = "DejaVu"
+_FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
+_ALL_PAGES = "\x01pages\x01"  # becomes the number of pages; `visible` spells out its signs, so nobody's id holds it
 _LINE, _SMALL_LINE, _WRITTEN = 5.0, 3.7, 9.5  # millimetres of a printed line, of a small one, and of one to write on
 _NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
 _PADDING = 1.4
+_HIGHEST = 150.0  # millimetres of the highest row, of somebody with very many coupons: it fits on a page
+_LONGEST_NAME = 150  # characters of an id that are printed: as many as fit into such a row
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _GREY, _LIGHT, _BLACK = (231, 231, 231), (140, 140, 140), (17, 17, 17)
 _KEEP = "Holds participants' ids: keep it as you keep them."
@@ -73,14 +77,15 @@ def _new_document(sheet: "CouponSheet", heading: Heading) -> "FPDF":
             self.set_font(_FONT, "", 8)
             self.set_text_color(85, 85, 85)
             self.cell(0, 5, _KEEP, new_x="LMARGIN", new_y="TOP")
-            self.cell(0, 5, f"Page {self.page_no()} of {{nb}}", align="R")
+            self.cell(0, 5, f"Page {self.page_no()} of {_ALL_PAGES}", align="R")
             self.set_text_color(*_BLACK)
 
     document = _Document(orientation="landscape", unit="mm", format="A4")
+    document.alias_nb_pages(_ALL_PAGES)
     document.set_creation_date(_EPOCH)
     document.set_title(title)
     document.set_producer(f"peerfront {peerfront.__version__}")
-    for style, file in (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf")):
+    for style, file in _FILES.items():
         document.add_font(_FONT, style, _fonts() / file)
     document.set_margins(_MARGIN, _TOP, _MARGIN)
     document.set_auto_page_break(False)
@@ -108,13 +113,17 @@ _KNOWN: set[int] = set()
 
 
 def _characters() -> set[int]:
-    """Numbers of the characters that the font has."""
+    """Numbers of the characters that the font has, both upright and bold."""
     if not _KNOWN:
-        from fontTools.ttLib import TTFont
-
-        with TTFont(_fonts() / "DejaVuSans.ttf", lazy=True) as font:
-            _KNOWN.update(font.getBestCmap())
+        _KNOWN.update(set.intersection(*(_characters_of(_fonts() / file) for file in _FILES.values())))
     return _KNOWN
+
+
+def _characters_of(file: Path) -> set[int]:
+    from fontTools.ttLib import TTFont
+
+    with TTFont(file, lazy=True) as font:
+        return set(font.getBestCmap())
 
 
 # The people ----------------------------------------------------------------------------------------------------------
@@ -131,7 +140,7 @@ def _write_header(page: "FPDF") -> None:
 def _write_people(page: "FPDF", sheet: "CouponSheet") -> None:
     people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
     for person, coupons, reason in people:
-        _write_person(page, _known(str(person)), int(coupons), _known(str(reason)))
+        _write_person(page, _known(visible(str(person), _LONGEST_NAME)), int(coupons), _known(str(reason)))
 
 
 def _write_person(page: "FPDF", person: str, coupons: int, reason: str) -> None:
@@ -140,7 +149,7 @@ def _write_person(page: "FPDF", person: str, coupons: int, reason: str) -> None:
     why = _wrapped(page, reason, widths[5], "", 7.5)
     by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE)
     height = max(by_hand, len(name) * _LINE, len(why) * _SMALL_LINE) + 2 * _PADDING
-    height = max(height, 7.5)
+    height = min(max(height, 7.5), _HIGHEST)
     if page.get_y() + height > page.h - _BOTTOM:
         page.add_page()
     left, top = _MARGIN, page.get_y()

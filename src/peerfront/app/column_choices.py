@@ -29,7 +29,7 @@ _RARELY = (
     "role_waiting", "role_seed", "role_issued_date", "role_redeemed_date", "role_expiry_date", "role_valid_days",
     "role_site", "still_open", "missing",
 )  # fmt: skip
-_LONGEST = 60  # characters of a column's name and values in a list
+_LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of each of its values, in a list
 
 
 class ColumnsForm(StepForm):
@@ -43,11 +43,11 @@ class ColumnsForm(StepForm):
         help_text=_("Tick every column that holds a coupon's code."),
     )  # fmt: skip
     coupons_each = forms.IntegerField(
-        label=_("Coupons that everybody was issued"), required=False, min_value=0, max_value=1000,
+        label=_("Coupons that everybody was issued"), required=False, min_value=1, max_value=1000,
         help_text=_("Only if the file says who recruited whom, and not how many coupons each person got."),
     )  # fmt: skip
     valid_for = forms.FloatField(
-        label=_("Days until a coupon expires"), required=False, min_value=0,
+        label=_("Days until a coupon expires"), required=False, min_value=1,
         help_text=_("If no column says so. Empty: coupons never expire."),
     )  # fmt: skip
     still_open = forms.CharField(
@@ -122,5 +122,12 @@ def ticks_of(offered: list[str], ticked: list[str], before: Mapping[str, Any]) -
 
 
 def _described(column: Mapping[str, Any]) -> str:
-    values = ", ".join(column["examples"])
-    return visible(f"{column['name']} ({values})" if values else str(column["name"]), _LONGEST)
+    """A column's name with some of its values, short enough for a list."""
+    values = ", ".join(_cut(value, _LONGEST_VALUE) for value in column["examples"])
+    name = _cut(str(column["name"]), _LONGEST_NAME)
+    return f"{name} ({values})" if values else name
+
+
+def _cut(text: str, longest: int) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"

@@ -56,7 +56,6 @@ def check(file: str, reading: Choices) -> Command:
         "check",
         file,
         *_option("--sheet", reading.get("sheet")),
-        *_option("--format", reading.get("format")),
         *(part for each in maps for part in ("--map", each)),
         *_each("--missing", reading.get("missing", ())),
         *_option("--coupons-each", reading.get("coupons_each")),
@@ -81,8 +80,8 @@ def fit(file: str, chosen: Choices) -> Command:
     )
 
 
-def _order(chosen: Choices) -> Command:
-    """What sheet, forecast and report are ordered with alike."""
+def order(chosen: Choices) -> Command:
+    """Options that sheet, forecast and report share: what the sheet was ordered with."""
     return (
         *_option("--budget", chosen.get("budget")),
         *_option("--max-per-person", chosen.get("max_per_person")),
@@ -99,7 +98,7 @@ def _order(chosen: Choices) -> Command:
 def plan(waiting: str, chosen: Choices) -> Command:
     return (
         *("plan", MODEL, waiting),
-        *_order(chosen),
+        *order(chosen),
         *_each("--at-least", chosen.get("at_least", ())),
         *_option("--spend", chosen.get("spend")),
         *_option("--seed", chosen.get("seed"), usual=0),
@@ -116,11 +115,11 @@ def _heading(chosen: Choices) -> Command:
     )
 
 
-def forecast(waiting: str, order: Choices, chosen: Choices) -> Command:
+def forecast(waiting: str, ordered: Choices, chosen: Choices) -> Command:
     """A forecast by rounds, from the people who wait."""
     return (
         *("forecast", MODEL, waiting),
-        *_order(order),
+        *order(ordered),
         *_option("--target", chosen.get("target")),
         *_option("--already", chosen.get("already"), usual=0),
         *_option("--episodes", chosen.get("episodes"), usual=1000),
@@ -128,12 +127,12 @@ def forecast(waiting: str, order: Choices, chosen: Choices) -> Command:
     )
 
 
-def forecast_by_date(file: str, order: Choices, chosen: Choices) -> Command:
+def forecast_by_date(file: str, ordered: Choices, chosen: Choices) -> Command:
     """A forecast by date, from the study's file."""
     return (
         *("forecast", MODEL, "--study", file),
         *_option("--until", chosen.get("until")),
-        *_order(order),
+        *order(ordered),
         *_option("--target", chosen.get("target")),
         *_option("--interviews-per-week", chosen.get("interviews_per_week")),
         *_option("--episodes", chosen.get("episodes"), usual=1000),
@@ -154,17 +153,19 @@ def estimate(file: str, chosen: Choices, decisions: str = "") -> Command:
     )
 
 
-def report(file: str, waiting: str, order: Choices, chosen: Choices) -> Command:
+def report(file: str, waiting: str, ordered: Choices, chosen: Choices) -> Command:
+    """The report; without a file of people who wait where nobody does."""
     return (
-        *("report", MODEL, file, "--frontier", waiting),
-        *_order(order),
-        *_each("--at-least", order.get("at_least", ())),
+        *("report", MODEL, file),
+        *_option("--frontier", waiting),
+        *order(ordered),
+        *_each("--at-least", ordered.get("at_least", ())),
         *_option("--target", chosen.get("target")),
         *_each("--outcome", chosen.get("outcome", ())),
         *_flag("--with-ids", chosen.get("with_ids")),
         *_flag("--without-trees", chosen.get("without_trees")),
         *_option("--episodes", chosen.get("episodes"), usual=1000),
-        *_heading({**order, **{name: value for name, value in chosen.items() if name == "date"}}),
+        *_heading({**ordered, **{name: value for name, value in chosen.items() if name == "date"}}),
         *("--out", REPORT, "--overwrite"),
     )
 

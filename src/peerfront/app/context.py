@@ -13,9 +13,11 @@ def steps(request: HttpRequest) -> dict[str, Any]:
     page = request.resolver_match.url_name if request.resolver_match else ""
     if page is None or request.resolver_match is None:
         return {"folder_name": "", "menu": [], "job": None}
+    job = now.jobs.running
     return {
         "folder_name": now.folder.path.name,
         "folder_path": str(now.folder.path),
         "menu": [(name, label, name == page, state_of(now.folder, name)) for name, label in STEPS],
-        "job": now.jobs.running,
+        "job": job,
+        "job_label": dict(STEPS)[job.order.step] if job is not None else "",
     }

@@ -6,8 +6,13 @@ from django.utils.translation import gettext as _
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    words = {"title": _("There is no such page"), "what": _("Go on with one of the steps above.")}
+    words = {"title": _("There is no such page"), "what": _("Perhaps it was not made yet. Go on with the steps.")}
     return render(request, "app/failure.html", words, status=404)
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    what = _("The form was cut short, or is too large. Nothing was done. Go back, load the page again, and send it.")
+    return render(request, "app/failure.html", {"title": _("This form could not be read"), "what": what}, status=400)
 
 
 def failed(request: HttpRequest) -> HttpResponse:

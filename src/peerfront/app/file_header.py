@@ -12,7 +12,7 @@ from peerfront.data.read_settings import ReadSettings
 from peerfront.data.recognition import recognised
 from peerfront.data.shaping import shape
 from peerfront.data.sheets import Book, holds_sheets
-from peerfront.data.study_files import format_by_beginning
+from peerfront.data.study_files import format_by_beginning, misfit
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.excel_tables import open_workbook
 from peerfront.foundation.r_tables import open_r_file
@@ -48,7 +48,7 @@ def header_of(path: Path, reading: Mapping[str, Any]) -> Header:
         if holds_sheets(content):
             book: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
             sheets = book.names
-            table = _first_table(book, str(reading.get("sheet") or ""))
+            table = _meant_table(book, reading, path)
         else:
             text = decoded(path, content)[0]
             if format_by_beginning(text):
@@ -72,14 +72,29 @@ def header_of(path: Path, reading: Mapping[str, Any]) -> Header:
     return Header(_with_examples(frame, names), columns, sheets)
 
 
-def _first_table(book: Book, wanted: str) -> TextTable | None:
-    """The sheet that was named, or the first that holds a table."""
+def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTable | None:
+    """The sheet that was named, or the first that says who recruited whom, or the first that holds a table."""
+    wanted = str(reading.get("sheet") or "")
+    settings = read_settings_of({**reading, "sheet": ""})
+    first = None
     for name in (wanted,) if wanted in book.names else book.names:
         try:
-            return book.read(name)
+            table = book.read(name)
         except DataFileError:
             continue
-    return None
+        if not misfit(table, settings, path):
+            return table
+        first = first or table
+    return first
+
+
+def read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
+    """How the file is read, from what was chosen in the form of the columns."""
+    fields = {
+        name: reading[name] for name in ("coupons_each", "still_open", "valid_days", "sheet") if reading.get(name)
+    }
+    columns = {role: tuple(names) for role, names in reading.get("columns", {}).items()}
+    return ReadSettings(columns=columns, missing=tuple(reading.get("missing", ())), **fields)
 
 
 def _with_examples(frame: pd.DataFrame, names: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from peerfront.app import commands
@@ -18,7 +19,25 @@ from peerfront.app.progress_of_steps import STEPS, state_of
 from peerfront.app.serving import app_folder, jobs
 from peerfront.app.starting import is_busy, start, step_context
 from peerfront.data.read_settings import ROLES
-from peerfront.data.sensitive import MEANING
+
+_REMEDIES = {
+    "placeholder": gettext_lazy(
+        "Nothing to do if it was meant so: placeholders do not count as coupons. The next page takes codes that mean "
+        "“not known” under “More columns, and codes”."
+    ),
+    "assumed-seed": gettext_lazy(
+        "Nothing to do if they are seeds. Otherwise correct the code, or add a column of yes and no that says who is a "
+        "seed, and name it on the next page under “More columns, and codes”."
+    ),
+    "used-after-expiry": gettext_lazy(
+        "Nothing to do if it was accepted: it counts as used. Otherwise correct the date, or on the next page for how "
+        "many days coupons are valid."
+    ),
+    "expires-before-issue": gettext_lazy(
+        "Correct one of the two dates. Until then these coupons are valid as long as the others."
+    ),
+}
+"""What to do about a kind of fault, where the library's own words name options of commands."""
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -40,9 +59,26 @@ def file(request: HttpRequest) -> HttpResponse:
             return redirect("file")
         folder.choose(file=chosen)
         return start(request, check_order("file"))
-    seen = folder.seen
-    context = {"form": form, "seen": seen, "roles": _roles(seen)}
-    return render(request, "app/file.html", {**step_context("file"), **context})
+    seen, context = folder.seen, step_context("file")
+    for each in (*seen.get("problems", ()), *seen.get("problem_kinds", ())):
+        each["remedy"] = _REMEDIES.get(each.get("kind"), each["remedy"])
+    failed = bool(seen.get("error") or context["outcome"].get("error"))
+    context |= {
+        "form": form,
+        "seen": seen,
+        "roles": _roles(seen),
+        "chosen": folder.choices.get("file"),
+        "half_read": "file" in folder.choices and not context["state"].made and not failed,
+    }
+    return render(request, "app/file.html", context)
+
+
+@require_POST
+def read_again(request: HttpRequest) -> HttpResponse:
+    """Read the chosen file once more, after reading was stopped or died with the computer."""
+    if "file" not in app_folder().choices or is_busy(request):
+        return redirect("file")
+    return start(request, check_order("file"))
 
 
 @require_POST
@@ -75,8 +111,8 @@ def check_order(step: str, *first: commands.Command) -> Order:
 def columns(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     seen, choices = folder.seen, folder.choices
-    if not seen or "file" not in choices:
-        return redirect("file")
+    if not seen or "file" not in choices or (seen.get("error") and not (seen.get("columns") or seen.get("problems"))):
+        return redirect("file")  # nothing is known of its columns
     if request.method == "POST":
         if request.POST.get("digest") != seen.get("digest"):
             messages.error(
@@ -105,7 +141,6 @@ def columns(request: HttpRequest) -> HttpResponse:
             "seen": seen,
             "fields": [each for each in fields if each["can"]],
             "left_out": [each for each in fields if not each["can"]],
-            "meaning": MEANING,
         },
     )
 
@@ -121,9 +156,15 @@ def waiting_file() -> str:
     return str(app_folder().choices.get("waiting") or WAITING)
 
 
+def nobody_waits() -> bool:
+    """Whether the people who wait are those of the study's file, and it has none."""
+    return waiting_file() == WAITING and app_folder().seen.get("waiting") == 0
+
+
 pages = [
     path("", home, name="home"),
     path("file/", file, name="file"),
+    path("file/again/", read_again, name="read_again"),
     path("file/example/", example, name="example"),
     path("columns/", columns, name="columns"),
 ]

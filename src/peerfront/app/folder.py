@@ -14,6 +14,7 @@ Paths in it are relative, so that the folder can be moved, and the commands that
 import hashlib
 import json
 import re
+import threading
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -28,7 +29,13 @@ SHEET, CURVE, WORKBOOK, PDF = "sheet.csv", "sheet-curve.csv", "sheet.xlsx", "she
 LOOK = "app/look.json"
 _CHOICES = "app/choices.json"
 _LONGEST_STEM = 80
-_ENDINGS = frozenset((".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".json", ".rds", ".rdata", ".rda", ".dat", ".tab"))
+_ENDINGS = frozenset(
+    (
+        *(".csv", ".tsv", ".txt", ".dat", ".tab", ".rdsat", ".json", ".xlsx", ".xlsm", ".rds", ".rdata", ".rda"),
+        *(".xls", ".xlsb", ".ods", ".sav", ".dta", ".zip"),  # refused in words, under the name they were given by
+    )
+)
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
 
 
 class AppFolder:
@@ -39,6 +46,7 @@ class AppFolder:
             raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.stem}-study.")
         self.path = path.resolve()
         self._digests: dict[tuple[Path, int, int, int], bytes] = {}
+        self._lock = threading.Lock()  # two tabs may upload, or choose, at once
         make_folder(self.path / FILES)
         make_folder(self.path / STATE)
         for each in (self.path / FILES, self.path / STATE):
@@ -50,15 +58,16 @@ class AppFolder:
         """Keep an uploaded file under a harmless name and return its path; no earlier file is replaced."""
         stem, ending = _harmless(name)
         number = 1
-        while True:
-            relative = f"{FILES}/{stem}{'' if number == 1 else f'-{number}'}{ending}"
-            place = self.path / relative
-            if not place.exists():
-                write_bytes(place, content, private=True)
-                return relative
-            if place.is_file() and place.read_bytes() == content:
-                return relative
-            number += 1
+        with self._lock:
+            while True:
+                relative = f"{FILES}/{stem}{'' if number == 1 else f'-{number}'}{ending}"
+                place = self.path / relative
+                if not place.exists():
+                    write_bytes(place, content, private=True)
+                    return relative
+                if place.is_file() and place.read_bytes() == content:
+                    return relative
+                number += 1
 
     def has(self, relative: str) -> bool:
         return (self.path / relative).exists()
@@ -69,18 +78,24 @@ class AppFolder:
         found = hashlib.sha256()
         files = sorted(place.rglob("*")) if place.is_dir() else [place]
         for file in files:
-            if file.is_file() and not file.name.startswith("."):
+            if not file.name.startswith("."):
                 found.update(self._file_digest(file))
         return found.hexdigest()[:16] if place.exists() else ""
 
     def _file_digest(self, file: Path) -> bytes:
-        """The checksum of a file, computed again only after it was written again."""
-        facts = file.stat()
-        key = (file, facts.st_mtime_ns, facts.st_size, facts.st_ino)
-        if key not in self._digests:
-            with file.open("rb") as stream:
-                self._digests[key] = hashlib.file_digest(stream, "sha256").digest()
-        return self._digests[key]
+        """The checksum of a file, computed again only after it was written again; empty for a folder or no file.
+
+        A job may replace files while a page looks at them, so one that was there may be gone.
+        """
+        try:
+            facts = file.stat()
+            key = (file, facts.st_mtime_ns, facts.st_size, facts.st_ino)
+            if key not in self._digests and file.is_file():
+                with file.open("rb") as stream:
+                    self._digests[key] = hashlib.file_digest(stream, "sha256").digest()
+        except OSError:
+            return b""
+        return self._digests.get(key, b"")
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         return {path: self.digest(path) for path in paths if path}
@@ -94,7 +109,8 @@ class AppFolder:
 
     def choose(self, **changed: Any) -> None:
         """Keep choices; those of other forms stay as they are."""
-        self.write(_CHOICES, {**self.choices, **changed})
+        with self._lock:
+            self.write(_CHOICES, {**self.choices, **changed})
 
     @property
     def seen(self) -> dict[str, Any]:
@@ -130,4 +146,6 @@ def _harmless(name: str) -> tuple[str, str]:
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
     plain = re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-_")[:_LONGEST_STEM].rstrip("-_")
     ending = f".{ending.lower()}"
+    if _RESERVED.fullmatch(plain):
+        plain = f"study-{plain}"
     return plain or "study", ending if ending in _ENDINGS else ".txt"

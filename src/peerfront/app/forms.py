@@ -196,10 +196,12 @@ class EstimatesForm(StepForm):
     )  # fmt: skip
     bootstraps = _number(_("Times the sample is drawn again"), 10)
 
-    def __init__(self, *arguments: Any, columns: Iterable[str], **keywords: Any) -> None:
+    def __init__(self, *arguments: Any, outcomes: Sequence[str], subgroups: Sequence[str], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        for name in ("outcome", "by"):
-            self.fields[name].choices = _named(columns)  # type: ignore[attr-defined]
+        self.fields["outcome"].choices = _named(outcomes)  # type: ignore[attr-defined]
+        self.fields["by"].choices = _named(subgroups)  # type: ignore[attr-defined]
+        if not subgroups:
+            del self.fields["by"]
 
 
 class ReportForm(StepForm):
@@ -217,9 +219,11 @@ class ReportForm(StepForm):
     outcome = forms.MultipleChoiceField(label=_("Also estimate"), required=False, widget=forms.CheckboxSelectMultiple)
     episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
 
-    def __init__(self, *arguments: Any, columns: Iterable[str], **keywords: Any) -> None:
+    def __init__(self, *arguments: Any, outcomes: Sequence[str], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self.fields["outcome"].choices = _named(columns)  # type: ignore[attr-defined]
+        self.fields["outcome"].choices = _named(outcomes)  # type: ignore[attr-defined]
+        if not outcomes:
+            del self.fields["outcome"]
 
 
 class WeekForm(StepForm):

@@ -6,6 +6,7 @@ not at all, so a job that is stopped, or dies with the server, leaves what was t
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from peerfront.app.commands import Command
 from peerfront.app.folder import AppFolder
@@ -25,6 +27,8 @@ _PATIENCE = 15.0  # seconds between asking a command to end and ending it
 _MOST_SHOWN = 200_000  # characters of output that are kept
 _STOPPED_CODES = (130, 143, -15, -2)
 _STOPPED = "stopped"
+_KILLED = (-9, 137)
+_SHARE_TO_JUDGE, _SECONDS_TO_JUDGE = 0.05, 5  # done before the rest of a command's time is estimated
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class Order:
     """Arguments of `peerfront`, in the order in which they run; the first that fails ends the job."""
     inputs: tuple[str, ...] = ()
     """Files of the study's folder that the step rests on: if one changes, the step is to be done again."""
+    ordered: Mapping[str, Any] = field(default_factory=dict)
+    """What the sheet is ordered with, where the step rests on it; kept with how the step ended."""
     look: str = ""
     """A module to run then, which looks at the file for the page; it never fails the job."""
     after_look: Callable[[], tuple[Command, ...]] | None = field(default=None, compare=False)
@@ -48,6 +54,7 @@ class Job:
 
     order: Order
     started: float = field(default_factory=time.monotonic)
+    command_started: float = field(default_factory=time.monotonic)
     ended: bool = False
     asked_to_stop: bool = False
     progress_file: Path | None = None
@@ -55,6 +62,14 @@ class Job:
     @property
     def seconds(self) -> int:
         return int(time.monotonic() - self.started)
+
+    @property
+    def seconds_left(self) -> int | None:
+        """About how long the command still takes, at the pace so far; None as long as that is a guess."""
+        share, gone = self.progress[0], time.monotonic() - self.command_started
+        if share is None or share < _SHARE_TO_JUDGE or gone < _SECONDS_TO_JUDGE:
+            return None
+        return round(gone * (1.0 - share) / share)
 
     @property
     def progress(self) -> tuple[float | None, str]:
@@ -123,10 +138,10 @@ class Jobs:
                 outcome = self._outcome(job, Path(own))
             if outcome["error"] or outcome["stopped"]:  # what was made before stays, and so does how it was made
                 before = self._folder.outcome(order.step)
-                kept = {name: before[name] for name in ("commands", "printed", "inputs") if before.get(name)}
+                kept = {name: before[name] for name in ("commands", "printed", "inputs", "ordered") if before.get(name)}
                 self._folder.note_outcome(order.step, {**outcome, **kept})
             else:
-                self._folder.note_outcome(order.step, {**outcome, "inputs": inputs})
+                self._folder.note_outcome(order.step, {**outcome, "inputs": inputs, "ordered": dict(order.ordered)})
         except Exception as problem:  # a full disk, a folder that was removed: the page must not wait for ever
             self._note_failure(order, problem)
         finally:
@@ -166,6 +181,7 @@ class Jobs:
     def _call(self, job: Job, arguments: Sequence[str], own: Path) -> tuple[int, str, str]:
         """Run a command in the study's folder; its exit code, output and errors."""
         out, error = own / "out", own / "error"
+        job.command_started = time.monotonic()
         with out.open("wb") as to_out, error.open("wb") as to_error:
             process = subprocess.Popen(
                 [sys.executable, "-P", *arguments],  # -P: no module of the study's folder replaces one of ours
@@ -214,8 +230,13 @@ def _text(file: Path) -> str:
 
 def _message(error: str, code: int) -> str:
     """What a command said was wrong, in its own words."""
-    _, found, message = error.rpartition("Error: ")
-    if found and code == 2 and "Traceback" not in error:
-        return message.strip()
+    said = re.search(r"^Error: ", error, re.MULTILINE)  # at the start of a line: values of files may hold it, too
+    if said and code == 2 and "Traceback" not in error:
+        return error[said.end() :].strip()
+    if code in _KILLED:
+        return (
+            "The computer ended this command, as it does when memory runs out. Close other programs and try again, or "
+            "leave out columns that are not needed."
+        )
     last = "\n".join(error.strip().splitlines()[-3:])
     return visible_message(f"The command ended unexpectedly (exit code {code}).\n{last}")

@@ -8,7 +8,8 @@ or damaged file never stops the pages.
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.app.file_header import MOST_COLUMNS, header_of
+from peerfront.advice.study_sample import groups_of, outcome_of
+from peerfront.app.file_header import MOST_COLUMNS, header_of, read_settings_of
 from peerfront.app.folder import LOOK, SCHEMA, AppFolder
 from peerfront.data.column_findings import vetted
 from peerfront.data.dates import EPOCH, date_text
-from peerfront.data.problems import KINDS, FaultyStudy, Problem
-from peerfront.data.read_settings import FORMATS, ReadSettings, parse_columns
+from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
+from peerfront.data.read_settings import parse_columns
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.schema_guess import Guess, guess_schema
@@ -36,6 +38,12 @@ from peerfront.foundation.shown import visible, visible_message
 _MOST_PROBLEMS, _MOST_TREES = 1_000, 8
 _LONGEST = 600  # characters of a problem that are shown
 _LIKELY_EACH = re.compile(r"--coupons-each (\d+)")
+_WAYS_OUT = {
+    "sheet": "Name the one to read, for example: --sheet",
+    "coupons_each": "likely: --coupons-each",
+    "columns": "cannot tell who recruited whom",
+}
+"""What the form of the columns can do about a refused file, by the words of the refusal."""
 _BEFORE = "app/schema-before.toml"
 
 
@@ -47,7 +55,9 @@ def look(folder: AppFolder) -> dict[str, Any]:
     reading, ticks = dict(choices.get("reading", {})), dict(choices.get("ticks", {}))
     header = header_of(path, reading)
     notes: list[str] = []
-    if not set(choices.get("columns", ())) <= set(header.names):
+    if reading.get("sheet", "") not in ("", *header.sheets):  # that of a workbook given before
+        reading["sheet"] = ""
+    if header.names and not set(choices.get("columns", ())) <= set(header.names):
         notes += ["This file has other columns than the one before, so the choices made for that are not used here."]
         reading, ticks = {}, {}
         header = header_of(path, reading)
@@ -66,7 +76,7 @@ def look(folder: AppFolder) -> dict[str, Any]:
         "place": "row",
     }
     try:
-        study = read_study(path, _settings(reading))
+        study = read_study(path, read_settings_of(reading))
         guess = guess_schema(study)
         schema = _ticked(guess.schema, ticks)
         allowed = vetted(study, schema)
@@ -84,16 +94,6 @@ def look(folder: AppFolder) -> dict[str, Any]:
         "fields": _fields(study, guess, schema),
         "warnings": list(allowed.notes),
     }
-
-
-def _settings(reading: Mapping[str, Any]) -> ReadSettings:
-    fields = {
-        name: reading[name]
-        for name in ("format", "coupons_each", "still_open", "valid_days", "sheet")
-        if reading.get(name)
-    }
-    columns = {role: tuple(names) for role, names in reading.get("columns", {}).items()}
-    return ReadSettings(columns=columns, missing=tuple(reading.get("missing", ())), **fields)
 
 
 def _ticked(schema: StudySchema, ticks: Mapping[str, Any]) -> StudySchema:
@@ -123,8 +123,8 @@ def _keep_schema(folder: AppFolder, text: str) -> None:
 
 
 def _suggested(message: str) -> dict[str, Any]:
-    """Columns that the message offers as a command to paste, so that the form offers them too."""
-    found: dict[str, Any] = {}
+    """Columns that the message offers as a command to paste, so that the form offers them too, and its way out."""
+    found: dict[str, Any] = {"way_out": next((way for way, words in _WAYS_OUT.items() if words in message), "")}
     each = _LIKELY_EACH.search(message)
     if each:
         found["suggested_each"] = int(each[1])
@@ -135,6 +135,8 @@ def _suggested(message: str) -> dict[str, Any]:
         found["suggested"] = {role: list(names) for role, names in parse_columns(maps).items()}
     except (ValueError, IndexError, PeerfrontError):
         found["suggested"] = {}
+    if found["suggested"]:
+        found["way_out"] = "suggested"
     return found
 
 
@@ -142,12 +144,20 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
     counts = Counter(problem.kind for problem in problems)
     return {
         "problem_count": len(problems),
+        "error_count": sum(problem.severity == ERROR for problem in problems),
         "problem_kinds": [
-            {"title": KINDS[kind].title, "severity": KINDS[kind].severity, "remedy": KINDS[kind].remedy, "count": count}
+            {
+                "kind": kind,
+                "title": KINDS[kind].title,
+                "severity": KINDS[kind].severity,
+                "remedy": KINDS[kind].remedy,
+                "count": count,
+            }
             for kind, count in counts.most_common()
         ],
         "problems": [
             {
+                "kind": problem.kind,
                 "severity": problem.severity,
                 "row": problem.row,
                 "person": visible(problem.person),
@@ -165,7 +175,6 @@ def _contents(study: Study) -> dict[str, Any]:
     shown = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
     trees = summary.trees
     return {
-        "format": FORMATS[study.format],
         "roles": {role: list(names) for role, names in study.columns.items()},
         "coupons_each": study.settings.coupons_each,
         "steps": list(study.steps),
@@ -185,8 +194,19 @@ def _contents(study: Study) -> dict[str, Any]:
         "triples": summary.triples,
         "pairs": summary.pairs,
         "most_coupons": int(study.issued.max(initial=0)),
-        "answers": [str(name) for name in study.people.columns][:MOST_COLUMNS],
+        "outcomes": _fit_for(outcome_of, study),
+        "subgroups": _fit_for(groups_of, study),
     }
+
+
+def _fit_for(read: Callable[[Study, str], object], study: Study) -> list[str]:
+    """Columns that can be read so: not those of one answer, or of too many."""
+    found = []
+    for name in map(str, study.people.columns[:MOST_COLUMNS]):
+        with suppress(PeerfrontError):
+            read(study, name)
+            found.append(name)
+    return found
 
 
 def _calendar(study: Study) -> dict[str, Any] | None:

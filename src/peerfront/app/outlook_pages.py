@@ -11,15 +11,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from peerfront.app import commands
-from peerfront.app.file_pages import waiting_file
+from peerfront.app.file_pages import nobody_waits, waiting_file
 from peerfront.app.folder import BY_DATE, ESTIMATES, FORECAST, MODEL, SCHEMA, AppFolder
 from peerfront.app.forms import EstimatesForm, ForecastForm, ReportForm
 from peerfront.app.jobs import Order
 from peerfront.app.printed_words import below_the_forecast, below_the_weeks, warnings_in, without_warnings
-from peerfront.app.progress_of_steps import state_of
+from peerfront.app.progress_of_steps import sheet_order, state_of
 from peerfront.app.serving import app_folder
 from peerfront.app.starting import printed, start, step_context
-from peerfront.app.tables import rows_of
+from peerfront.app.tables import estimates_of, rows_of
 
 
 @require_http_methods(["GET", "POST"])
@@ -31,10 +31,15 @@ def forecast(request: HttpRequest) -> HttpResponse:
         return redirect("fit")
     if request.method == "POST":
         form = ForecastForm(request.POST)
+        if form.is_valid() and nobody_waits() and not form.cleaned_data.get("until"):
+            words = _(
+                "Nobody waits for coupons. Give a last day: the forecast then counts on the coupons that are open."
+            )
+            form.add_error("until", words)
         if form.is_valid():
             chosen = form.chosen
             folder.choose(forecast=chosen)
-            return start(request, _forecast_order(choices, chosen, int(seen.get("people", 0))))
+            return start(request, _forecast_order(folder, chosen, int(seen.get("people", 0))))
     else:
         form = ForecastForm(initial=choices.get("forecast", {}))
     by_date = _newest(folder) == BY_DATE
@@ -57,7 +62,8 @@ def forecast(request: HttpRequest) -> HttpResponse:
             "periods": [row for row in rows_of(place / name) if row.get("policy") == own],
             "warnings": warnings_in(lines),
             "lines": without_warnings(lines),
-            "has_target": "target" in choices.get("forecast", {}),
+            "has_target": any(row.get("reaches_target") for row in summary),
+            "without_floors": bool(sheet_order(folder).get("at_least")),
         },
     )
 
@@ -68,17 +74,12 @@ def _newest(folder: AppFolder) -> str:
     return max(made, key=lambda kind: made[kind].stat().st_mtime_ns if made[kind].exists() else 0)
 
 
-def _forecast_order(choices: dict[str, Any], chosen: dict[str, Any], people: int) -> Order:
-    order, file, waiting = planned_order(choices), str(choices["file"]), waiting_file()
+def _forecast_order(folder: AppFolder, chosen: dict[str, Any], people: int) -> Order:
+    ordered, file, waiting = sheet_order(folder), str(folder.choices["file"]), waiting_file()
     if chosen.get("until"):
-        return Order("forecast", (commands.forecast_by_date(file, order, chosen),), (MODEL, file))
+        return Order("forecast", (commands.forecast_by_date(file, ordered, chosen),), (MODEL, file), ordered)
     counted = {"already": people, **chosen} if chosen.get("target") else chosen
-    return Order("forecast", (commands.forecast(waiting, order, counted),), (MODEL, waiting))
-
-
-def planned_order(choices: dict[str, Any]) -> dict[str, Any]:
-    """The order of the sheet, or the coupons that the model was fitted for."""
-    return dict(choices.get("plan") or {"budget": choices.get("fit", {}).get("budget")})
+    return Order("forecast", (commands.forecast(waiting, ordered, counted),), (MODEL, waiting), ordered)
 
 
 @require_http_methods(["GET", "POST"])
@@ -88,29 +89,29 @@ def estimates(request: HttpRequest) -> HttpResponse:
     if not state_of(folder, "columns").made:
         messages.info(request, _("First choose the study's file, and repair what stops it."))
         return redirect("file")
-    columns = seen.get("answers", [])
+    columns = {"outcomes": seen.get("outcomes", []), "subgroups": seen.get("subgroups", [])}
     if request.method == "POST":
-        form = EstimatesForm(request.POST, columns=columns)
+        form = EstimatesForm(request.POST, **columns)
         if form.is_valid():
             folder.choose(estimates=form.chosen)
             file, decisions = str(choices["file"]), "." if folder.has("log.jsonl") else ""
             order = Order("estimates", (commands.estimate(file, form.chosen, decisions),), (file, SCHEMA))
             return start(request, order)
     else:
-        form = EstimatesForm(initial=choices.get("estimates", {}), columns=columns)
+        form = EstimatesForm(initial=choices.get("estimates", {}), **columns)
     place = folder.path / ESTIMATES
     words = place / "estimates.txt"
-    outcomes = len(choices.get("estimates", {}).get("outcome", ()))
     return render(
         request,
         "app/estimates.html",
         {
             **step_context("estimates"),
             "form": form,
-            "rows": rows_of(place / "estimates.csv"),
-            "diagnostics": rows_of(place / "diagnostics.csv"),
+            "rows": estimates_of(rows_of(place / "estimates.csv")),
             "lines": words.read_text(encoding="utf-8").splitlines() if words.exists() else [],
-            "pictures": [f"estimates{'' if n == 0 else f'-{n + 1}'}.svg" for n in range(outcomes)],
+            "pictures": sorted(
+                (file.name for file in place.glob("estimates*.svg")), key=lambda name: (len(name), name)
+            ),
         },
     )
 
@@ -122,17 +123,18 @@ def report(request: HttpRequest) -> HttpResponse:
     if not state_of(folder, "fit").made:
         messages.info(request, _("First fit a model: the report is about it."))
         return redirect("fit")
-    columns = seen.get("answers", [])
+    outcomes = seen.get("outcomes", [])
     if request.method == "POST":
-        form = ReportForm(request.POST, columns=columns)
+        form = ReportForm(request.POST, outcomes=outcomes)
         if form.is_valid():
             folder.choose(report=form.chosen)
-            file, waiting = str(choices["file"]), waiting_file()
-            command = commands.report(file, waiting, planned_order(choices), form.chosen)
-            return start(request, Order("report", (command,), (MODEL, file, waiting)))
+            file, waiting = str(choices["file"]), "" if nobody_waits() else waiting_file()
+            ordered = sheet_order(folder)
+            command = commands.report(file, waiting, ordered, form.chosen)
+            return start(request, Order("report", (command,), (MODEL, file, waiting_file()), ordered))
     else:
         today = {"date": date.today().isoformat(), "target": choices.get("forecast", {}).get("target")}
-        form = ReportForm(initial={**today, **choices.get("report", {})}, columns=columns)
+        form = ReportForm(initial={**today, **choices.get("report", {})}, outcomes=outcomes)
     return render(request, "app/report.html", {**step_context("report"), "form": form})
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from peerfront.app import commands
-from peerfront.app.file_pages import waiting_file
+from peerfront.app.file_pages import nobody_waits, waiting_file
 from peerfront.app.folder import CURVE, MODEL, SCHEMA, SHEET, WAITING
 from peerfront.app.forms import FitForm, OrderForm, UploadForm
 from peerfront.app.jobs import Order
@@ -22,6 +22,7 @@ from peerfront.app.starting import is_busy, printed, start, step_context
 from peerfront.app.tables import curve_of, people_on, rows_of
 
 _USUAL_ROUNDS = 5
+_LONGEST_NUMBER = 9  # digits of a number of coupons
 
 
 @require_http_methods(["GET", "POST"])
@@ -53,6 +54,8 @@ def sheet(request: HttpRequest) -> HttpResponse:
     choices = folder.choices
     if request.method == "POST":
         form = OrderForm(request.POST, groups=used_groups())
+        if nobody_waits():
+            form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
         if form.is_valid():
             return _plan(request, form.chosen)
     else:
@@ -62,6 +65,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
     people = people_on(rows, by)
     spend = sum(each.coupons for each in people)
     lines = below_the_sheet(printed("sheet"))
+    made_with = folder.outcome("sheet").get("ordered", {})  # what is in the form may have been refused since
     return render(
         request,
         "app/sheet.html",
@@ -69,16 +73,19 @@ def sheet(request: HttpRequest) -> HttpResponse:
             **step_context("sheet"),
             "form": form,
             "people": people,
+            "spoiled": bool(rows) and not people,
             "by": by,
             "spend": spend,
             "getting": sum(each.coupons > 0 for each in people),
             "expected": sum(each.expected_now for each in people),
-            "left": max(int(choices.get("plan", {}).get("budget", 0)) - spend, 0),
+            "left": max(int(made_with.get("budget", 0)) - spend, 0),
             "curve": curve_of(rows_of(folder.path / CURVE), spend) if people else None,
-            "asked": choices.get("plan", {}).get("spend"),
+            "asked": made_with.get("spend"),
+            "number_is_drawn": bool(made_with.get("strata") or made_with.get("randomise")),
             "warnings": warnings_in(lines),
             "lines": without_warnings(lines),
             "waiting": waiting_file(),
+            "nobody_waits": nobody_waits(),
             "own_waiting": waiting_file() != WAITING,
             "upload": UploadForm(),
         },
@@ -87,18 +94,20 @@ def sheet(request: HttpRequest) -> HttpResponse:
 
 def _plan(request: HttpRequest, chosen: dict[str, Any]) -> HttpResponse:
     waiting = waiting_file()
+    if waiting == WAITING and not state_of(app_folder(), "file").made:  # who waits is of another file
+        return _first(request, "file", _("First choose the study's file, and repair what stops it."))
     app_folder().choose(plan=chosen)
-    return start(request, Order("sheet", (commands.plan(waiting, chosen),), (MODEL, waiting)))
+    return start(request, Order("sheet", (commands.plan(waiting, chosen),), (MODEL, waiting), chosen))
 
 
 @require_POST
 def spend(request: HttpRequest) -> HttpResponse:
     """Make the sheet for another number of coupons this round, or for the best one again."""
-    order = dict(app_folder().choices.get("plan", {}))
+    order = dict(app_folder().outcome("sheet").get("ordered", {}))
     order.pop("spend", None)
     wanted = request.POST.get("spend", "")
     if "best" not in request.POST:
-        if not wanted.isdigit():
+        if not wanted.isdecimal() or len(wanted) > _LONGEST_NUMBER:
             messages.error(request, _("Choose a whole number of coupons."))
             return redirect("sheet")
         order["spend"] = int(wanted)

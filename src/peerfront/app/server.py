@@ -4,11 +4,12 @@ import os
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peerfront.app.folder import STATE
-from peerfront.foundation.errors import DataFileError, MissingExtra
+from peerfront.foundation.errors import DataFileError, MissingExtra, OutputInUse
 from peerfront.foundation.locks import lock_name, locked
 
 if TYPE_CHECKING:
@@ -39,7 +40,14 @@ def serve(folder: Path, port: int, say: Callable[[str], None], *, open_browser: 
     from peerfront.app import serving
 
     now = serving.begin(folder, int(server.effective_port))
-    with locked(now.folder.path / STATE / lock_name(), str(now.folder.path)):
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(now.folder.path / STATE / lock_name(), str(now.folder.path)))
+        except OutputInUse:
+            raise DataFileError(
+                f"{now.folder.path} is open in the app already. Go on in its browser window, or open the link that its "
+                "terminal shows; to start it anew, stop it there first with Ctrl-C."
+            ) from None
         _serve(server, now, say, open_browser=open_browser)
 
 

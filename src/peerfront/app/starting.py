@@ -48,7 +48,7 @@ def step_context(step: str) -> dict[str, Any]:
     }
 
 
-def printed(step: str, number: int = 0) -> str:
-    """What a command of the step printed the last time it succeeded."""
+def printed(step: str) -> str:
+    """What the step's command printed the last time it succeeded."""
     found = app_folder().outcome(step).get("printed", [])
-    return str(found[number]) if len(found) > number else ""
+    return str(found[0]) if found else ""

@@ -2,9 +2,10 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from peerfront.foundation.spreadsheets import as_typed
 
@@ -21,6 +22,19 @@ def rows_of(file: Path) -> list[dict[str, str]]:
     return [{as_typed(name): as_typed(value or "") for name, value in row.items() if name} for row in reader]
 
 
+def estimates_of(rows: Iterable[dict[str, str]]) -> list[dict[str, Any]]:
+    """Estimates with what a page needs: whether one is a share or a mean, and the valid ones of each quantity first."""
+    told = [{**row, "is_mean": row.get("category") == "mean", "is_valid": row.get("valid") == "True"} for row in rows]
+    places: dict[tuple[Any, ...], int] = {}
+    for each in told:
+        places.setdefault(_quantity(each), len(places))
+    return sorted(told, key=lambda each: (places[_quantity(each)], not each["is_valid"]))
+
+
+def _quantity(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in ("outcome", "group", "category"))
+
+
 @dataclass(frozen=True)
 class PersonOnSheet:
     """A row of the coupon sheet."""
@@ -32,24 +46,25 @@ class PersonOnSheet:
     decided_by: str
     probability: float
     reason: str
-    stratum: str = ""
 
 
 def people_on(rows: Iterable[dict[str, str]], by: str = "coupons") -> list[PersonOnSheet]:
-    """The people of a sheet: those who get the most coupons first, or by name."""
-    people = [
-        PersonOnSheet(
-            row["person"],
-            int(row["coupons"]),
-            row.get("chance_used", ""),
-            float(row.get("expected_now") or 0.0),
-            row.get("decided_by", ""),
-            float(row.get("probability") or 1.0),
-            row.get("reason", ""),
-            row.get("stratum", ""),
-        )
-        for row in rows
-    ]
+    """The people of a sheet: those who get the most coupons first, or by name; nobody if it is no sheet of ours."""
+    try:
+        people = [
+            PersonOnSheet(
+                row["person"],
+                int(row["coupons"]),
+                row.get("chance_used", ""),
+                float(row.get("expected_now") or 0.0),
+                row.get("decided_by", ""),
+                float(row.get("probability") or 1.0),
+                row.get("reason", ""),
+            )
+            for row in rows
+        ]
+    except (KeyError, ValueError):  # saved again by a spreadsheet: with semicolons, or other numbers
+        return []
     return sorted(people, key=lambda each: each.person) if by == "person" else sorted(people, key=lambda p: -p.coupons)
 
 
@@ -110,7 +125,10 @@ class Curve:
 
 def curve_of(rows: list[dict[str, str]], chosen: int) -> Curve | None:
     """The curve of spends; None where there is nothing to choose."""
-    values = sorted((int(row["spend"]), float(row["value"])) for row in rows)
+    try:
+        values = sorted((int(row["spend"]), float(row["value"])) for row in rows)
+    except (KeyError, ValueError):  # saved again by a spreadsheet
+        return None
     if len(values) < 2:
         return None
     best = max(value for _, value in values)

@@ -13,5 +13,6 @@ urlpatterns = [
     *job_pages.pages,
     path("language/", set_language, name="set_language"),
 ]
+handler400 = "peerfront.app.failures.bad_request"
 handler404 = "peerfront.app.failures.not_found"
 handler500 = "peerfront.app.failures.failed"

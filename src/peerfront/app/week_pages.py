@@ -44,12 +44,10 @@ def week(request: HttpRequest) -> HttpResponse:
             if not file:
                 messages.error(request, _("Choose this week's file."))
                 return redirect("week")
-            folder.choose(
-                week={name: value for name, value in chosen.items() if name not in _OF_ONE_WEEK}, week_file=file
-            )
+            folder.choose(week={name: value for name, value in chosen.items() if name not in _OF_ONE_WEEK})
             return start(request, Order("week", (commands.week(file, chosen),)))
     else:
-        form = WeekForm(initial=_usual(choices), first=first)
+        form = WeekForm(initial=_usual(choices) if first else _as_last_week(known[-1]), first=first)
     last = known[-1] if known else None
     context: dict[str, Any] = {"form": form, "weeks": known[::-1], "fault": fault, "first": first, "last": last}
     if last is not None:
@@ -67,7 +65,11 @@ def week(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
-    """Take back the last week; its folder and its lines in the log stay."""
+    """Take back the week that the page showed as the last; its folder and its lines in the log stay."""
+    known, _fault = _weeks()
+    if not known or request.POST.get("week") != str(known[-1]["number"]):
+        messages.error(request, _("Nothing was done: another week is the last one by now, perhaps by another tab."))
+        return redirect("week")
     return start(request, Order("week", (commands.undo_week(),)))
 
 
@@ -100,6 +102,12 @@ def _usual(choices: dict[str, Any]) -> dict[str, Any]:
     }
     valid = {"valid_days": choices.get("reading", {}).get("valid_days")}
     return {"date": date.today().isoformat(), **usual, **forecast, **valid, **choices.get("week", {})}
+
+
+def _as_last_week(last: dict[str, Any]) -> dict[str, Any]:
+    """The standing order, as the log has it: what applies if nothing else is entered."""
+    order = {**last["order"], "week_cap": last["order"].get("round_cap"), "study": last.get("study")}
+    return {**{name: value for name, value in order.items() if value}, "date": date.today().isoformat()}
 
 
 pages = [path("week/", week, name="week"), path("week/undo/", undo, name="undo_week")]

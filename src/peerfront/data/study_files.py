@@ -44,7 +44,7 @@ def list_file(path: Path, settings: ReadSettings) -> Listed:
             f"{path.name} is an Excel workbook or a file of R, and no {settings.format} file. "
             "Leave --format (format in a schema file) out."
         )
-    table, steps = sheet_of(path, content, settings.sheet, lambda table: _misfit(table, settings, path))
+    table, steps = sheet_of(path, content, settings.sheet, lambda table: misfit(table, settings, path))
     return _list_table(path, table, settings, (), steps)
 
 
@@ -76,7 +76,7 @@ def _list_table(
     return Listed(listing, found, (*steps, *shaped.steps, *assumed))
 
 
-def _misfit(table: TextTable, settings: ReadSettings, path: Path) -> str:
+def misfit(table: TextTable, settings: ReadSettings, path: Path) -> str:
     """Say why a table does not tell who recruited whom; "" if it does."""
     try:
         shaped = shape(table, settings, path.name)
