@@ -81,7 +81,7 @@ class PlayedStudy(LiveStudy):
             self._hand_out(week)
             self.days(2)
             open_codes = models.Coupon.objects.filter(redemption=None, voided_at=None).exclude(holder=None)
-            for code, site in list(open_codes.order_by("code").values_list("code", "site_id")):
+            for code, site in list(open_codes.order_by("holder_id", "code").values_list("code", "site_id")):
                 if self.luck.random() < 0.28 and number < most:
                     number += 1
                     if isinstance(self.ask(EnrolPerson(code, f"p{number:03}"), site=site), Accepted):

@@ -242,7 +242,7 @@ def test_random_numbers_are_given_to_the_share_that_the_settings_say(going) -> N
     (codes,) = codes_of(SETTINGS, model.schema, [(ANSWERS, 12)])
     plans = []
     for number in range(people):
-        order = PlanOrder(60, max_per_person=3, rounds_left=2, seed=seed_for(5, f"p{number}"), randomise=share / 4)
+        order = PlanOrder(40, max_per_person=3, rounds_left=2, seed=seed_for(5, f"p{number}"), randomise=share / 4)
         plans.append(plan_alone(model.fit, f"p{number}", codes, order))
     usual = Counter(each.coupons for each in plans).most_common(1)[0][0]
     others = sum(each.coupons != usual for each in plans)
@@ -256,7 +256,7 @@ def test_random_numbers_are_given_to_the_share_that_the_settings_say(going) -> N
 def test_in_strata_people_are_alike_whatever_else_they_answered(going) -> None:
     model = _model()
     names = [name for name in model.fit.schema.names if name in ("gender", "housing")]
-    order = PlanOrder(60, max_per_person=3, rounds_left=2, seed=3, strata=(names[0],))
+    order = PlanOrder(40, max_per_person=3, rounds_left=2, seed=3, strata=(names[0],))
     codes = codes_of(SETTINGS, model.schema, [(ANSWERS, size) for size in (1, 8, 20, None)])
     unknown = {plan_alone(model.fit, "x", row, order) for row in codes}
     assert len(unknown) == 1
@@ -302,7 +302,7 @@ def test_plan_alone_stays_within_cap_and_budget(going) -> None:
     model = _model()
     everybody = codes_of(SETTINGS, model.schema, [(ANSWERS, 12), ((), 1)])
 
-    @given(st.integers(0, 60), st.integers(1, 4), st.integers(1, 3), st.sampled_from([0.0, 0.05, 0.1]), st.data())
+    @given(st.integers(0, 40), st.integers(1, 4), st.integers(1, 3), st.sampled_from([0.0, 0.05, 0.1]), st.data())
     def holds(free, cap, rounds, randomise, data) -> None:
         row = everybody[data.draw(st.integers(0, 1))]
         order = PlanOrder(free, max_per_person=cap, rounds_left=rounds, randomise=randomise, seed=free)
