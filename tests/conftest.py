@@ -26,6 +26,18 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _coverage_of_processes(request):
+    """Measure coverage in processes that tests start only where nothing else runs their code: it slows them down."""
+    measured = os.environ.get("COVERAGE_PROCESS_CONFIG")
+    if measured is None or {"app", "live"} & set(request.path.parts):
+        yield
+        return
+    del os.environ["COVERAGE_PROCESS_CONFIG"]
+    yield
+    os.environ["COVERAGE_PROCESS_CONFIG"] = measured
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A real browser, one for all tests of a process; tests that need it are skipped where there is none."""
