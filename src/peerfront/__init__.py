@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from peerfront.foundation.compiled_cache import place_compiled_code
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:

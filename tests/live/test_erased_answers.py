@@ -8,7 +8,7 @@ import pytest
 from small_live import ANSWERS, SmallStudy, imported, importing
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.live.rules.chain import FIRST, Link, checked, erased, linked
+from peerfront.live.rules.chain import checked, erased, linked
 from peerfront.live.rules.deciding import Accepted
 from peerfront.live.rules.erasing import commitment
 from peerfront.live.rules.events import AnswersErased, PaymentKind, PlannedCoupons
@@ -55,7 +55,7 @@ def test_nothing_is_left_of_the_answers_and_the_chain_is_whole(study) -> None:
     hashes = [link.hash for link in study.journal.links]
     assert "Sagres" in _everything(study)
     (event,) = study.do(EraseAnswers("ana", "asked to")).events
-    assert event.fact == AnswersErased("ana", "asked to", decisions_too=True)
+    assert event.fact == AnswersErased("ana", "asked to")
     assert "Sagres" not in _everything(study)
     assert "97" not in json.dumps([link.data["fact"].get("answers") for link in study.journal.links])
     assert [link.hash for link in study.journal.links][:-1] == hashes, "not one hash changes"
@@ -266,40 +266,3 @@ def test_reasons_that_were_to_be_erased_and_are_still_there_are_noticed(planned)
     links[place] = before[place]
     with pytest.raises(DataFileError, match="still has stratum and reason of cleo, which were to be erased"):
         checked(links)
-
-
-def _of_version_3(links: list[Link]) -> list[Link]:
-    """The chain as version 0.3 wrote it: no commitments to strata and reasons, which are hashed as they are."""
-    old: list[Link] = []
-    for link in links:
-        data = copy.deepcopy(link.data)
-        fact = data["fact"]
-        if data["kind"] == "coupons_issued":
-            del fact["salt"], fact["commitment"]
-        elif data["kind"] == "answers_erased":
-            del fact["decisions_too"]
-        for line in fact.get("lines", ()):
-            del line["salt"], line["commitment"]
-        made = Link(link.number, old[-1].hash if old else FIRST, data, "")
-        old.append(replace(made, hash=made.content_hash))
-    return old
-
-
-def test_a_chain_of_version_3_goes_on_and_its_tables_lose_strata_and_reasons(planned) -> None:
-    """What an event was hashed with cannot leave it; the rows that follow can do without."""
-    planned.journal = Journal(_of_version_3(planned.journal.links))
-    planned.do(EraseAnswers("ana", "asked to"))
-    assert planned.state.decision(1, "ana").reason == planned.state.plan_line(1, "ana").stratum == ""
-    assert rebuild(checked(planned.journal.links)) == planned.state
-    (issued,) = (link.data["fact"] for link in planned.journal.links if link.data["stamp"]["request_key"] == "later")
-    assert issued["reason"] == REASON
-
-
-def test_answers_that_version_3_erased_left_strata_and_reasons_where_they_were(planned) -> None:
-    rows = planned.state.decision(1, "ana"), planned.state.plan_line(1, "ana")
-    before = list(planned.journal.links)
-    planned.do(EraseAnswers("ana", "asked to"))
-    old = _of_version_3([*before, planned.journal.links[-1]])
-    journal = Journal([erased(link, "ana") for link in old])
-    assert (journal.state.decision(1, "ana"), journal.state.plan_line(1, "ana")) == rows
-    assert journal.state.person("ana").answers == ()

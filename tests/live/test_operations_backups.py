@@ -152,7 +152,7 @@ def _refused(path, folder, said: str) -> None:
         ("contacts.jsonl", lambda data: b"", "not complete"),
         ("contacts.jsonl", lambda data: data.replace(b'"ana"', b'"eve"'), "contradicts itself"),
         ("contacts.jsonl", lambda data: data.replace(b'"sealed": "', b'"sealed": "\\u00e9'), "damaged"),
-        ("about.json", lambda data: data.replace(b'"format": 2', b'"format": 9, "more": 1'), "newer version"),
+        ("about.json", lambda data: data.replace(b'"format": 1', b'"format": 9, "more": 1'), "newer version"),
         ("about.json", lambda data: b"[]", "damaged"),
         ("site.json", lambda data: b"{", "damaged"),
         ("site.json", lambda data: data.replace(b'"127.0.0.1"', b'"*"'), "damaged"),

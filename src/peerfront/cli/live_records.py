@@ -129,12 +129,7 @@ def restore_command(
         f"{restored.staff:,} users, {restored.contacts:,} contact details.\n"
         f"The last event has the hash {restored.head}."
     )
-    if not file.has_manifest:
-        say(
-            "Warning: this back-up has no manifest, as those of peerfront 0.3. Nobody can tell whether users, their "
-            "roles, contact details or models in it were changed: look at the page of users before others log in."
-        )
-    elif given is None:
+    if given is None:
         say(
             "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
             "keys.json: restore with --keys."

@@ -17,9 +17,7 @@ from peerfront.live.folder import Keys, LiveFolder, Serving
 from peerfront.live.operations.backup_manifest import Manifest, digest_of, read_manifest
 from peerfront.live.rules.chain import Link
 
-FORMAT = 2
-WITHOUT_MANIFEST = 1
-"""The form of back-ups of peerfront 0.3, which can still be restored."""
+FORMAT = 1
 ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS, MANIFEST = (
     "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/", "manifest.json",
 )  # fmt: skip
@@ -52,27 +50,17 @@ class BackupFile:
             self._archive = zipfile.ZipFile(path)
             said: dict[str, Any] = json.loads(self._archive.read(ABOUT))
             form = said.pop("format")
-        if form not in (FORMAT, WITHOUT_MANIFEST):
+        if form != FORMAT:
             raise DataFileError(f"{path} is a back-up of another form ({form}). Use a newer version of peerfront.")
         with self.told():
             self.about = About(**said)
             self.serving = Serving.from_data(json.loads(self._archive.read(SITE)))
-        self._manifest: tuple[Manifest, str] | None = None
-        if form != WITHOUT_MANIFEST:
-            with self.told():
-                self._manifest = read_manifest(self._archive.read(MANIFEST))
-            self._check_files(self._manifest[0])
-
-    @property
-    def has_manifest(self) -> bool:
-        return self._manifest is not None
+            self._manifest, self._signature = read_manifest(self._archive.read(MANIFEST))
+        self._check_files(self._manifest)
 
     def check_signature(self, keys: Keys) -> None:
-        """Refuse a back-up that was not signed with these keys; one without a manifest cannot be looked at."""
-        if self._manifest is None:
-            return
-        manifest, signature = self._manifest
-        if not manifest.is_signed_with(keys, signature):
+        """Refuse a back-up that was not signed with these keys."""
+        if not self._manifest.is_signed_with(keys, self._signature):
             raise DataFileError(
                 f"{self.path} is not signed with these keys: it was changed after it was made, or keys.json is of "
                 "another study. Name this study's own keys.json, or use another back-up."

@@ -16,7 +16,7 @@ from typing import Any
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.foundation.errors import DataFileError
 from peerfront.live.rules.erasing import ERASED, erased_data, fault_of_texts, hashed_data, texts, told_by
-from peerfront.live.rules.events import AnswersErased, CouponsIssued, Event, PlannedCoupons
+from peerfront.live.rules.events import AnswersErased, Event
 from peerfront.live.rules.stored_events import KINDS, event_data, event_from
 
 FIRST = "0" * 64
@@ -82,13 +82,11 @@ def erased(link: Link, person: str) -> Link:
 
 def _check_erased(events: list[Event]) -> None:
     """Refuse texts that are erased without an event that says so, or still there in spite of it."""
-    erasures = [event.fact for event in events if isinstance(event.fact, AnswersErased)]
-    of_answers = {fact.person for fact in erasures}
-    of_decisions = {fact.person for fact in erasures if fact.decisions_too}
+    people = {event.fact.person for event in events if isinstance(event.fact, AnswersErased)}
     for number, event in enumerate(events, start=1):
         for told in told_by(event.fact):
             names = " and ".join(texts(told))
-            said = told.person in (of_decisions if isinstance(told, CouponsIssued | PlannedCoupons) else of_answers)
+            said = told.person in people
             if said and told.salt:
                 raise DataFileError(
                     f"Event {number} still has {names} of {told.person}, which were to be erased. Erase them."

@@ -181,8 +181,6 @@ def _with_promise(records: Records, study: StudyRow, person: str, promised: int)
 def _answers_erased(records: Records, study: StudyRow, fact: AnswersErased) -> Effects:
     before = _there(records.person(fact.person), fact.person)
     person = replace(before, answers=(), imported=before.imported.split(":")[0])
-    if not fact.decisions_too:
-        return Effects(changed=(study, person))
     lines = (replace(each, stratum="", reason="") for each in records.plan_lines_of(fact.person))
     decisions = (replace(each, stratum="", reason="") for each in records.decisions_of(fact.person))
     return Effects(changed=(study, person, *lines, *decisions))

@@ -6,9 +6,6 @@ hash of the texts and of a salt that nobody can guess. As long as they are there
 changed them. When they are erased, the salt goes with them, and the commitment that stays tells nothing: without the
 salt not even a guess can be checked. Requests are told apart without these texts for the same reason
 (`events.ERASABLE`).
-
-Version 0.3 had commitments for answers alone: strata and reasons that it recorded are hashed as they are, and stay in
-its events.
 """
 
 import hashlib

@@ -34,8 +34,6 @@ Answers = tuple[tuple[str, str], ...]
 """Questions with their answers, in order of the questions' names."""
 ERASABLE = {"not_in_digest": True}
 """Fields compared one by one when a request comes again: a digest would let people guess what was erased."""
-_ADDED_LATER = {"added_later": True, "not_in_digest": True}
-"""Fields that events of earlier versions lack; the default stands for them."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,9 @@ class PlannedCoupons:
     """The chance that this person would get this number."""
     reason: str = field(metadata=ERASABLE)
     """May quote answers; empty once it was erased."""
-    salt: str = field(default="", metadata=_ADDED_LATER)
+    salt: str = field(default="", metadata=ERASABLE)
     """Characters that nobody can guess, drawn when the plan is proposed; empty once stratum and reason were erased."""
-    commitment: str = field(default="", metadata=_ADDED_LATER)
+    commitment: str = field(default="", metadata=ERASABLE)
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 
@@ -124,8 +122,6 @@ class AnswersErased:
 
     person: str
     why: str
-    decisions_too: bool = field(default=False, metadata=_ADDED_LATER)
-    """Whether strata and reasons of plans and decisions were erased with them; version 0.3 left these."""
 
 
 @dataclass(frozen=True)
@@ -196,9 +192,9 @@ class CouponsIssued:
     why_fewer: str
     first_day: date
     last_day: date
-    salt: str = field(default="", metadata=_ADDED_LATER)
+    salt: str = field(default="", metadata=ERASABLE)
     """Empty once stratum and reason were erased (`erasing`)."""
-    commitment: str = field(default="", metadata=_ADDED_LATER)
+    commitment: str = field(default="", metadata=ERASABLE)
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 

@@ -96,7 +96,7 @@ def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
         return refusal(Reason.NOT_WITHDRAWN, person=wish.person)
     if person.answers is None:
         return refusal(Reason.NO_ANSWERS, person=wish.person)
-    return no_reason(wish.why) or (AnswersErased(wish.person, wish.why, decisions_too=True),)
+    return no_reason(wish.why) or (AnswersErased(wish.person, wish.why),)
 
 
 def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:

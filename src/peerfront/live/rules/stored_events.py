@@ -1,7 +1,6 @@
 """Events as plain data (for JSON, a database column, the hash chain) and back, checked in every respect.
 
-The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones. A field that is
-added needs a default, which stands for it in older events, and the mark `added_later`.
+The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones.
 """
 
 import dataclasses
@@ -166,10 +165,9 @@ def _tuple(readers: tuple[Callable[[Any], object], ...]) -> Callable[[Any], obje
 def _dataclass(kind: type) -> Callable[[Any], object]:
     hints = typing.get_type_hints(kind)
     readers = {each.name: _reader(hints[each.name]) for each in dataclasses.fields(kind)}
-    needed = {each.name for each in dataclasses.fields(kind) if not each.metadata.get("added_later")}
 
     def made(data: Any) -> object:
-        if not isinstance(data, Mapping) or not needed <= data.keys() <= readers.keys():
+        if not isinstance(data, Mapping) or data.keys() != readers.keys():
             raise _Unfit(data)
         values = {}
         for name, given in data.items():

@@ -23,7 +23,6 @@ from peerfront.live.screens.words import isolated, refused_words, term
 NOT_TOLD = frozenset(
     {
         "answers", "network_size", "salt", "commitment", "digest", "request_digest", "lines", "settings",
-        "decisions_too",
     }
 )  # fmt: skip
 """Fields that details leave out: answers are sensitive, the others long or of no use to a reader."""
