@@ -215,3 +215,13 @@ def test_a_role_for_all_sites_is_asked_where_after_logging_in_and_loses_nothing(
     done = tablet.send(chosen.action, {**chosen.fields, "work_at_site": "south"})
     assert done["Location"] == f"/people/{form['person']}/hand-out/"
     assert DatabaseRecords().person(form["person"]).site == "south"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_user_without_a_role_is_told_so() -> None:
+    tablet = Tablet(FieldStudy())
+    models.Member.objects.filter(user=tablet.user).delete()
+    tablet.session_ends()
+    told = tablet.log_in(tablet.client.get("/login/"))
+    assert "has no role in the study" in words_of(told)
+    assert "peerfront_session" not in tablet.client.cookies or not tablet.client.cookies["peerfront_session"].value

@@ -25,7 +25,7 @@ EXPECTED: dict[Role, dict[str, str]] = {
         "see_plan": ANY, "see_progress": ANY, "see_estimates": ANY, "see_people": OWN, "export": OWN,
     },
     Role.MANAGER: dict.fromkeys(
-        ("delete_contact", "erase_answers", "see_audit", "begin_study", "change_settings", "add_site", "manage_users",
+        ("see_audit", "begin_study", "change_settings", "add_site", "manage_users",
          "back_up", "restore", "import_study"), OWN,
     ) | {"see_progress": ANY},
 }  # fmt: skip

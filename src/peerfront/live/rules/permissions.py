@@ -82,9 +82,9 @@ extend_coupon      -            -        own          -        -
 override_coupons   -            -        own          -        -
 correct_answers    -            -        own          -        -
 withdraw_person    -            -        own          -        -
-erase_answers      -            -        own          -        own
+erase_answers      -            -        own          -        -
 see_contact        -            -        own          -        -
-delete_contact     -            -        own          -        own
+delete_contact     -            -        own          -        -
 propose_plan       -            -        own          -        -
 change_plan        -            -        own          -        -
 approve_plan       -            -        own          -        -

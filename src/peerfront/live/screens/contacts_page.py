@@ -17,7 +17,7 @@ from peerfront.live.rules.refusals import Reason, refusal
 from peerfront.live.rules.requests import NoteAction
 from peerfront.live.screens.asking import RequestForm, ask, ask_with, new_key
 from peerfront.live.screens.form_pages import FormPage, answer_form
-from peerfront.live.screens.sight import may, page_of, person_in_sight
+from peerfront.live.screens.sight import may, person_in_sight
 from peerfront.live.screens.words import found_and_to_do
 
 _LONGEST = {"name": 200, "phone": 100, "note": 1_000}
@@ -53,7 +53,7 @@ def contact(request: HttpRequest, person: str) -> HttpResponse:
     """Show how to reach a person, after a click that is noted for the audit."""
     row = person_in_sight(request, person, Action.SEE_CONTACT)
     form = RequestForm(request.POST or None)
-    context: dict[str, Any] = {"person": row, "form": form, "back": page_of(request, row)}
+    context: dict[str, Any] = {"person": row, "form": form, "back": reverse("person", args=[row.person])}
     if request.method == "POST" and form.is_valid():
         # A key of its own each time: a form that is sent again shows them again, which is noted again.
         noted = NoteAction(Action.SEE_CONTACT, row.person)
@@ -87,7 +87,7 @@ def write_contact(request: HttpRequest, person: str) -> HttpResponse:
         ),
         button=gettext("Keep it"),
         done="",
-        back=page_of(request, row),
+        back=reverse("person", args=[row.person]),
         back_label=row.person,
     )
     found = to_do = ""
@@ -116,7 +116,7 @@ def delete_contact(request: HttpRequest, person: str) -> HttpResponse:
         lead=gettext("Name, telephone and note are deleted for good; everything else about the person stays."),
         button=gettext("Delete them"),
         done=gettext("The study does not keep how to reach %(person)s any more.") % {"person": row.person},
-        back=page_of(request, row),
+        back=reverse("person", args=[row.person]),
         back_label=row.person,
         danger=True,
     )

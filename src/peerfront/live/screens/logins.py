@@ -4,22 +4,36 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
+from peerfront.live.records.models import Member
 from peerfront.live.screens.resending import Entries, entries_of, opened, sealed, send_again
 
 _LAST = "peerfront_last_user"
 """The cookie that tells who logged in last in this browser."""
 
 
+class LoginForm(AuthenticationForm):
+    """Name and password of somebody who has a role in the study."""
+
+    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
+        super().confirm_login_allowed(user)
+        if not Member.objects.filter(user_id=user.pk).exists():
+            raise ValidationError(_("This user has no role in the study. A manager can give one."), code="no_role")
+
+
 class Login(LoginView):
     """Ask for name and password; afterwards return to the page, or send what was typed when the session had ended."""
 
+    authentication_form = LoginForm
     template_name = "screens/login.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -66,5 +80,5 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _login_page(request: HttpRequest, entries: Entries | None, next_page: str, *, ended: bool = True) -> HttpResponse:
-    context = {"form": AuthenticationForm(request), "next": next_page, "carried": sealed(entries), "ended": ended}
+    context = {"form": LoginForm(request), "next": next_page, "carried": sealed(entries), "ended": ended}
     return render(request, "screens/login.html", context, status=403)

@@ -18,7 +18,7 @@ from peerfront.live.screens.asking import RequestForm
 from peerfront.live.screens.coupon_page import why_field
 from peerfront.live.screens.form_pages import FormPage, answer_form
 from peerfront.live.screens.interviews import InterviewForm
-from peerfront.live.screens.sight import page_of, person_in_sight, study_or_404
+from peerfront.live.screens.sight import person_in_sight, study_or_404
 
 
 class OverrideForm(RequestForm):
@@ -150,7 +150,7 @@ def erase_answers(request: HttpRequest, person: str) -> HttpResponse:
         ),
         button=gettext("Erase them"),
         done=gettext("The answers of %(person)s are erased.") % {"person": row.person},
-        back=page_of(request, row),
+        back=reverse("person", args=[row.person]),
         back_label=row.person,
         danger=True,
     )

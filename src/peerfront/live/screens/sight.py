@@ -5,7 +5,6 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 
 from peerfront.live.records.database import DatabaseRecords
@@ -65,11 +64,6 @@ def coupon_in_sight(request: HttpRequest, code: str, action: Action) -> CouponRo
     if row is None or not may(request, action, row.site):
         raise Http404
     return row
-
-
-def page_of(request: HttpRequest, row: PersonRow) -> str:
-    """The address of a person's page; of the first page for those who may not open it."""
-    return reverse("person", args=[row.person]) if may(request, Action.SEE_PEOPLE, row.site) else reverse("home")
 
 
 def day_of(study: StudyRow, at: datetime) -> date:
