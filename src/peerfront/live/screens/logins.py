@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -24,7 +24,7 @@ _LAST = "peerfront_last_user"
 class LoginForm(AuthenticationForm):
     """Name and password of somebody who has a role in the study."""
 
-    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
+    def confirm_login_allowed(self, user: User) -> None:
         super().confirm_login_allowed(user)
         if not Member.objects.filter(user_id=user.pk).exists():
             raise ValidationError(_("This user has no role in the study. A manager can give one."), code="no_role")
