@@ -158,6 +158,7 @@ def test_the_sheet_says_who_gets_how_many_and_why(page, app) -> None:
     assert sum(numbers) == sheet["coupons"].sum()
     assert all(before >= after for before, after in pairwise(numbers)), "most coupons first"
     page.get_by_role("link", name="Sort by person").click()
+    page.wait_for_load_state()
     people = page.locator("table.sheet tbody th").all_text_contents()
     assert people == sorted(sheet["person"])
     for row in sheet.itertuples():

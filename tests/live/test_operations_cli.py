@@ -269,8 +269,9 @@ def test_help_of_every_command_is_shown() -> None:
     assert all(name in said for name in COMMANDS)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(study, tmp_path) -> None:
+def test_a_full_disk_is_told_and_leaves_nothing(study, tmp_path, monkeypatch) -> None:
     """A limit of the size of files stands for a full disk."""
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # coverage would write its data to the full disk
     resource = pytest.importorskip("resource", reason="there are no such limits on this platform")
     rows = "".join(f"{number},,c{number},2026-01-01,f\n" for number in range(3000))
     (tmp_path / "large.csv").write_text("id,own.coupon,coupon.1,date,sex\n" + rows)

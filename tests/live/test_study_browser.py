@@ -84,7 +84,7 @@ def test_a_coordinator_finds_a_coupon_and_makes_it_void(chromium, played, size) 
         page.get_by_label("Why").fill("torn")
         page.get_by_role("button", name="Make it void").dblclick()
         page.get_by_text("is void.").wait_for()
-        assert page.get_by_text("torn").is_visible()
+        page.get_by_text("torn").wait_for()
         page.context.close()
     assert models.Coupon.objects.get(pk=code).why_void == "torn"
     assert models.Event.objects.filter(kind="coupon_voided", data__contains=code).count() == 1
@@ -101,7 +101,7 @@ def test_a_coordinator_looks_up_a_person_and_how_to_reach_them(chromium, played,
         page.get_by_role("link", name="How to reach them").click()
         assert page.get_by_text("Zenobia").count() == 0
         page.get_by_role("button", name="Show it").click()
-        assert page.get_by_text("Zenobia Quux").is_visible()
+        page.get_by_text("Zenobia Quux").wait_for()
         assert _faults(page) == []
         page.context.close()
     assert models.Event.objects.filter(kind="action_noted").count() == 1
