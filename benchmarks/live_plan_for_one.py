@@ -111,7 +111,7 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     from django.utils import timezone
 
     from peerfront.data.reading import read_study
-    from peerfront.live.operations.study_import import import_study
+    from peerfront.live.operations.study_import import import_here
     from peerfront.live.planning.making import make_plan
     from peerfront.live.planning.proposing import propose
     from peerfront.live.planning.study_order import today_of
@@ -128,25 +128,18 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     settings = Settings(budget=LARGEST_BUDGET, cap=3, valid_days=valid_days)
     _do(BeginStudy(settings, new_prefix()), None, "manager")
     _do(AddSite("north", "North clinic"), None, "manager")
-    import_study(read_study(table), "made up", "north", lambda wish, _: _answered(wish))
+    import_here(read_study(table), "made up", "north")
     row = DatabaseRecords().study()
     assert row is not None
     budget = LARGEST_BUDGET - row.kept + coupons
     _do(ChangeSettings(replace(row.settings, budget=budget), "so many are left"), None, "manager")
     row = DatabaseRecords().study()
     assert row is not None
-    today = today_of(row.settings, timezone.now())
+    read_at = timezone.now()
+    today = today_of(row.settings, read_at)
     proposal = make_plan(row, today, 1, 0.1, lambda share, step: None)
-    plan = propose(proposal, Member("bench", Role.COORDINATOR, None), next(_keys))
+    plan = propose(proposal, Member("bench", Role.COORDINATOR, None), next(_keys), read_at)
     _do(ApprovePlan(plan), None)
-
-
-def _answered(wish: Any) -> Any:
-    from peerfront.live.records.recording import answer
-    from peerfront.live.rules.permissions import Member, Role
-    from peerfront.live.rules.requests import Request
-
-    return answer(Request(next(_keys), Member("bench", Role.MANAGER, None), None, None, wish))
 
 
 if __name__ == "__main__":
