@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from small_study import QUICK, small_fit, small_study, some_people
 
+from peerfront.advice.findings import field_effects
 from peerfront.advice.fit_settings import FitSettings
 from peerfront.advice.fit_summary import rule_against_plans
 from peerfront.advice.fitting import fit_study
@@ -15,7 +16,7 @@ from peerfront.advice.model import Model, load
 from peerfront.artifacts import Fit, load_fit
 from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.schema_guess import guess_schema
-from peerfront.data.study_schema import history_of
+from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.privacy import rounded_count
 from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
@@ -124,6 +125,20 @@ def test_the_summary_says_when_a_simple_rule_does_better_than_the_plans() -> Non
     assert sentences(steady + clearly)[0].startswith("Warning: that simple rule does better")
     assert "by 2.0 +- 0.1 recruits" in sentences(steady + clearly)[0]
     assert "about equally well" in sentences(steady + perhaps)[0]
+
+
+def test_what_answers_do_is_averaged_over_everybody() -> None:
+    """The findings count people by kind; the plain average goes through them one by one."""
+    study, schema = small_study()
+    planner, people = small_fit().fit.planner, encode_study(study, schema)
+    told = field_effects(planner, people)
+    assert told
+    for effect in told:
+        number = planner.schema.names.index(effect["field"])
+        for category, chance in effect["chances"].items():
+            changed = people.copy()
+            changed[:, number] = planner.schema.fields[number].categories.index(category)
+            assert chance == pytest.approx(planner.gains(changed, 1)[:, 0].mean(), abs=1e-12)
 
 
 def test_nobody_is_in_the_saved_fit() -> None:

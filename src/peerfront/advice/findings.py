@@ -14,7 +14,7 @@ from peerfront.advice.returning import Returning
 from peerfront.allocation.planner import Planner
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
-from peerfront.foundation.covariates import Codes
+from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.models.diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.choice import OffspringChoice
@@ -220,10 +220,12 @@ class Findings:
 
 def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
     """Per field the chance that a first coupon is used if everybody had one category of it, other things equal."""
+    kinds = kinds_of(people)  # a national study has a million people, of far fewer kinds
     effects = []
     for number, field in enumerate(planner.schema.fields):
         there = [code for code in range(len(field)) if (people[:, number] == code).sum() >= FEWEST]
-        chances = {field.categories[code]: chance_if(planner, people, number, code).mean().item() for code in there}
+        by_kind = {code: chance_if(planner, kinds.rows, number, code) for code in there}
+        chances = {field.categories[code]: float(np.average(by_kind[code], weights=kinds.number)) for code in there}
         if len(chances) > 1 and max(chances.values()) - min(chances.values()) >= MIN_EFFECT_TO_MENTION:
             effects.append({"field": field.name, "chances": chances})
     return sorted(effects, key=lambda e: min(e["chances"].values()) - max(e["chances"].values()))
