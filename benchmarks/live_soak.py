@@ -21,7 +21,7 @@ from pathlib import Path
 from live_browserless import Browserless, Form, LostConnection, Page
 from live_site import PASSWORD, Server, begin, fill
 
-TRIES = 200
+TRIES = 3_000  # a tenth of a second between two: five minutes for a server that is started on a busy machine
 
 
 class Load:

@@ -177,6 +177,9 @@ def test_what_coupons_bring_in_each_story() -> None:
     stories = stories_of("capacity", 3, 3)
     history = study("capacity", 3, 3)
     table = expected_recruits({story.name: story.response for story in stories}, history.referrers, 5)
+    for story in stories:  # counted by kind; the plain average goes through people one by one
+        plain = story.response.expected_recruits(history.referrers, 5).mean(axis=0)
+        assert table[story.name].mean == pytest.approx(plain, abs=1e-12)
     for row in table.values():
         assert (row.low <= row.mean).all()
         assert (row.mean <= row.high).all()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, stdtrit
 
 from peerfront.foundation.binomials import log_thinning
-from peerfront.foundation.covariates import Codes
+from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import named_generator
@@ -314,17 +314,20 @@ def expected_recruits(
     The members leave out a part of the data each: a delete-a-group jackknife of the log mean, with Student's t. Where
     nothing was held out, the ends are not known (NaN).
     """
-    return {name: _expectation(response, covariates, max_coupons, level) for name, response in responses.items()}
+    kinds = kinds_of(covariates)  # a national study has a million people, of far fewer kinds
+    return {name: _expectation(response, kinds, max_coupons, level) for name, response in responses.items()}
 
 
-def _expectation(response: LearnedResponse, covariates: Codes, max_coupons: int, level: float) -> Expectation:
-    mean = response.expected_recruits(covariates, max_coupons).mean(axis=0)
+def _expectation(response: LearnedResponse, people: Kinds, max_coupons: int, level: float) -> Expectation:
+    def average(one: LearnedResponse) -> Array:
+        means: Array = np.average(one.expected_recruits(people.rows, max_coupons), axis=0, weights=people.number)
+        return means
+
+    mean = average(response)
     members = len(response.rates.log_scale)
     if members < 2:
         return Expectation(mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan))
-    each = [
-        response.member(number).expected_recruits(covariates, max_coupons).mean(axis=0) for number in range(members)
-    ]
+    each = [average(response.member(number)) for number in range(members)]
     errors = np.sqrt((members - 1) * np.log(np.maximum(each, 1e-12)).var(axis=0))
     reach = np.exp(stdtrit(members - 1, 0.5 + level / 2) * errors)
     return Expectation(mean, mean / reach, np.minimum(mean * reach, np.arange(1.0, max_coupons + 1)))
