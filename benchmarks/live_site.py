@@ -119,7 +119,7 @@ class Server:
         """Until it answers."""
         from live_browserless import Browserless, LostConnection
 
-        for _ in range(600):
+        for _ in range(6_000):  # five minutes, for busy machines
             try:
                 if Browserless(self.address).get("/healthz").status == 200:
                     return

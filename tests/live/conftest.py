@@ -4,11 +4,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 
 sys.path.insert(0, str(Path(__file__).parent))
 from django_site import empty_database, empty_study_folder, set_up_django, stop_servers, use_database
 
 set_up_django()
+
+
+@pytest.fixture(autouse=True)
+def _english():
+    """Begin each test in English: a page that an earlier one opened in this thread leaves its language behind."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
