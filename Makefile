@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# Processes that run tests side by side: one more than cores, because tests of pages wait for a browser; WORKERS=0 for none but this.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Processes that run tests side by side: one a core, or WORKERS=0 for none but this.
+WORKERS ?= auto
 
 .PHONY: demo test bench soak reproduce results docs clean help
 
