@@ -12,7 +12,7 @@ help:
 	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
 	@echo "make test       install the development tools, run every check and test"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
-	@echo "make soak       a live study under load on both databases, and a server that is killed a hundred times (half an hour)"
+	@echo "make soak       a live study under load on both databases, and a server that is killed a hundred times (an hour)"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
 	@echo "make results    every comparison of docs/results.md (hours; resumable)"
 	@echo "make docs       the documents as a site, with the reference of commands and library, into build/site"
@@ -71,8 +71,8 @@ bench: $(VENV)/installed-dev
 soak: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 50 --coupons 1000
 	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 50 --coupons 1000
-	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 20 --coupons 1000 --kills 100
-	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 20 --coupons 1000 --kills 100
+	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 20 --coupons 500 --kills 100
+	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 20 --coupons 500 --kills 100
 	$(BIN)/python benchmarks/live_speed.py --database sqlite
 	$(BIN)/python benchmarks/live_speed.py --database postgresql
 
