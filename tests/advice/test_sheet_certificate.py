@@ -8,7 +8,7 @@ from peerfront.advice import certificate
 from peerfront.advice.certificate import PricedState, certify_state
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.price_index import BoundSettings
-from peerfront.problem import Frontier, Rules, State
+from peerfront.problem import Frontier, OffspringModel, Rules, State
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, boom_bust, bridge
 from peerfront.value.surrogate import PersonInputs
@@ -16,8 +16,17 @@ from peerfront.value.surrogate import PersonInputs
 SEEDS = 16
 
 
-def models(world: TypedWorld) -> tuple:
-    return world.response, world.offspring, PersonInputs(world.schema, world.response)
+class Sampled:
+    """Whom people bring, by samples alone: nothing says that fields are inherited one by one."""
+
+    def __init__(self, offspring: OffspringModel) -> None:
+        self.sample = offspring.sample
+
+
+def models(world: TypedWorld, exact: bool = True) -> tuple:
+    """With `exact` the certificate finds a table of prices, otherwise it has to fit regressions."""
+    offspring = world.offspring if exact else Sampled(world.offspring)
+    return world.response, offspring, PersonInputs(world.schema, world.response)
 
 
 @pytest.mark.parametrize(("world", "types"), [(bridge(), (1, 1, 2)), (boom_bust(), (0, 1, 1))])
@@ -28,7 +37,7 @@ def test_the_price_bound_is_not_below_the_exact_dual_beyond_chance(world, types,
     index = exact_index(world, discount, BoundSettings(largest_budget=6))
     dual = float(smallest_duals(index, one_state(6, codes), 4).bounds[0])
     found = [
-        PricedState(State(6, Frontier.of(codes), 0, rules), *models(world), discount, seed).audited()
+        PricedState(State(6, Frontier.of(codes), 0, rules), *models(world, exact=False), discount, seed).audited()
         for seed in range(SEEDS)
     ]
     z = np.array([(each.mean - dual) / each.standard_error for each in found])
@@ -39,14 +48,38 @@ def test_the_price_bound_is_not_below_the_exact_dual_beyond_chance(world, types,
     assert spread < 2.0 * np.mean([each.standard_error for each in found])  # the error that is said is the one there is
 
 
+@pytest.mark.parametrize(("world", "types"), [(bridge(), (1, 1, 2)), (boom_bust(), (0, 1, 1))])
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+def test_where_fields_are_inherited_one_by_one_the_price_bound_is_the_exact_dual(world, types, discount) -> None:
+    codes, rules = people(*types), Rules(budget=6, people=3, rounds=4)
+    index = exact_index(world, discount, BoundSettings(largest_budget=6))
+    dual = float(smallest_duals(index, one_state(6, codes), 4).bounds[0])
+    priced = PricedState(State(6, Frontier.of(codes), 0, rules), *models(world), discount)
+    found = priced.audited()
+    assert (found.standard_error, priced.proof) == (0.0, "exact")
+    assert dual - 1e-9 <= found.mean < 1.001 * dual  # it looks at the prices of a grid
+
+
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+def test_a_limit_of_this_round_is_priced_as_if_every_pair_of_prices_were_tried(monkeypatch, discount) -> None:
+    codes, rules = people(0, 0, 1, 1, 2), Rules(budget=9, people=5, rounds=4, max_per_round=3)
+    state = State(9, Frontier.of(codes), 0, rules)
+    some = PricedState(state, *models(bridge()), discount)
+    monkeypatch.setattr(certificate, "_CAPPED_PRICES", 10_000)
+    every = PricedState(state, *models(bridge()), discount)
+    assert every.fitted <= some.fitted < 1.0001 * every.fitted
+    assert some.price_now > some.price
+
+
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("discount", [0.9, 1.0])
 @pytest.mark.parametrize(("rounds", "cap"), [(1, None), (2, None), (4, None), (3, 3)])
-def test_no_certificate_is_below_the_optimum_beyond_chance(discount, rounds, cap) -> None:
+def test_no_certificate_is_below_the_optimum_beyond_chance(discount, rounds, cap, exact) -> None:
     world, codes = bridge(), people(0, 1, 2)
     rules = Rules(budget=6, people=3, rounds=rounds, max_per_round=cap)
     best = solve(world, rules, discount).value(codes)
     state = State(6, Frontier.of(codes), 0, rules)
-    found = [certify_state(state, *models(world), discount, seed) for seed in range(6)]
+    found = [certify_state(state, *models(world, exact), discount, seed) for seed in range(6)]
     errors = np.array([(each.bound - best) / max(each.standard_error, 1e-9) for each in found])
     assert (errors > -4.0).all()
     assert errors.mean() > -1.3
@@ -55,13 +88,14 @@ def test_no_certificate_is_below_the_optimum_beyond_chance(discount, rounds, cap
         assert {each.proof for each in found} == {"exact"}
 
 
-def test_looking_ahead_halves_the_slack_of_a_state_that_depends_on_one_person() -> None:
+@pytest.mark.parametrize("exact", [True, False])
+def test_looking_ahead_halves_the_slack_of_a_state_that_depends_on_one_person(exact) -> None:
     world, codes, rules = bridge(), people(0, 1, 1), Rules(budget=6, people=3, rounds=5)
     best = solve(world, rules, 1.0).value(codes)
     dual = float(
         smallest_duals(exact_index(world, 1.0, BoundSettings(largest_budget=6)), one_state(6, codes), 5).bounds[0]
     )
-    found = certify_state(State(6, Frontier.of(codes), 0, rules), *models(world), 1.0)
+    found = certify_state(State(6, Frontier.of(codes), 0, rules), *models(world, exact), 1.0)
     assert found.which == "lookahead"
     assert best - 4 * found.standard_error < found.bound < best + 0.5 * (dual - best)
 
@@ -69,21 +103,23 @@ def test_looking_ahead_halves_the_slack_of_a_state_that_depends_on_one_person() 
 def test_many_people_are_judged_by_some_of_them() -> None:
     world = bridge()
     codes = people(*np.random.default_rng(0).integers(0, 4, 3000))
-    priced = PricedState(State(4000, Frontier.of(codes), 0, Rules(budget=4000, rounds=3)), *models(world), 0.9)
+    state = State(4000, Frontier.of(codes), 0, Rules(budget=4000, rounds=3))
+    priced = PricedState(state, *models(world, exact=False), 0.9)
     found = priced.audited()
     dual = smallest_duals(exact_index(world, 0.9, BoundSettings(largest_budget=4000)), one_state(4000, codes), 3)
     assert abs(found.mean - float(dual.bounds[0])) < 4 * found.standard_error + 0.01 * found.mean
     assert found.standard_error < 0.02 * found.mean
 
 
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("limit", [None, 1500])
-def test_people_counted_by_kind_have_the_bound_they_have_one_by_one(monkeypatch, limit) -> None:
+def test_people_counted_by_kind_have_the_bound_they_have_one_by_one(monkeypatch, limit, exact) -> None:
     world = bridge()
     codes = people(*np.random.default_rng(1).integers(0, 4, 1200))
     state = State(2000, Frontier.of(codes), 0, Rules(budget=2000, rounds=3, max_per_round=limit))
-    counted = PricedState(state, *models(world), 0.9)
+    counted = PricedState(state, *models(world, exact), 0.9)
     monkeypatch.setattr(certificate, "_COUNTED_BY_KIND", 10_000)
-    listed = PricedState(state, *models(world), 0.9)
+    listed = PricedState(state, *models(world, exact), 0.9)
     assert counted.fitted == pytest.approx(listed.fitted, rel=1e-12)
     assert (counted.price, counted.price_now) == (listed.price, listed.price_now)
     one, other = counted.audited(), listed.audited()

@@ -15,7 +15,7 @@ from peerfront.bounds.certify import certify, certify_many
 from peerfront.bounds.dual import PriceIndexPolicy, smallest_duals
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings
-from peerfront.bounds.price_table import every_row
+from peerfront.bounds.recruit_space import every_row
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck

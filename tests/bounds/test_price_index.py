@@ -13,7 +13,7 @@ from peerfront.bounds.price_audit import auditable_price, audited_duals, audited
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, interpolated
 from peerfront.bounds.price_network import check_index
-from peerfront.bounds.price_table import every_row
+from peerfront.bounds.recruit_space import every_row
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State, rollout

@@ -80,6 +80,16 @@ def test_the_protocol(family) -> None:
         assert np.array_equal(sampled, poisson_quantile(luck.uniform("capacity"), model.means(people)))
 
 
+def test_a_nation_has_the_rates_of_its_kinds() -> None:
+    """Above a size people who are alike are looked up together, those with unknown answers too."""
+    model = fit_response(two_groups(200), QUICK)
+    rng = named_generator("a nation")
+    people = np.column_stack([rng.integers(-1, 2, 25_000), rng.integers(-1, 3, 25_000)]).astype(np.int16)
+    parts = [model.means(part) for part in np.array_split(people, 50)]
+    assert model.means(people) == pytest.approx(np.concatenate(parts), rel=1e-12)
+    assert len(np.unique(model.means(people))) > 2
+
+
 def test_held_out_likelihood_prefers_the_right_shape() -> None:
     """A rate that is an exclusive-or of two fields is beyond every linear shape."""
     rng = named_generator("xor")

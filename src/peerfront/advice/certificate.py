@@ -4,16 +4,17 @@ Four numbers that no plan can exceed, of which the smallest is reported:
 
 - what the budget and the limits alone allow;
 - the clairvoyant bound (`bounds.certificate`);
-- the price bound: the smallest over prices m of m * r + sum_i J_T(x_i, m), where J comes from regressions that know the
-  deadline (`bounds.price_regression`); a limit of this round adds a price of its own;
+- the price bound: the smallest over prices m of m * r + sum_i J_T(x_i, m), where J knows the deadline; a limit of this
+  round adds a price of its own. J is an exact table (`bounds.price_table`) where recruits inherit their fields one by
+  one and few of them matter, as in most fitted models; elsewhere regressions (`bounds.price_regression`) estimate it;
 - the lookahead bound (`bounds.lookahead`): the price of later coupons knows how this round turned out. Never above the
   price bound but for chance, and usually far below, so it is computed wherever the frontier is not large.
 
 **Choice and evaluation.** The smallest of noisy numbers is too small on average, and no bound. So the price, the
 price rule of the lookahead and which of the four is reported are chosen by one set of samples, and the reported
-number and its standard error come from another. The regressions only choose: what is reported of the price bound is a
-mean of independent nested samples (`bounds.price_audit`), which end at the deadline and err upwards whatever the
-regressions say. All bounds are statements about the fitted models.
+number and its standard error come from another. An exact table needs no sample for the price bound. Regressions only
+choose: what is reported of the price bound is then a mean of independent nested samples (`bounds.price_audit`), which
+end at the deadline and err upwards whatever the regressions say. All bounds are statements about the fitted models.
 """
 
 import numpy as np
@@ -26,6 +27,7 @@ from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_audit import audited_values
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.bounds.price_regression import fit_price_regressions
+from peerfront.bounds.price_table import inherited_price_index
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
@@ -38,6 +40,7 @@ _AUDIT_CHILDREN, _AUDIT_WIDTH, _AUDIT_DEPTH = 32, 2, 8
 _AUDITED_RECRUITS = 80_000  # recruits sampled in an audit of the frontier, about
 _MOST_AUDITS, _FEWEST_AUDITS = 32, 2
 _LOOKAHEAD_PEOPLE, _OUTCOMES, _AUDITED_OUTCOMES = 200, 600, 24
+_CAPPED_PRICES = 64  # prices of either kind that are tried before those near the best of them
 _COUNTED_BY_KIND = 1_000  # people above which those who are alike are counted together
 _NAME = "certificate of a sheet"
 
@@ -81,7 +84,7 @@ def certify_state(
         choices["clairvoyant"] = first.mean + first.standard_error
     price = priced.price
     if len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(codes, state.most_per_person, rounds):
-        audited = _AUDITED_OUTCOMES if rounds > 2 else 0  # with one round left the index is exact
+        audited = 0 if priced.is_exact or rounds == 2 else _AUDITED_OUTCOMES  # a last round needs no estimate
         luck = named_luck((_NAME, "lookahead", seed), 1)
         chosen, fresh = lookahead_bound(
             priced.index, offspring, codes, budget, rounds, luck, caps, outcomes=_OUTCOMES, audited=audited
@@ -91,7 +94,7 @@ def certify_state(
     which = min(choices, key=lambda name: choices[name])
     found = priced.audited() if which == "price" else evaluated[which]
     proof = {"budget": "exact", "clairvoyant": "statistical", "price": priced.proof}.get(
-        which, "statistical" if rounds - 2 <= _AUDIT_DEPTH else "estimated"
+        which, "statistical" if priced.is_exact or rounds - 2 <= _AUDIT_DEPTH else "estimated"
     )
     if found.mean >= most:
         found, which, proof = Estimate(most, 0.0), "budget", "exact"
@@ -108,7 +111,7 @@ _WORDS = {
 
 
 class PricedState:
-    """The price bound of a state: chosen by regressions, evaluated by nested samples."""
+    """The price bound of a state: by an exact table, or chosen by regressions and evaluated by nested samples."""
 
     def __init__(
         self,
@@ -129,31 +132,36 @@ class PricedState:
             audit_depth=min(max(self.rounds - 1, 0), _AUDIT_DEPTH),
             seed=seed,
         )
-        self.index = fit_price_regressions(response, offspring, inputs, self.codes, discount, self.rounds, settings)
+        table = inherited_price_index(response, offspring, inputs.schema, discount, self.rounds, settings)
+        self.is_exact = table is not None or self.rounds == 1
+        """Whether the bound needs no samples."""
+        self.index = table or fit_price_regressions(
+            response, offspring, inputs, self.codes, discount, self.rounds, settings
+        )
         prices, kinds = self.index.prices, _kinds(self.codes)
         worth = 1.0 + self.index.child_values(kinds.rows, prices, self.rounds)  # [kinds, prices]
         most, limit = settings.most_per_person, state.rules.max_per_round
         chances = chances_that_matter(response, kinds.rows, most, float(prices[0]), float(worth.max()))
-        duals = _duals(chances, worth, kinds.number, prices, state.remaining_budget, limit)
-        now, later = np.unravel_index(int(duals.argmin()), duals.shape)
-        self.price = float(prices[later])
-        """Of a coupon in the later rounds, the best by the regressions."""
-        self.price_now = self.price if len(duals) == 1 else float(prices[now])
-        self.fitted = float(duals[now, later])
-        """The bound that the regressions say."""
+        self.fitted, now, later = _smallest_dual(chances, worth, kinds.number, prices, state.remaining_budget, limit)
+        """The bound that the index says."""
+        self.price, self.price_now = float(prices[later]), float(prices[now])
+        """Of a coupon in the later rounds and in this one, the best by the index."""
         chosen = np.ascontiguousarray(worth[:, later : later + 1])
         self._people = chances.surplus(chosen, np.array([self.price_now]))[kinds.kind, 0]
 
     @property
     def proof(self) -> str:
-        if self.rounds == 1:
+        if self.is_exact:
             return "exact"
         deep = self.rounds - 1 <= _AUDIT_DEPTH or self.price >= self.index.discount ** (_AUDIT_DEPTH + 1)
         return "statistical" if deep else "estimated"
 
     def audited(self) -> Estimate:
-        """The bound at the chosen price by fresh nested samples, some people standing for all where there are many."""
-        if self.rounds == 1:
+        """The bound at the chosen price by fresh nested samples, some people standing for all where there are many.
+
+        Where the index is exact, the bound itself.
+        """
+        if self.is_exact:
             return Estimate(self.fitted, 0.0)
         each, people = _recruits_of_an_audit(self.rounds), len(self.codes)
         audits = int(np.clip(_AUDITED_RECRUITS // (each * people), _FEWEST_AUDITS, _MOST_AUDITS))
@@ -180,25 +188,38 @@ def _kinds(codes: Codes) -> Kinds:
     return Kinds(codes, np.arange(len(codes)), np.ones(len(codes), dtype=np.int64))
 
 
-def _duals(
+def _smallest_dual(
     chances: Chances, worth: Array, number: NDArray[np.int64], prices: Array, budget: int, cap: int | None
-) -> Array:
-    """D for every price of this round (rows) and of the later ones (columns), [1 or prices, prices].
+) -> tuple[float, int, int]:
+    """The smallest D over prices of this round and of the later ones, with the numbers of these two prices.
 
     `chances` and `worth` [kinds, prices] are those of the kinds of people, `number` [kinds] says how many there are.
     Where this round has a limit, its coupons may cost more than m: q - m for each of them, paid back for `cap` coupons.
     """
     if cap is None or cap >= budget:
         alone: Array = budget * prices + (number[:, None] * chances.surplus(worth, prices)).sum(axis=0)
-        return alone[None]
-    duals = np.full((len(prices), len(prices)), np.inf)
-    for row, now in enumerate(prices):
-        later = now >= prices
-        paid_back = budget * prices[later] + cap * (now - prices[later])
-        each = np.ascontiguousarray(worth[:, later])
-        surplus = chances.surplus(each, np.full(later.sum(), now))
-        duals[row, later] = paid_back + (number[:, None] * surplus).sum(axis=0)
-    return duals
+        best = int(alone.argmin())
+        return float(alone[best]), best, best
+
+    def smallest(now: NDArray[np.int64], later: NDArray[np.int64]) -> tuple[float, int, int]:
+        found = (np.inf, 0, 0)
+        for row in now:
+            columns = later[later <= row]
+            if not len(columns):
+                continue
+            paid_back = budget * prices[columns] + cap * (prices[row] - prices[columns])
+            surplus = chances.surplus(np.ascontiguousarray(worth[:, columns]), np.full(len(columns), prices[row]))
+            duals = paid_back + (number[:, None] * surplus).sum(axis=0)
+            best = int(duals.argmin())
+            found = min(found, (float(duals[best]), int(row), int(columns[best])))
+        return found
+
+    every = max(len(prices) // _CAPPED_PRICES, 1)
+    some = np.arange(len(prices) - 1, -1, -every)[::-1]
+    coarse = smallest(some, some)
+    # D is convex in both prices, so the best pair of all lies near the best of some.
+    near = [np.arange(max(at - every + 1, 0), min(at + every, len(prices))) for at in coarse[1:]]
+    return min(coarse, smallest(near[0], near[1]))
 
 
 def _recruits_of_an_audit(rounds: int) -> int:

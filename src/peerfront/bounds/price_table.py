@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.price_index import BoundSettings, interpolated
+from peerfront.bounds.price_index import BoundSettings, PriceIndex, interpolated
+from peerfront.bounds.recruit_space import InheritedSpace, ListedSpace, RecruitSpace, every_row, row_numbers
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
@@ -21,22 +22,27 @@ from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.value.states import sampled_recruits
 
 _SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
+_MOST_CELLS = 1 << 25  # numbers of an exact table of a study that ends: 268 MB
 _SHORTEST_STRIDE = 0.004  # log(1 / gamma) below which the grid would be too fine: interpolate instead
 
 
 @dataclass(frozen=True, eq=False)
 class PriceTable:
-    """A(x, m) for every row of the space."""
+    """A(x, m) for every recruiter of the space."""
 
-    schema: Schema
+    space: RecruitSpace
     kind: str
     prices: Array  # [prices], rising to 1
-    stored: Array  # [rounds + 1, rows, prices]: entry t - 1 is A_t, t rounds left; the last is any number of rounds
+    stored: Array  # [rounds, recruiters, prices]: entry t - 1 is A_t, t rounds left
+    deadline: int | None = None
+    """The most rounds left that it knows; None if the last entry is for any greater number of rounds."""
 
     def expected(self, covariates: Codes, prices: Array, rounds_left: int | None) -> Array:
+        if self.deadline is not None and (rounds_left is None or rounds_left > self.deadline):
+            raise SettingError(f"This table of prices is for at most {self.deadline} rounds; asked for {rounds_left}.")
         last = len(self.stored) - 1
         table = self.stored[last if rounds_left is None else min(rounds_left - 1, last)]
-        return interpolated(table[_rows(covariates, self.schema)], self.prices, prices)
+        return interpolated(table[self.space.places(covariates)], self.prices, prices)
 
 
 def price_grid(discount: float, settings: BoundSettings) -> Array:
@@ -61,30 +67,68 @@ def price_table(
     transition: Array | None,
 ) -> PriceTable:
     """Backward induction until the values settle, or until no budget could pay for another round."""
-    space = every_row(schema)
-    kind = "sampled table" if transition is None else "table"
+    kind, rows = "sampled table" if transition is None else "table", every_row(schema)
     if transition is None:
-        transition = _sampled_transition(offspring, space, schema, settings)
+        transition = _sampled_transition(offspring, rows, schema, settings)
     else:
-        _check_transition(transition, len(space))
+        _check_transition(transition, len(rows))
+    space = ListedSpace(schema, transition)
     prices = price_grid(discount, settings)
+    return PriceTable(space, kind, prices, _stored(response, space, discount, settings, prices, None))
+
+
+def inherited_price_index(
+    response: ResponseModel,
+    offspring: OffspringModel,
+    schema: Schema,
+    discount: float,
+    rounds: int,
+    settings: BoundSettings,
+) -> PriceIndex | None:
+    """The exact index of a study that ends after `rounds` rounds; None where no table of moderate size holds it.
+
+    That is where a recruit's fields do not depend on the recruiter's one by one, or too many fields matter.
+    """
+    space = InheritedSpace.of(response, offspring, schema)
+    if space is None:
+        return None
+    prices = price_grid(discount, settings)
+    if space.recruiters * len(prices) * rounds > _MOST_CELLS:
+        return None
+    stored = _stored(response, space, discount, settings, prices, rounds)
+    return PriceIndex(response, schema, discount, settings, PriceTable(space, "table", prices, stored, rounds))
+
+
+def _stored(
+    response: ResponseModel,
+    space: RecruitSpace,
+    discount: float,
+    settings: BoundSettings,
+    prices: Array,
+    deadline: int | None,
+) -> Array:
+    """A_t for t = 1, 2, ... rounds left, [rounds, recruiters, prices]: to the deadline, or until it settles."""
+    people = space.people
     crude = np.maximum(1.0 - prices, 0.0) * settings.largest_budget
     largest_worth = 1.0 + settings.largest_budget
-    chances = chances_that_matter(response, space, settings.most_per_person, float(prices[0]), largest_worth)
-    child = np.zeros((len(space), len(prices)))
+    chances = chances_that_matter(response, people, settings.most_per_person, float(prices[0]), largest_worth)
+    child = np.zeros_like(space.means(np.zeros((len(people), len(prices)))))
     stored = [child]
-    for left in range(1, settings.largest_budget + 1):  # every round costs a coupon: no more rounds can matter
-        values = np.minimum(chances.surplus(1.0 + discount * child, prices), crude)  # J_left
-        later = transition @ interpolated(values, prices, prices / discount)
+    # Every round costs a coupon: no more rounds can matter.
+    for left in range(1, settings.largest_budget + 1 if deadline is None else deadline):
+        worth = 1.0 + discount * space.of_recruits(child)
+        values = np.minimum(chances.surplus(worth, prices), crude)  # J_left
+        later = space.means(interpolated(values, prices, prices / discount))
         later[:, prices >= discount] = 0.0  # J is 0 from price 1 on; rounding must not say otherwise
         settled = float(np.abs(later - child).max()) <= _SETTLED * settings.largest_budget
         child = later
         if settled:
             break
-        if left < settings.rounds:
+        if deadline is not None or left < settings.rounds:
             stored.append(child)
-    stored.append(child)
-    return PriceTable(schema, kind, prices, np.array(stored))
+    if deadline is None:
+        stored.append(child)
+    return np.array(stored)
 
 
 def _check_transition(transition: Array, rows: int) -> None:
@@ -101,26 +145,12 @@ def _check_transition(transition: Array, rows: int) -> None:
         )
 
 
-def _rows(covariates: Codes, schema: Schema) -> NDArray[np.int64]:
-    """Where people stand in `every_row`, [people]."""
-    if (covariates < 0).any():
-        raise SettingError("A table of prices needs every category known; fit a network instead (table_rows=0).")
-    return np.ravel_multi_index(tuple(covariates.T), tuple(schema.sizes)).astype(np.int64)
-
-
-def every_row(schema: Schema) -> Codes:
-    """All covariate rows, in the order of `np.ravel_multi_index`, [rows, fields]."""
-    sizes = tuple(int(size) for size in schema.sizes)
-    indices = np.unravel_index(np.arange(int(np.prod(sizes))), sizes)
-    return np.stack(indices, axis=1).astype(np.int16)
-
-
 def _sampled_transition(
     offspring: OffspringModel, space: Codes, schema: Schema, settings: BoundSettings
 ) -> NDArray[np.float64]:
     luck = named_luck(("price table", settings.seed), len(space))
     children, _ = sampled_recruits(offspring, space, settings.table_samples, luck)
-    child_rows = _rows(children, schema).reshape(len(space), -1)
+    child_rows = row_numbers(children, schema).reshape(len(space), -1)
     counts = np.stack([np.bincount(row, minlength=len(space)) for row in child_rows])
     shares: NDArray[np.float64] = counts / child_rows.shape[1]
     return shares

@@ -133,6 +133,15 @@ class Depleted(BinomialResponse):
         return self.fitted.fields
 
     @property
+    def columns_used(self) -> tuple[int, ...] | None:
+        """Columns of the codes that anything depends on; None if the response model does not say."""
+        own: tuple[int, ...] | None = getattr(self.response, "columns_used", None)
+        if own is None or self.asked:
+            return None
+        group = None if self.population is None else self.population.field
+        return own if group is None else tuple(sorted({*own, group}))
+
+    @property
     def most_shown(self) -> int | None:
         return self.fitted.most_shown
 

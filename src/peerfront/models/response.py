@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.binomials import beta_nodes, beta_quantile, binomial_quantile
 from peerfront.foundation.counts import check_table_size, quantile, survival_table
-from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.covariates import Codes, Schema, kinds_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.response_families import (
@@ -35,6 +35,7 @@ from peerfront.problem.response import UNLIMITED
 Array = NDArray[np.float64]
 LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 _LARGEST_SIZE = 1e9
+_COUNTED_BY_KIND = 20_000  # people above which those who are alike are looked up together
 _MOST_NODES_DEGREE = 127  # 64 nodes stand for a beta distribution, whatever the number of coupons
 
 
@@ -90,9 +91,17 @@ class LearnedResponse(BinomialResponse):
         there = [used[start : start + size].any() for start, size in zip(starts, sizes, strict=True)]
         return tuple(name for name, is_used in zip(self.schema.names, there, strict=True) if is_used)
 
+    @property
+    def columns_used(self) -> tuple[int, ...]:
+        """The same, as columns of the codes."""
+        return tuple(self.schema.names.index(name) for name in self.fields)
+
     def means(self, covariates: Codes) -> Array:
         """Rates, [people]: means of the count part before zero inflation; -log(1 - P) where coupons stand alone."""
         self.schema.check(covariates)
+        if len(covariates) > _COUNTED_BY_KIND:
+            kinds = kinds_of(covariates)
+            return self.rates.means(self.schema.one_hot(kinds.rows))[kinds.kind]
         return self.rates.means(self.schema.one_hot(covariates))
 
     def expected(self, covariates: Codes) -> Array:

@@ -51,6 +51,11 @@ class TypedOffspring:
 
     transition: NDArray[np.float64]  # [types, types], rows sum to 1
 
+    @property
+    def field_tables(self) -> tuple[NDArray[np.float64], ...]:
+        """Its only table, [types + 1, types]; nobody's type is unknown, so the last row is never asked for."""
+        return (np.vstack([self.transition, self.transition[-1:]]),)
+
     def sample(self, parents: Codes, luck: Luck) -> Codes:
         return _draw(self.transition[parents[:, 0]], luck.uniform("offspring"))
 

@@ -36,6 +36,11 @@ class InheritanceTable:
     tables: tuple[Array, ...]  # per field [categories + 1, categories]
     name: str = "inheritance"
 
+    @property
+    def field_tables(self) -> tuple[Array, ...]:
+        """The same tables, for bounds: each field depends on that field of the recruiter alone."""
+        return self.tables
+
     def probabilities(self, parents: Codes) -> list[Array]:
         """Per field the chances of each category, [children, categories]."""
         self.schema.check(parents)
