@@ -1,13 +1,13 @@
 """How far the bounds lie above the optimum where it is known, and whether any lies below it.
 
 OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 20
-OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 0 --bridge 10 --sheet
+OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 10 --sheet [--regressions]
 
 tiny: random worlds of two types, 3 people, up to 8 coupons, 2 to 50 rounds (`simulation.exact`); exact price tables.
 bridge: five rounds, 60 coupons, 10 people; the optimum of each first frontier by backward induction over (coupons,
 hubs), as in `bridge_optimum.py`, which leaves out what the dead bring (.02 each), so the true optimum is a little
 higher. --sheet: the certificate of a coupon sheet, which knows the models and fits its own prices, in place of the
-lookahead with exact price tables.
+lookahead with exact price tables; --regressions: as where nothing says that fields are inherited one by one.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import lookahead_bound
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
-from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.problem import Frontier, Rules, State
+from peerfront.foundation.randomness import Luck, named_generator, named_luck
+from peerfront.problem import Frontier, OffspringModel, Rules, State
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, bridge, typed_world
 from peerfront.value.states import StateBatch
@@ -45,8 +45,8 @@ def random_world(rng: np.random.Generator) -> TypedWorld:
     return typed_world("random", {"a": rates[0], "b": rates[1]}, rows, {"a": 1.0})
 
 
-def tiny(number: int, outcomes: int) -> list[float]:
-    """Discount, optimum, price bound, lookahead bound and its standard error of a random state."""
+def tiny(number: int, outcomes: int, sheet: bool, regressions: bool) -> list[float]:
+    """Discount, optimum, price bound, lookahead bound (or the sheet's) and its standard error of a random state."""
     rng = named_generator("slack", number)
     world, discount = random_world(rng), float(rng.choice([0.9, 1.0]))
     budget, rounds = int(rng.integers(3, 9)), int(rng.choice([2, 3, 5, 50]))
@@ -54,10 +54,12 @@ def tiny(number: int, outcomes: int) -> list[float]:
     rules = Rules(budget=budget, people=3, rounds=rounds, max_per_person=cap)
     codes = rng.integers(0, 2, (3, 1)).astype(np.int16)
     index = index_of(world, discount, BoundSettings(largest_budget=budget, max_per_person=cap))
-    luck = named_luck(("slack", number), 1)
-    _, found = lookahead_bound(index, world.offspring, codes, budget, rounds, luck, Caps.of(rules), outcomes=outcomes)
+    if sheet:
+        bound, error = _certified(world, State(budget, Frontier.of(codes), 0, rules), discount, regressions)
+    else:
+        bound, error = _ahead(index, world, codes, rules, named_luck(("slack", number), 1), outcomes)
     best = solve(world, rules, discount).value(codes)
-    return [discount, best, priced(index, codes, budget, rounds, cap), found.bound.mean, found.bound.standard_error]
+    return [discount, best, priced(index, codes, budget, rounds, cap), bound, error]
 
 
 def priced(index: PriceIndex, codes: np.ndarray, budget: int, rounds: int, cap: int | None = None) -> float:
@@ -103,7 +105,7 @@ def first_round(locals_: int, bridges: int, values: Array, discount: float) -> f
     return best
 
 
-def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool) -> Array:
+def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool, regressions: bool) -> Array:
     """As `tiny`, for first frontiers of bridge; the lookahead's place is taken by the sheet's certificate if asked."""
     world = bridge()
     values = hub_values(3.0, 0.6, discount)
@@ -111,26 +113,39 @@ def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool) -> 
     rows = []
     for number in range(frontiers):
         codes = world.seeds(named_luck(("slack", number), 1), 10).covariates
-        bound, error = _certified(world, codes, discount) if sheet else _ahead(index, world, codes, number, outcomes)
+        rules = Rules(BUDGET, len(codes), ROUNDS)
+        if sheet:
+            bound, error = _certified(world, State(BUDGET, Frontier.of(codes), 0, rules), discount, regressions)
+        else:
+            bound, error = _ahead(index, world, codes, rules, named_luck(("slack", "bridge", number), 1), outcomes)
         best = first_round(int((codes == 0).sum()), int((codes == 1).sum()), values, discount)
         rows.append([discount, best, priced(index, codes, BUDGET, ROUNDS), bound, error])
     return np.array(rows)
 
 
-def _ahead(index: PriceIndex, world: TypedWorld, codes: np.ndarray, number: int, outcomes: int) -> tuple[float, float]:
-    luck = named_luck(("slack", "bridge", number), 1)
-    _, found = lookahead_bound(index, world.offspring, codes, BUDGET, ROUNDS, luck, outcomes=outcomes)
+def _ahead(
+    index: PriceIndex, world: TypedWorld, codes: np.ndarray, rules: Rules, luck: Luck, outcomes: int
+) -> tuple[float, float]:
+    caps = Caps.of(rules)
+    _, found = lookahead_bound(index, world.offspring, codes, rules.budget, rules.rounds, luck, caps, outcomes=outcomes)
     return found.bound.mean, found.bound.standard_error
 
 
-def _certified(world: TypedWorld, codes: np.ndarray, discount: float) -> tuple[float, float]:
-    state = State(BUDGET, Frontier.of(codes), 0, Rules(BUDGET, len(codes), ROUNDS))
-    found = certify_state(state, world.response, world.offspring, PersonInputs(world.schema, world.response), discount)
+class _Sampled:
+    """Whom people bring, by samples alone."""
+
+    def __init__(self, offspring: OffspringModel) -> None:
+        self.sample = offspring.sample
+
+
+def _certified(world: TypedWorld, state: State, discount: float, regressions: bool) -> tuple[float, float]:
+    offspring = _Sampled(world.offspring) if regressions else world.offspring
+    found = certify_state(state, world.response, offspring, PersonInputs(world.schema, world.response), discount)
     assert found is not None
     return found.bound, found.standard_error
 
 
-def report(name: str, rows: Array, judged: str = "lookahead") -> None:
+def report(name: str, rows: Array, judged: str) -> None:
     best, price, ahead, error = rows[:, 1:].T
     z = (ahead - best) / np.maximum(error, 1e-9)
     lost = 1.0 - (ahead.sum() - best.sum()) / (price.sum() - best.sum())
@@ -150,15 +165,18 @@ def main() -> None:
     parser.add_argument("--bridge", type=int, default=20, help="first frontiers of bridge")
     parser.add_argument("--outcomes", type=int, default=600, help="sampled rounds of an evaluation")
     parser.add_argument("--sheet", action="store_true", help="judge the certificate of a coupon sheet")
+    parser.add_argument("--regressions", action="store_true", help="of a sheet without exact tables of prices")
     chosen = parser.parse_args()
+    judged = "sheet" if chosen.sheet else "lookahead"
     if chosen.worlds:
-        rows = np.array([tiny(number, chosen.outcomes) for number in range(chosen.worlds)])
+        asked = (chosen.outcomes, chosen.sheet, chosen.regressions)
+        rows = np.array([tiny(number, *asked) for number in range(chosen.worlds)])
         for discount in (0.9, 1.0):
-            report(f"tiny worlds, discount {discount}", rows[rows[:, 0] == discount])
+            report(f"tiny worlds, discount {discount}", rows[rows[:, 0] == discount], judged)
     for discount in (0.9, 1.0):
         if chosen.bridge:
-            found = five_rounds(discount, chosen.bridge, chosen.outcomes, chosen.sheet)
-            report(f"bridge in five rounds, discount {discount}", found, "sheet" if chosen.sheet else "lookahead")
+            found = five_rounds(discount, chosen.bridge, chosen.outcomes, chosen.sheet, chosen.regressions)
+            report(f"bridge in five rounds, discount {discount}", found, judged)
 
 
 if __name__ == "__main__":
