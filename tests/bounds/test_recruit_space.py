@@ -133,6 +133,8 @@ def test_no_table_where_recruits_do_not_inherit_field_by_field_or_kinds_are_too_
     assert inherited_price_index(response, tables, schema, 0.9, 3, CHOSEN) is None
     few = Rated(np.ones(9), (4,))
     assert inherited_price_index(few, tables, schema, 0.9, 3, CHOSEN).kind == "table"
+    without_limits = BoundSettings(largest_budget=10**7)  # a table of everybody's coupons would not fit into memory
+    assert inherited_price_index(few, tables, schema, 0.9, 3, without_limits) is None
 
 
 def test_more_rounds_than_the_deadline_are_refused() -> None:

@@ -217,7 +217,7 @@ def _smallest_dual(
     every = max(len(prices) // _CAPPED_PRICES, 1)
     some = np.arange(len(prices) - 1, -1, -every)[::-1]
     coarse = smallest(some, some)
-    # D is convex in both prices, so the best pair of all lies near the best of some.
+    # Every pair gives a bound. D is convex in both prices, so the best pair of all is usually near the best of some.
     near = [np.arange(max(at - every + 1, 0), min(at + every, len(prices))) for at in coarse[1:]]
     return min(coarse, smallest(near[0], near[1]))
 

@@ -22,7 +22,7 @@ from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.value.states import sampled_recruits
 
 _SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
-_MOST_CELLS = 1 << 25  # numbers of an exact table of a study that ends: 268 MB
+_MOST_CELLS = 1 << 24  # numbers of an exact table of a study that ends: 134 MB
 _SHORTEST_STRIDE = 0.004  # log(1 / gamma) below which the grid would be too fine: interpolate instead
 
 
@@ -93,7 +93,7 @@ def inherited_price_index(
     if space is None:
         return None
     prices = price_grid(discount, settings)
-    if space.recruiters * len(prices) * rounds > _MOST_CELLS:
+    if space.recruiters * max(len(prices) * rounds, settings.most_per_person) > _MOST_CELLS:
         return None
     stored = _stored(response, space, discount, settings, prices, rounds)
     return PriceIndex(response, schema, discount, settings, PriceTable(space, "table", prices, stored, rounds))
