@@ -25,8 +25,8 @@ _PLAYS = 6  # steps of fictitious play
 _CHOICE_SAMPLES, _SAMPLES = 48, 48  # of each outcome of the first round
 _CLEAR_GAIN = 0.01  # share of an outcome's price bound that a rule must gain on the samples it was chosen by
 _NEGLIGIBLE = 1e-12  # chance of use below which a coupon is left out
-_MOST_RECRUITS = 1_000_000  # of the second round, held at once
-_FEWEST_OUTCOMES = 16
+_MOST_RECRUITS = 400_000  # of the second round, held at once
+_FEWEST_OUTCOMES = 32
 
 
 @dataclass(frozen=True, eq=False)
