@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 # Small networks on small machines: a second thread costs more than it brings. Set before anything imports torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,6 +16,22 @@ settings.register_profile(
     "peerfront", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("peerfront")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Run property tests without coverage: tracing doubles their time, and other tests run the same lines.
+
+    pytest-cov's marker `no_cover` does not help where tests run side by side: each process has a second coverage there.
+    """
+    tracer = sys.gettrace()
+    if tracer is None or not getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        return (yield)
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
 
 
 @pytest.fixture(scope="session")
