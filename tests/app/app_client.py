@@ -18,6 +18,12 @@ from urllib.parse import urlencode, urlsplit
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 SMALL = {"budget": "8", "rounds": "2", "people": "6", "max_per_person": "2"}
 """What the small study is fitted for: the real thing, in seconds."""
+_PEERFRONT = """
+import os
+os.environ.pop("COVERAGE_PROCESS_CONFIG", None)  # of this process, not of the commands that it runs: they take long
+from peerfront.cli.main import main
+main()
+"""
 
 
 @dataclass
@@ -46,7 +52,7 @@ class RunningApp:
 def running_app(folder: Path, *options: str, browser: str = ""):
     """Run `peerfront app` in a process of its own, and stop it as Ctrl-C does; it opens a `browser` if one is named."""
     opens = () if browser else ("--no-browser",)
-    command = [sys.executable, "-m", "peerfront", "app", str(folder), *opens, *options]
+    command = [sys.executable, "-c", _PEERFRONT, "app", str(folder), *opens, *options]
     environment = {**os.environ, "BROWSER": browser}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
@@ -152,7 +158,9 @@ def _multipart(pairs: list, files: dict) -> tuple[bytes, str]:
 def run_shown(commands: str) -> None:
     """Run what a page shows as it would be pasted into a terminal."""
     script = f'set -e\npeerfront() {{ "{sys.executable}" -m peerfront "$@"; }}\n{commands}'
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"})
+    environment = {**os.environ, "COLUMNS": "80"}
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
 
 
