@@ -67,12 +67,24 @@ def test_the_blocks_of_the_library_run(page, tmp_path) -> None:
     found = blocks(ROOT / "docs" / "how-to" / f"{page}.md", "python")
     assert found
     for block in found:
-        done = subprocess.run(
-            [sys.executable, "-c", block],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-            cwd=tmp_path,
-        )
-        assert done.returncode == 0, done.stderr
+        _printed_by(block, tmp_path)
+
+
+def test_what_one_can_add_works_as_it_is_shown(tmp_path) -> None:
+    """The blocks follow each other, as in a script of one's own."""
+    script = "\n".join(blocks(ROOT / "CONTRIBUTING.md", "python"))
+    assert script.count("\nclass ") == 3
+    assert "richest_first" in _printed_by(script, tmp_path)
+
+
+def _printed_by(script: str, folder) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -165,7 +165,7 @@ def _population_dp(
     return fit_population_dp(world.response, people, rules, discount, marginal=marginal)
 
 
-POLICIES: Mapping[str, PolicyEntry] = {
+POLICIES: dict[str, PolicyEntry] = {
     "random_split": PolicyEntry(
         summary="a random round budget, split at random (the paper's Random)",
         prepare=_random_split,

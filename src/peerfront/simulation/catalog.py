@@ -142,7 +142,7 @@ _STORY = {
 }
 _SIGMA = Option(float, "heterogeneity of capacities (default 1; .2 gives a 5-10x spread)")
 
-WORLDS: Mapping[str, WorldEntry] = {
+WORLDS: dict[str, WorldEntry] = {
     "icpsr22140": WorldEntry(
         summary="the paper's world as described: 17 fields, Poisson-softplus capacities, inheritance by field",
         description=(
