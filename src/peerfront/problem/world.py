@@ -60,7 +60,7 @@ class Referrals:
 class World(Protocol):
     """Where an episode takes place.
 
-    `capacity` and `offspring` are what a planner who knows this world may use. In a world of independent referrals
+    `response` and `offspring` are what a planner who knows this world may use. In a world of independent referrals
     they are also what happens; in a finite network they are an approximation, because there the past matters. Worlds
     are compared by identity, so they can be keys of a cache.
 
