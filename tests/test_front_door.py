@@ -11,7 +11,7 @@ import pytest
 
 import peerfront as pf
 from peerfront.advice.orders import task_of
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.words import Sentences
 
 EXPECTED = {
@@ -168,6 +168,14 @@ def test_the_same_orders_are_refused_everywhere(study, model, order, message) ->
     for use in (model.plan, model.forecast, lambda people, **asked: model.report(study, people, **asked)):
         with pytest.raises(SettingError, match=message):
             use(study.waiting, **changed)
+
+
+def test_a_misspelt_keyword_is_told_with_the_nearest_name(study, model) -> None:
+    for use in (model.plan, model.forecast, lambda people, **asked: model.report(study, people, **asked)):
+        with pytest.raises(PeerfrontError, match="no limit of a plan called 'roundcap'. Did you mean 'round_cap'"):
+            use(study.waiting, roundcap=3)
+    with pytest.raises(PeerfrontError, match="no setting of a fit called 'round'. Did you mean 'rounds'"):
+        pf.fit(study, budget=20, round=2)
 
 
 def test_a_round_cap_of_zero_gives_out_nothing_everywhere(study, model, tmp_path) -> None:

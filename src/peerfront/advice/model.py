@@ -1,7 +1,7 @@
 """A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import date as calendar_date
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from peerfront.data.reading import read_study
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.progress import Progress, printed, silent
 from peerfront.foundation.words import Sentences
 from peerfront.problem import Frontier
@@ -238,6 +238,7 @@ class Model:
         return read_frontier(people, self.schema, sheet=sheet, left_column=left_column)
 
     def _order(self, budget: float | PlanOrder | None, limits: dict[str, Any]) -> PlanOrder:
+        _check_names("limit of a plan", limits, PlanOrder)
         if isinstance(budget, PlanOrder):
             return replace(budget, **limits)
         left = self.fit.rules.budget if budget is None else budget
@@ -260,11 +261,11 @@ def fit(
     start: Model | None = None,
     prior: Sequence[Model | Path | str] = (),
     progress: ShowProgress = False,
-    **fields: Any,
+    **others: Any,
 ) -> Model:
     """Learn from a study how people refer, and prepare a planner for the coupons that are left.
 
-    `fields` are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
+    Other settings are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
     recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
     earlier model of the same study: learning starts from its planner, so that a smaller `effort` does. `prior` are
@@ -280,7 +281,8 @@ def fit(
     from peerfront.data.column_findings import vetted
     from peerfront.data.schema_guess import Guess, guess_schema
 
-    settings = FitSettings(**fields) if settings is None else replace(settings, **fields)
+    _check_names("setting of a fit", others, FitSettings)
+    settings = FitSettings(**others) if settings is None else replace(settings, **others)
     columns = schema.schema if isinstance(schema, Guess) else schema
     if columns is None:
         columns = guess_schema(study).schema
@@ -289,8 +291,16 @@ def fit(
     columns.check_columns(study)
     allowed = vetted(study, columns)
     earlier = None if start is None else start.fit.planner
-    others = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, others))
+    helping = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, helping))
+
+
+def _check_names(kind: str, given: Mapping[str, object], settings: type) -> None:
+    """Refuse a misspelt keyword with the nearest name that exists."""
+    names = [field.name for field in fields(settings)]
+    for name in given:
+        if name not in names:
+            raise UnknownName(kind, name, names)
 
 
 def load(folder: Path | str) -> Model:
