@@ -29,13 +29,18 @@ def models(world: TypedWorld, exact: bool = True) -> tuple:
     return world.response, offspring, PersonInputs(world.schema, world.response)
 
 
+def exact_dual(world: TypedWorld, codes: np.ndarray, discount: float, rules: Rules) -> float:
+    """The smallest price bound, by the world's own chances."""
+    index = exact_index(world, discount, BoundSettings(largest_budget=rules.budget))
+    return float(smallest_duals(index, one_state(rules.budget, codes), rules.rounds).bounds[0])
+
+
 @pytest.mark.parametrize(("world", "types"), [(bridge(), (1, 1, 2)), (boom_bust(), (0, 1, 1))])
 @pytest.mark.parametrize("discount", [0.9, 1.0])
 def test_the_price_bound_is_not_below_the_exact_dual_beyond_chance(world, types, discount) -> None:
     """The price is chosen by the regressions and judged by fresh samples, so no seed is systematically too low."""
     codes, rules = people(*types), Rules(budget=6, people=3, rounds=4)
-    index = exact_index(world, discount, BoundSettings(largest_budget=6))
-    dual = float(smallest_duals(index, one_state(6, codes), 4).bounds[0])
+    dual = exact_dual(world, codes, discount, rules)
     found = [
         PricedState(State(6, Frontier.of(codes), 0, rules), *models(world, exact=False), discount, seed).audited()
         for seed in range(SEEDS)
@@ -52,8 +57,7 @@ def test_the_price_bound_is_not_below_the_exact_dual_beyond_chance(world, types,
 @pytest.mark.parametrize("discount", [0.9, 1.0])
 def test_where_fields_are_inherited_one_by_one_the_price_bound_is_the_exact_dual(world, types, discount) -> None:
     codes, rules = people(*types), Rules(budget=6, people=3, rounds=4)
-    index = exact_index(world, discount, BoundSettings(largest_budget=6))
-    dual = float(smallest_duals(index, one_state(6, codes), 4).bounds[0])
+    dual = exact_dual(world, codes, discount, rules)
     priced = PricedState(State(6, Frontier.of(codes), 0, rules), *models(world), discount)
     found = priced.audited()
     assert (found.standard_error, priced.proof) == (0.0, "exact")
@@ -92,9 +96,7 @@ def test_no_certificate_is_below_the_optimum_beyond_chance(discount, rounds, cap
 def test_looking_ahead_halves_the_slack_of_a_state_that_depends_on_one_person(exact) -> None:
     world, codes, rules = bridge(), people(0, 1, 1), Rules(budget=6, people=3, rounds=5)
     best = solve(world, rules, 1.0).value(codes)
-    dual = float(
-        smallest_duals(exact_index(world, 1.0, BoundSettings(largest_budget=6)), one_state(6, codes), 5).bounds[0]
-    )
+    dual = exact_dual(world, codes, 1.0, rules)
     found = certify_state(State(6, Frontier.of(codes), 0, rules), *models(world, exact), 1.0)
     assert found.which == "lookahead"
     assert best - 4 * found.standard_error < found.bound < best + 0.5 * (dual - best)
@@ -103,11 +105,9 @@ def test_looking_ahead_halves_the_slack_of_a_state_that_depends_on_one_person(ex
 def test_many_people_are_judged_by_some_of_them() -> None:
     world = bridge()
     codes = people(*np.random.default_rng(0).integers(0, 4, 3000))
-    state = State(4000, Frontier.of(codes), 0, Rules(budget=4000, rounds=3))
-    priced = PricedState(state, *models(world, exact=False), 0.9)
-    found = priced.audited()
-    dual = smallest_duals(exact_index(world, 0.9, BoundSettings(largest_budget=4000)), one_state(4000, codes), 3)
-    assert abs(found.mean - float(dual.bounds[0])) < 4 * found.standard_error + 0.01 * found.mean
+    rules = Rules(budget=4000, rounds=3)
+    found = PricedState(State(4000, Frontier.of(codes), 0, rules), *models(world, exact=False), 0.9).audited()
+    assert abs(found.mean - exact_dual(world, codes, 0.9, rules)) < 4 * found.standard_error + 0.01 * found.mean
     assert found.standard_error < 0.02 * found.mean
 
 

@@ -5,6 +5,7 @@
 Prices form a geometric grid whose step divides log(1 / gamma), so that m / gamma is again on it and nothing is
 interpolated; at discounts too near 1 for that, values between prices are interpolated linearly, which lies above a
 convex function. With given transition probabilities every number is therefore an upper bound, up to rounding.
+`recruit_space` says which people a table lists: every row of few fields, or the fields that matter of a fitted model.
 """
 
 from dataclasses import dataclass
@@ -112,9 +113,9 @@ def _stored(
     crude = np.maximum(1.0 - prices, 0.0) * settings.largest_budget
     largest_worth = 1.0 + settings.largest_budget
     chances = chances_that_matter(response, people, settings.most_per_person, float(prices[0]), largest_worth)
-    child = np.zeros_like(space.means(np.zeros((len(people), len(prices)))))
+    child = space.means(np.zeros((len(people), len(prices))))  # A_1 = 0
     stored = [child]
-    # Every round costs a coupon: no more rounds can matter.
+    # Every round costs a coupon, so without a deadline no more rounds than coupons can matter.
     for left in range(1, settings.largest_budget + 1 if deadline is None else deadline):
         worth = 1.0 + discount * space.of_recruits(child)
         values = np.minimum(chances.surplus(worth, prices), crude)  # J_left
