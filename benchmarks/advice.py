@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.advice.fit_settings import FitSettings
-from peerfront.advice.fitting import fit_study
 from peerfront.baselines.simple_rules import Constant, tune_threshold
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema
@@ -24,6 +22,8 @@ from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Allocation, Frontier, Policy, Rules, State, ask_many, rollout
 from peerfront.simulation.demo_study import demo_study, demo_world
+from peerfront.study.fit_settings import FitSettings
+from peerfront.study.fitting import fit_study
 
 RULES = Rules(budget=60, people=20, rounds=5, max_per_person=3)
 

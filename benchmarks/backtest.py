@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.advice.backtest import BacktestSettings, backtest, coverage_of
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_guess import guess_schema
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.return_times import ReturnTimes
+from peerfront.study.backtest import BacktestSettings, backtest, coverage_of
 
 TIMES = ReturnTimes("lognormal", 20.0, 1.03)
 START = date(2024, 1, 8)

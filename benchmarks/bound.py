@@ -17,9 +17,9 @@ from peerfront.bounds.certify import certify_many
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.gfp.states import StateBatch, generations
 from peerfront.problem import Rules, World, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.value.states import StateBatch, generations
 
 DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 THRESHOLDS = {  # good rules, for comparison

@@ -27,19 +27,19 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from peerfront.advice.fitting import simple_rules
-from peerfront.advice.population import LEFT, later_recruits_count, unasked_story
-from peerfront.allocation.planner import Planner
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.gfp.surrogate import SurrogateSettings
 from peerfront.models.depletion import Depleted, DepletingWorld
 from peerfront.models.population import QUANTILES, Population, popularity_of
 from peerfront.problem import BinomialResponse, BranchingWorld, Episodes, Rules, State
 from peerfront.problem.world import Crowd
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.network import NetworkWorld
-from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.value.surrogate import SurrogateSettings
+from peerfront.study.fitting import simple_rules
+from peerfront.study.population import LEFT, later_recruits_count, unasked_story
 
 FIRST, ROUNDS = 10, 10
 PLANS = ("share", "left")

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from peerfront.experiments.learned_policies import deadline_rules, threshold_rules
 from peerfront.experiments.planning_world import Preparation
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.learning import LearnedPlanner
+from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.problem import Policy, Rules, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.value.learning import LearnedPlanner
-from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
 
 @dataclass(frozen=True)

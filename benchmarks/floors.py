@@ -12,8 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from peerfront.allocation.backup import Tables, expected_future_value, expected_recruits
-from peerfront.allocation.floored_greedy import GroupFloors, greedy_with_floors
+from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
+from peerfront.gfp.floored_greedy import GroupFloors, greedy_with_floors
 
 
 def a_problem(rng: np.random.Generator, people: int, budget: int, latent: int, fields: int, scale: float):

@@ -23,9 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT / "tests")  # in place of this folder, whose advice.py would hide the tests of that name
 
-from advice.small_advice import a_fit  # noqa: E402
 from hostile.cases import CASES  # noqa: E402
 from hostile.runner import ACCEPTED, REFUSED, run_case  # noqa: E402
+from study.small_advice import a_fit  # noqa: E402
 
 HANG = 20  # seconds
 COLUMNS = ("cases", "clear", "accepted", "tracebacks", "hangs", "nonsense")

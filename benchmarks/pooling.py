@@ -25,11 +25,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from peerfront.advice.earlier_studies import Alone, EarlierStudies, own_is_better
-from peerfront.advice.fitting import response_settings
-from peerfront.allocation.planner import Planner
-from peerfront.allocation.story import Story
-from peerfront.artifacts import Fit, fingerprint
 from peerfront.data.private_schema import private_schema
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
@@ -38,13 +33,18 @@ from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_generator
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.story import Story
+from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
+from peerfront.gfp.training import Surrogate
 from peerfront.models.offspring.inheritance import fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.private_response import private_response
 from peerfront.models.stories import fit_stories, weigh
 from peerfront.problem import Rules
-from peerfront.value.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
-from peerfront.value.training import Surrogate
+from peerfront.study.artifacts import Fit, fingerprint
+from peerfront.study.earlier_studies import Alone, EarlierStudies, own_is_better
+from peerfront.study.fitting import response_settings
 
 FIELDS = {"sex": ("f", "m"), "age": ("18-29", "30-44", "45+"), "district": ("N", "E", "S", "W")}
 EARLIER, COUPONS = 150, 3

@@ -16,9 +16,9 @@ from peerfront.bounds.certify import certify_many
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.states import StateBatch, generations
 from peerfront.problem import World
 from peerfront.simulation.catalog import make_world
-from peerfront.value.states import StateBatch, generations
 
 CASES = (("icpsr22140", 7, 0.9), ("boom_bust", 0, 0.95))
 

@@ -19,12 +19,12 @@ from peerfront.experiments.comparison import Comparison, planned_in
 from peerfront.experiments.reproduction import PUBLISHED_MODELS
 from peerfront.experiments.store import Store
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+from peerfront.gfp.states import planning_population
 from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Policy, Rules, World, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
-from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.value.states import planning_population
 
 RULES, DIFFUSION = Rules(), "learned-paper"
 FEW = 80  # a study with fewer recruits ended early

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.allocation import greedy as planning
 from peerfront.foundation.counts import poisson_survival
+from peerfront.gfp import greedy as planning
 
 LATENT, DISCOUNT = 8, 0.95
 CASES = ((10, 60, 3), (30, 60, 60), (100, 300, 3), (1000, 1000, 3), (1000, 3000, 10))  # people, coupons, most each
@@ -56,7 +56,7 @@ def milliseconds(work: Callable[[], Any]) -> float:
 def of_capacity(survival: Array, uncovered: Array) -> tuple[Any, ...]:
     """What greedy takes before its weights: tables, or survival and embeddings in older code."""
     try:
-        from peerfront.allocation.backup import Tables
+        from peerfront.gfp.backup import Tables
     except ImportError:
         return survival, uncovered
     return (Tables.of_capacity(survival, uncovered),)
@@ -89,8 +89,8 @@ def capacity_works(cases: tuple[tuple[int, int, int], ...]) -> dict[str, Callabl
 
 def other_works(cases: tuple[tuple[int, int, int], ...]) -> dict[str, dict[str, Callable[[], Any]]]:
     """The same frontiers by other stories."""
-    from peerfront.allocation.backup import Tables
     from peerfront.foundation.binomials import beta_nodes
+    from peerfront.gfp.backup import Tables
     from peerfront.problem.coverage import coverage_gains, mixed_coverage_gains
 
     def chances(survival: Array, spread: bool) -> tuple[Array, Array]:

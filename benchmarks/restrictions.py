@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 
 import peerfront as pf
-from peerfront.advice.fit_settings import FitSettings
-from peerfront.advice.fitting import simple_rules
-from peerfront.allocation.planner import Planner
-from peerfront.allocation.restricted import RestrictedPlanner
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.policy_iteration import learn_by_policy_iteration
+from peerfront.gfp.restricted import RestrictedPlanner
 from peerfront.problem import BranchingWorld, Rules, World, rollout
 from peerfront.simulation.icpsr22140 import Pool
-from peerfront.value.policy_iteration import learn_by_policy_iteration
+from peerfront.study.fit_settings import FitSettings
+from peerfront.study.fitting import simple_rules
 
 RULES = Rules(budget=150, people=20, rounds=6, max_per_person=3)
 

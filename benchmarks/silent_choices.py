@@ -24,6 +24,10 @@ import torch
 
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+from peerfront.gfp.learning import earned, embedding_error, sampled_embeddings
+from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.gfp.training import LaplaceTrainer, Surrogate
 from peerfront.models import response_training
 from peerfront.models.diagnostics import rate_errors
 from peerfront.models.offspring import diffusion
@@ -32,10 +36,6 @@ from peerfront.models.response_fit import ResponseSettings, fit_response
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
-from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.value.learning import earned, embedding_error, sampled_embeddings
-from peerfront.value.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
-from peerfront.value.training import LaplaceTrainer, Surrogate
 
 WORLD = "icpsr22140"
 

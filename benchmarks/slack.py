@@ -16,18 +16,18 @@ import numpy as np
 from scipy.stats import binom
 
 from bridge_optimum import Array, capped, expected, recruits
-from peerfront.advice.certificate import certify_state
 from peerfront.bounds.certificate import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import lookahead_bound
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
+from peerfront.gfp.states import StateBatch
+from peerfront.gfp.surrogate import PersonInputs
 from peerfront.problem import Frontier, OffspringModel, Rules, State
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, bridge, typed_world
-from peerfront.value.states import StateBatch
-from peerfront.value.surrogate import PersonInputs
+from peerfront.study.certificate import certify_state
 
 BUDGET, ROUNDS, MOST_HUBS, MOST_EACH = 60, 5, 60, 14
 

@@ -23,18 +23,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.advice.fit_settings import FitSettings
-from peerfront.advice.fitting import NETWORK_PAIRS, simple_rules
-from peerfront.advice.stories import story_of_episode
-from peerfront.advice.uncertainty import UncertainWorld
-from peerfront.allocation.planner import Planner
-from peerfront.allocation.updating import SHARES, play_updating, worth_of_learning
 from peerfront.baselines.simple_rules import Constant
 from peerfront.experiments.planning_world import with_independent_referrals
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.specs import Spec
 from peerfront.foundation.threads import one_thread
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.policy_iteration import learn_by_policy_iteration
+from peerfront.gfp.updating import SHARES, play_updating, worth_of_learning
 from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
 from peerfront.models.response import LearnedResponse
 from peerfront.models.response_fit import ResponseSettings
@@ -42,7 +39,10 @@ from peerfront.models.stories import fit_stories, weigh
 from peerfront.problem import BranchingWorld, History, Policy, Rules, Trajectories, World, rollout
 from peerfront.simulation.catalog import make_world, world_entry
 from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
-from peerfront.value.policy_iteration import learn_by_policy_iteration
+from peerfront.study.fit_settings import FitSettings
+from peerfront.study.fitting import NETWORK_PAIRS, simple_rules
+from peerfront.study.stories import story_of_episode
+from peerfront.study.uncertainty import UncertainWorld
 
 Array = NDArray[np.float64]
 WORLDS = ("icpsr22140", "bridge", "network", "boom_bust")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 import peerfront as pf
-from peerfront.advice import fitting
+from peerfront.study import fitting
 
 PEOPLE, REPEATS = 300, 3
 

@@ -26,15 +26,15 @@ from peerfront.experiments.planning_world import Preparation
 from peerfront.experiments.store import Store
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
+from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+from peerfront.gfp.learning import LearnedPlanner
+from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
 from peerfront.models.response import LearnedResponse
 from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import BinomialResponse, BranchingWorld, History, Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
-from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
-from peerfront.value.learning import LearnedPlanner
-from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
 
 _LEVELS = 64  # coupons up to which a mixture of capacities is tabulated
 

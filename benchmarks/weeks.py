@@ -22,10 +22,6 @@ import numpy as np
 import pandas as pd
 
 import peerfront as pf
-from peerfront.advice.day_policies import coming_of
-from peerfront.advice.forecast import usual_rivals
-from peerfront.advice.standing import generation_days, rounds_until
-from peerfront.advice.study_standing import standing_of, times_of
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.randomness import named_luck
@@ -34,6 +30,10 @@ from peerfront.problem import Allocation, BranchingWorld, Frontier, Rules, State
 from peerfront.simulation.coupon_stories import CouponStory
 from peerfront.simulation.demo_study import demo_world
 from peerfront.simulation.field_study import FieldStudy
+from peerfront.study.day_policies import coming_of
+from peerfront.study.forecast import usual_rivals
+from peerfront.study.standing import generation_days, rounds_until
+from peerfront.study.study_standing import standing_of, times_of
 
 WEEKS, BUDGET, HISTORY, SEEDS, VALID = 12, 60, 100, 30, 60.0
 FIRST = date(2026, 1, 5)

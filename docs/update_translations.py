@@ -3,8 +3,9 @@
 python docs/update_translations.py          # adds new sentences to each django.po, drops unused ones, writes django.mo
 python docs/update_translations.py --check  # changes nothing; exit code 1 if a catalogue misses a sentence
 
-A new language: make its folder (src/peerfront/pages/locale/fr/LC_MESSAGES), name it in pages/common_settings.py, run
-this, and translate the entries of its django.po, which any editor of translations opens.
+A new language: make its folder (src/peerfront/web/pages/locale/fr/LC_MESSAGES), name it in
+web/pages/common_settings.py, run this, and translate the entries of its django.po, which any
+editor of translations opens.
 """
 
 import argparse
@@ -74,21 +75,21 @@ def _of_the_rules() -> list[tuple[str, str]]:
     from dataclasses import fields
     from typing import get_args
 
-    from peerfront.live.rules.events import DecidedBy, Fact, PaymentKind
-    from peerfront.live.rules.permissions import Action, Role
-    from peerfront.live.rules.records import PlanStatus
-    from peerfront.live.rules.refusals import ENGLISH
-    from peerfront.live.rules.settings import QuestionKind, Settings
-    from peerfront.live.rules.stored_events import KINDS
+    from peerfront.web.live.rules.events import DecidedBy, Fact, PaymentKind
+    from peerfront.web.live.rules.permissions import Action, Role
+    from peerfront.web.live.rules.records import PlanStatus
+    from peerfront.web.live.rules.refusals import ENGLISH
+    from peerfront.web.live.rules.settings import QuestionKind, Settings
+    from peerfront.web.live.rules.stored_events import KINDS
 
-    told = [(sentence, "live/rules/refusals.py") for pair in ENGLISH.values() for sentence in pair]
+    told = [(sentence, "web/live/rules/refusals.py") for pair in ENGLISH.values() for sentence in pair]
     enums = (Action, Role, PaymentKind, DecidedBy, PlanStatus, QuestionKind)
     terms = {each.value for kind in enums for each in kind} | set(KINDS)
     terms |= {each.name for kind in (Settings, *get_args(Fact)) for each in fields(kind)}
     terms |= set(OF_NOTES) | {name for sentence, _ in told for name in _values(sentence)}
     for path in (SOURCE / "live").rglob("*.py"):
         terms |= _names_in(ast.parse(path.read_bytes()))
-    return told + [(name.replace("_", " "), "live/rules") for name in sorted(terms)]
+    return told + [(name.replace("_", " "), "web/live/rules") for name in sorted(terms)]
 
 
 def _of_the_library() -> list[tuple[str, str]]:

@@ -6,17 +6,17 @@ from functools import cache
 import numpy as np
 
 from models.small_fits import SCHEMA, a_history, fitted
-from peerfront.allocation.planner import Planner
-from peerfront.artifacts import Fit, fingerprint
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
+from peerfront.gfp.training import Surrogate
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response_fit import NETWORK, ResponseSettings, fit_response
 from peerfront.problem import Rules
-from peerfront.value.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
-from peerfront.value.training import Surrogate
+from peerfront.study.artifacts import Fit, fingerprint
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 

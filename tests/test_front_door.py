@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import peerfront as pf
-from peerfront.advice.orders import task_of
 from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.words import Sentences
+from peerfront.study.orders import task_of
 
 EXPECTED = {
     "read_study", "guess_schema", "read_schema", "read_frontier", "fit", "load", "Model", "Study", "compare",
@@ -110,8 +110,8 @@ def test_results_show_themselves_in_notebooks(study, model) -> None:
 
 
 def test_schemas_of_any_kind_and_progress_if_asked(study, model, tmp_path, monkeypatch, capsys) -> None:
-    from peerfront.advice import fitting
     from peerfront.data.schema_file import schema_text
+    from peerfront.study import fitting
 
     def not_fitted(study, schema, settings, progress, allowed, start, earlier):
         assert start is None

@@ -21,14 +21,6 @@ __version__ = "0.3.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
-    from peerfront.advice.design import Design, DesignSettings, design
-    from peerfront.advice.estimation import Estimates, estimate
-    from peerfront.advice.fit_settings import FitSettings
-    from peerfront.advice.forecast import Forecast
-    from peerfront.advice.heading import Heading
-    from peerfront.advice.model import Model, fit, load
-    from peerfront.advice.orders import PlanOrder
-    from peerfront.advice.sheet import CouponSheet
     from peerfront.data.frontier_files import read_frontier
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.reading import read_study
@@ -53,22 +45,30 @@ if TYPE_CHECKING:
     )
     from peerfront.simulation.catalog import make_world
     from peerfront.simulation.demo_study import demo_study
+    from peerfront.study.design import Design, DesignSettings, design
+    from peerfront.study.estimation import Estimates, estimate
+    from peerfront.study.fit_settings import FitSettings
+    from peerfront.study.forecast import Forecast
+    from peerfront.study.heading import Heading
+    from peerfront.study.model import Model, fit, load
+    from peerfront.study.orders import PlanOrder
+    from peerfront.study.sheet import CouponSheet
 
 _ROOM_OF = {
     "Allocation": "problem",
     "BranchingWorld": "problem",
-    "CouponSheet": "advice.sheet",
-    "Design": "advice.design",
-    "DesignSettings": "advice.design",
-    "Estimates": "advice.estimation",
-    "FitSettings": "advice.fit_settings",
-    "Forecast": "advice.forecast",
+    "CouponSheet": "study.sheet",
+    "Design": "study.design",
+    "DesignSettings": "study.design",
+    "Estimates": "study.estimation",
+    "FitSettings": "study.fit_settings",
+    "Forecast": "study.forecast",
     "Frontier": "problem",
-    "Heading": "advice.heading",
+    "Heading": "study.heading",
     "History": "problem",
-    "Model": "advice.model",
+    "Model": "study.model",
     "PeerfrontError": "foundation.errors",
-    "PlanOrder": "advice.orders",
+    "PlanOrder": "study.orders",
     "Policy": "problem",
     "ReadSettings": "data.read_settings",
     "Results": "experiments.results",
@@ -78,11 +78,11 @@ _ROOM_OF = {
     "World": "problem",
     "compare": "experiments.compare",
     "demo_study": "simulation.demo_study",
-    "design": "advice.design",
-    "estimate": "advice.estimation",
-    "fit": "advice.model",
+    "design": "study.design",
+    "estimate": "study.estimation",
+    "fit": "study.model",
     "guess_schema": "data.schema_guess",
-    "load": "advice.model",
+    "load": "study.model",
     "make_policy": "experiments.policies",
     "make_world": "simulation.catalog",
     "named_luck": "foundation.randomness",

@@ -5,8 +5,8 @@ import numpy as np
 from peerfront.bounds.price_fitting import fit_price_index
 from peerfront.bounds.price_index import BoundSettings, PriceIndex
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.states import StateBatch
 from peerfront.simulation.typed import TypedWorld
-from peerfront.value.states import StateBatch
 
 NOBODY = np.zeros((0, 1), dtype=np.int16)
 TINY = BoundSettings(largest_budget=8)

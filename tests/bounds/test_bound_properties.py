@@ -17,9 +17,9 @@ from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.gfp.states import StateBatch
 from peerfront.problem import BinomialResponse, BulkPolicy, Frontier, Rules, State, check_feasible
 from peerfront.simulation.typed import TypedOffspring, bridge, typed_world
-from peerfront.value.states import StateBatch
 
 WORLD = bridge()
 MODELS = (WORLD.response, WORLD.offspring)

@@ -16,11 +16,11 @@ from peerfront.bounds.price_network import check_index
 from peerfront.bounds.recruit_space import every_row
 from peerfront.bounds.surplus import Chances, chances_that_matter
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.states import generations
 from peerfront.problem import Frontier, Rules, State, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import boom_bust, bridge
-from peerfront.value.states import generations
 
 # ---- the parts -----------------------------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from advice.small_advice import a_fit, a_study, study_csv
-from advice.small_standing import some_times
 from cli.commands import run_command
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.schema_file import schema_text
+from study.small_advice import a_fit, a_study, study_csv
+from study.small_standing import some_times
 
 BY_DATE = ("--budget", 9, "--until", "2024-10-15", "--episodes", 30)
 

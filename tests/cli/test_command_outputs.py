@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from advice.small_advice import a_fit, study_csv
 from cli.commands import run_command
 from cli.test_forecast_report import FRONTIER
 from peerfront.foundation.claims import claimed_folder
+from study.small_advice import a_fit, study_csv
 
 FIT = ("fit", "nowhere.csv", "--budget", "9")
 SMALL = ("--world", "bridge", "--policy", "constant", "--episodes", "2", "--discount", "0.9", "--workers", "1")
@@ -135,7 +135,7 @@ def test_a_world_is_never_replaced_by_its_comparison(run, place) -> None:
 
 
 def test_files_with_ids_are_private_and_replaced_ones_keep_their_permissions(run, place, monkeypatch) -> None:
-    monkeypatch.setattr("peerfront.advice.report.study_report", lambda *_: "the page")  # which takes its time
+    monkeypatch.setattr("peerfront.study.report.study_report", lambda *_: "the page")  # which takes its time
 
     def modes() -> dict[str, int]:
         return {
@@ -171,7 +171,7 @@ def test_files_with_ids_are_private_and_replaced_ones_keep_their_permissions(run
 
 
 def test_a_fit_keeps_its_folder_while_it_is_made(run, place, monkeypatch) -> None:
-    from peerfront.advice import model
+    from peerfront.study import model
 
     def fit(*_: object, **__: object) -> object:
         held = []

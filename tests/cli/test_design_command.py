@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from commands import run_command
 
-from peerfront.advice.fit_settings import FitSettings
-from peerfront.value.policy_iteration import PolicyIterationSettings
-from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
+from peerfront.gfp.policy_iteration import PolicyIterationSettings
+from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
+from peerfront.study.fit_settings import FitSettings
 
 FILES = ["design.png", "design.svg", "design.txt", "estimators.csv", "repetitions.csv", "rules.csv", "settings.json"]
 QUICK = [
@@ -52,7 +52,7 @@ def test_it_is_written_kept_and_gone_on_with(tmp_path, monkeypatch, capsys) -> N
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys) -> None:
-    from peerfront.advice import design
+    from peerfront.study import design
 
     def stopped(*arguments, **named):
         yield pd.DataFrame([["3 each", n, 9, 30, 0.2, "", None, None, None, None, False, False] for n in range(10)],

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import peerfront
-from advice.small_advice import a_fit, study_csv
 from cli.test_forecast_report import FRONTIER
+from study.small_advice import a_fit, study_csv
 
 SOURCE = Path(peerfront.__file__).parents[1]
 HERE = {**os.environ, "PYTHONPATH": str(SOURCE)}
@@ -133,8 +133,8 @@ def test_signals_that_are_ignored_stay_ignored() -> None:
 
 
 KERNEL = """
-import peerfront.allocation.price_kernels, peerfront.baselines.population_dp, peerfront.models.offspring.masked
-from peerfront.allocation.greedy_kernels import _above
+import peerfront.gfp.price_kernels, peerfront.baselines.population_dp, peerfront.models.offspring.masked
+from peerfront.gfp.greedy_kernels import _above
 assert _above(1.0, 0, 0.5, 1)
 """
 

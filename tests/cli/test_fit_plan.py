@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from cli.commands import run_command
-from peerfront.advice.fit_settings import FitSettings
 from peerfront.cli.main import main
-from peerfront.value.policy_iteration import PolicyIterationSettings
-from peerfront.value.surrogate import LaplaceSettings, SurrogateSettings
+from peerfront.gfp.policy_iteration import PolicyIterationSettings
+from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
+from peerfront.study.fit_settings import FitSettings
 
 QUICK = PolicyIterationSettings(
     rounds=1, episodes=30, states=80, steps=100, judged_episodes=20,

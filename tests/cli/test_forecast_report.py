@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from advice.small_advice import a_fit, study_csv
 from cli.commands import run_command
+from study.small_advice import a_fit, study_csv
 
 FRONTIER = "id,sex,town,date\nann,f,north,2024-08-01\nbob,m,south,2024-08-02\ncleo,f,south,2024-08-03\n"
 

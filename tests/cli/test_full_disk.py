@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from advice.small_advice import a_fit, study_csv
 from cli.test_forecast_report import FRONTIER
 from peerfront.cli.main import main
+from study.small_advice import a_fit, study_csv
 
 COMMANDS = {
     "check": ("check", "study.csv", "--out", "out"),
@@ -70,8 +70,8 @@ def test_a_full_disk_is_said_and_loses_nothing(command, place, monkeypatch, caps
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_fit_is_saved_in_full_or_not_at_all(tmp_path, failing, monkeypatch) -> None:
-    from peerfront.artifacts import load_fit
     from peerfront.foundation.errors import DataFileError
+    from peerfront.study.artifacts import load_fit
 
     a_fit().save(tmp_path / "model")
     before, write, calls = _files(tmp_path), Path.write_bytes, 0

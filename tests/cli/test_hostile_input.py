@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from advice.small_advice import a_fit
 from hostile.cases import CASES
 from hostile.making import quoted, table
 from hostile.runner import run_case
 from hostile.studies import TYPED
 from peerfront.data.reading import read_study
 from peerfront.data.writers import write_study
+from study.small_advice import a_fit
 
 
 @pytest.fixture(scope="module")

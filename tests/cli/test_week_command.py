@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from advice.running_study import Running
 from cli.commands import run_command
+from study.running_study import Running
 
 
 @pytest.fixture

@@ -90,8 +90,8 @@ def test_deadlines_and_paces_are_checked_before_any_work() -> None:
 def test_a_value_knows_the_deadline_where_rounds_are_few(monkeypatch) -> None:
     from peerfront.experiments.learned_policies import FEW_ROUNDS, prepare_gfp
     from peerfront.experiments.planning_world import Preparation
+    from peerfront.gfp.policy_iteration import PolicyIterationSettings
     from peerfront.simulation.catalog import make_world
-    from peerfront.value.policy_iteration import PolicyIterationSettings
 
     asked: list[PolicyIterationSettings] = []
 
@@ -102,7 +102,7 @@ def test_a_value_knows_the_deadline_where_rounds_are_few(monkeypatch) -> None:
         asked.append(settings)
         raise Stop
 
-    monkeypatch.setattr("peerfront.value.policy_iteration.learn_by_policy_iteration", note)
+    monkeypatch.setattr("peerfront.gfp.policy_iteration.learn_by_policy_iteration", note)
 
     def knows_deadline(rounds: int, **options: str) -> bool:
         rules = dataclasses.replace(SMALL.rules, rounds=rounds)
@@ -123,8 +123,8 @@ def test_gfp_plays_the_rule_that_did_better_and_says_so(monkeypatch) -> None:
     from peerfront.experiments.learned_policies import prepare_gfp
     from peerfront.experiments.planning_world import Preparation
     from peerfront.foundation.randomness import named_luck
+    from peerfront.gfp import policy_iteration
     from peerfront.simulation.catalog import make_world
-    from peerfront.value import policy_iteration
 
     learn, met = policy_iteration.learn_by_policy_iteration, []
 
@@ -170,8 +170,8 @@ def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
 def test_a_value_is_learned_for_a_network_too() -> None:
     from peerfront.experiments.planning_world import with_independent_referrals
     from peerfront.foundation.randomness import named_luck
+    from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
     from peerfront.simulation.catalog import make_world
-    from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
     network, rules = make_world("network:people=100"), dataclasses.replace(SMALL.rules, budget=8, people=3)
     world = with_independent_referrals(network)

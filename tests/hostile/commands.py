@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from advice.small_advice import study_csv
 from hostile.making import ARABIC_3, HUGE, TABLE, case, quoted, table
 from hostile.runner import Case, Content
+from study.small_advice import study_csv
 
 # The people who wait, and the numbers of a plan --------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_fits import a_history, codes, fitted
 
-from peerfront.artifacts import fingerprint
 from peerfront.foundation.binomials import log_thinning, thinned_counts
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator
@@ -23,6 +22,7 @@ from peerfront.models.response_likelihood import log_likelihood
 from peerfront.models.response_training import Rows
 from peerfront.models.stories import _bent, _seen, fit_stories, updated, weigh
 from peerfront.problem import History
+from peerfront.study.artifacts import fingerprint
 
 QUICK = ResponseSettings(family="poisson", shapes=(LINEAR, LOG_LINEAR), penalties=(1.0, 0.1), folds=3)
 SIZE, ZERO, USE = 1.5, 0.3, 0.6

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from advice.small_advice import a_fit, a_frontier
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.shifted_response import shifted
+from study.small_advice import a_fit, a_frontier
 
 
 @pytest.mark.parametrize("story", ["capacity", "per_coupon"])

@@ -5,10 +5,10 @@ from datetime import date, timedelta
 import pandas as pd
 import pytest
 
-from advice.running_study import FIRST, small_world
 from peerfront.foundation.errors import SettingError
 from peerfront.models.return_times import ReturnTimes
 from peerfront.simulation.field_study import FieldStudy
+from study.running_study import FIRST, small_world
 
 
 def made(coupons: int = 3, name: str = "field study") -> FieldStudy:

@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.foundation.settings import checked_discount, whole_number
+from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel, ResponseModel, Rules
-from peerfront.value.states import StateBatch
 
 Array = NDArray[np.float64]
 BOUNDS = ("budget", "clairvoyant", "price", "lookahead")

@@ -26,8 +26,8 @@ from peerfront.bounds.price_audit import auditable_price, audited_duals
 from peerfront.bounds.price_index import PriceIndex
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import whole_number
+from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel, ResponseModel, Rules, State
-from peerfront.value.states import StateBatch
 
 _CLAIRVOYANT_LUCK, _AUDIT_LUCK, _LOOKAHEAD_LUCK = (
     1 << 40,

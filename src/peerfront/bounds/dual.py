@@ -23,8 +23,8 @@ from peerfront.bounds.surplus import Array
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import check_fields, proportion
+from peerfront.gfp.states import StateBatch
 from peerfront.problem import Allocation, State
-from peerfront.value.states import StateBatch
 
 _FINER_PRICES = 16  # prices tried between the neighbours of the best
 _CELLS_AT_ONCE = 1 << 22  # people times prices held in memory

@@ -44,8 +44,8 @@ from peerfront.bounds.price_index import PriceIndex
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
+from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel
-from peerfront.value.states import StateBatch
 
 _PLAYS = 24  # steps of fictitious play
 _PRICES = 72  # prices among which the best of an outcome is looked for

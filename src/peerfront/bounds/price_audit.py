@@ -31,8 +31,8 @@ from peerfront.bounds.price_index import PriceIndex
 from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
+from peerfront.gfp.states import StateBatch, sampled_recruits
 from peerfront.problem import OffspringModel
-from peerfront.value.states import StateBatch, sampled_recruits
 
 _CRUDE_SHARE = 0.9  # share of the crude bound from which on the index takes it
 _CHILDREN_AT_ONCE = 1 << 15

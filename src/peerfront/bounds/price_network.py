@@ -31,9 +31,9 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.networks import FrozenNetwork, Rows, frozen, gradient_steps, perceptron
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
+from peerfront.gfp.states import StateBatch, sampled_recruits
+from peerfront.gfp.surrogate import PersonInputs
 from peerfront.problem import OffspringModel, ResponseModel
-from peerfront.value.states import StateBatch, sampled_recruits
-from peerfront.value.surrogate import PersonInputs
 
 if TYPE_CHECKING:
     import torch

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peerfront.allocation.story import PersonView
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, interpolated
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.states import generations, sampled_recruits
+from peerfront.gfp.story import PersonView
 from peerfront.problem import OffspringModel, ResponseModel
-from peerfront.value.states import generations, sampled_recruits
 
 _PRICES = np.concatenate([np.geomspace(0.01, 0.1, 8, endpoint=False), np.linspace(0.1, 1.0, 61)])
 _LEARNED_FROM = 1500  # people the regressions are fitted to

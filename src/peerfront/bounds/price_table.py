@@ -19,8 +19,8 @@ from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.states import sampled_recruits
 from peerfront.problem import OffspringModel, ResponseModel
-from peerfront.value.states import sampled_recruits
 
 _SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
 _MOST_CELLS = 1 << 24  # numbers of an exact table of a study that ends: 134 MB

@@ -27,7 +27,7 @@ from peerfront.cli.screen import cell, new_screen, say
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from peerfront.advice.backtest import Backtest
+    from peerfront.study.backtest import Backtest
 
 FILES = ("forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg")
 
@@ -81,12 +81,12 @@ def backtest_command(
     """
     from dataclasses import replace
 
-    from peerfront.advice.backtest import BacktestSettings, backtest
     from peerfront.data.column_findings import vetted
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
     from peerfront.foundation.errors import SettingError
+    from peerfront.study.backtest import BacktestSettings, backtest
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")

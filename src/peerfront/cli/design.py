@@ -12,8 +12,8 @@ from peerfront.cli.screen import cell, new_screen, say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from peerfront.advice.design import Design, DesignSettings
-    from peerfront.advice.model import Model
+    from peerfront.study.design import Design, DesignSettings
+    from peerfront.study.model import Model
 
 _ROWS, _SETTINGS = "repetitions.csv", "settings.json"
 _FILES = (_SETTINGS, _ROWS, "rules.csv", "estimators.csv", "design.txt", "design.png", "design.svg")
@@ -103,8 +103,8 @@ def design_command(
     under the plan, within strata, with random numbers. Recommends a rule. With --out, Ctrl-C keeps what is finished:
     repeat the command with --resume.
     """
-    from peerfront.advice.design import DesignSettings
     from peerfront.foundation.errors import SettingError
+    from peerfront.study.design import DesignSettings
 
     if (resume or overwrite) and out is None:
         raise SettingError("--resume and --overwrite need --out, the folder they are about.")
@@ -135,7 +135,7 @@ def design_command(
     if out is not None:
         advice = " Or --resume to go on with them."
         claim(context, out, _FILES, overwrite=overwrite or resume, inputs=(model,), advice=advice)
-    from peerfront.advice.model import load
+    from peerfront.study.model import load
 
     made = _played(None if model is None else load(model), settings, out, resume)
     _print(made)
@@ -147,9 +147,9 @@ def design_command(
 def _played(model: "Model | None", settings: "DesignSettings", out: Path | None, resume: bool) -> "Design":
     """Play what is not done yet; with `out`, each network's studies are written when they are finished."""
 
-    from peerfront.advice.design import PER_NETWORK, Design, design_parts, settings_record
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.files import write_text
+    from peerfront.study.design import PER_NETWORK, Design, design_parts, settings_record
 
     record = json.loads(json.dumps(settings_record(settings, model)))
     parts = [_done(out, record)] if resume and out is not None else []
@@ -183,7 +183,7 @@ def _sorted(parts: "list[pd.DataFrame]") -> "pd.DataFrame":
     """All rows, study by study, the rules in their order: the same whether or not the work was interrupted."""
     import pandas as pd
 
-    from peerfront.advice.design import PER_NETWORK
+    from peerfront.study.design import PER_NETWORK
 
     rows = pd.concat([part for part in parts if len(part)], ignore_index=True)
     order = {rule: place for place, rule in enumerate(dict.fromkeys(rows["rule"]))}
@@ -200,8 +200,8 @@ def _done(out: Path, record: dict[str, Any]) -> "pd.DataFrame":
     """The studies that a folder holds, if they were played with the same settings."""
     import pandas as pd
 
-    from peerfront.advice.design_results import ROW_COLUMNS
     from peerfront.foundation.errors import DataFileError
+    from peerfront.study.design_results import ROW_COLUMNS
 
     empty = pd.DataFrame(columns=list(ROW_COLUMNS))
     if not (out / _SETTINGS).exists():

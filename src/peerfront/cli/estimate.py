@@ -24,7 +24,7 @@ from peerfront.cli.screen import cell, new_screen, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peerfront.advice.estimation import Estimates
+    from peerfront.study.estimation import Estimates
 
 _TABLES = ("estimates.csv", "diagnostics.csv", "estimates.txt")
 _PICTURES = ("estimates", "convergence", "bottlenecks", "seeds")
@@ -104,9 +104,9 @@ def estimate_command(
     elif overwrite:
         raise SettingError("--overwrite needs --out, the folder it is about.")
 
-    from peerfront.advice.estimation import estimate
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
+    from peerfront.study.estimation import estimate
 
     saved = read_schema(schema) if schema is not None else None
     settings = read_settings(saved, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each)

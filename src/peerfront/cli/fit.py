@@ -76,14 +76,14 @@ def fit_command(
     --prior names models of earlier studies. They count as far as they agree with each other and with this study, and a
     study of a dozen people can be fitted with them.
     """
-    from peerfront.artifacts import claimed_target
     from peerfront.cli.options import shown_progress
+    from peerfront.study.artifacts import claimed_target
 
     context.with_resource(claimed_target(out, overwrite))
-    from peerfront.advice.fit_settings import USUAL, FitSettings
-    from peerfront.advice.model import fit, load
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
+    from peerfront.study.fit_settings import USUAL, FitSettings
+    from peerfront.study.model import fit, load
 
     most = USUAL if max_per_person is None else max_per_person
     settings = FitSettings(

@@ -32,7 +32,7 @@ from peerfront.cli.screen import cell, new_screen, say
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from peerfront.advice.forecast import Forecast
+    from peerfront.study.forecast import Forecast
 
 _FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
 
@@ -104,9 +104,9 @@ def forecast_command(
     With FRONTIER, a file of the people who may refer next, by rounds; with --study and --until by date: interviews per
     week, the date of the target, open coupons and a queue of interviews.
     """
-    from peerfront.advice.model import load
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
+    from peerfront.study.model import load
 
     if overwrite and out is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")

@@ -8,7 +8,7 @@ from peerfront.cli.screen import cell, new_screen, say
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from peerfront.advice.date_forecast import DateForecast
+    from peerfront.study.date_forecast import DateForecast
 
 DATE_FILES = ("weeks.csv", "summary.csv", "target.csv", "forecast.png", "forecast.svg")
 

@@ -66,10 +66,10 @@ def init_command(
     """
     needs_extra()
     from peerfront.foundation.errors import SettingError, UnknownName
-    from peerfront.live.folder import HOST_FORM, LiveFolder, Serving, is_host
-    from peerfront.live.operations.opening import new_folder
-    from peerfront.live.rules.settings import Settings
-    from peerfront.pages.common_settings import LANGUAGES
+    from peerfront.web.live.folder import HOST_FORM, LiveFolder, Serving, is_host
+    from peerfront.web.live.operations.opening import new_folder
+    from peerfront.web.live.rules.settings import Settings
+    from peerfront.web.pages.common_settings import LANGUAGES
 
     if language not in dict(LANGUAGES):
         raise UnknownName("language", language, dict(LANGUAGES))
@@ -93,8 +93,8 @@ def init_command(
     )
     hosts = (*(host or ()), "127.0.0.1", "localhost")
     with new_folder(study, Serving(tuple(dict.fromkeys(hosts)), tls, language)):
-        from peerfront.live.operations.one_time_links import new_link
-        from peerfront.live.operations.staff import begin_with_manager
+        from peerfront.web.live.operations.one_time_links import new_link
+        from peerfront.web.live.operations.staff import begin_with_manager
 
         link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
     say(
@@ -134,9 +134,9 @@ def _check_can_ask(option: str) -> None:
 def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:
     """Print a new one-time link for somebody who forgot the password; the old one works no more."""
     study = opened(folder)
-    from peerfront.live.operations.beginning import ask_here
-    from peerfront.live.operations.one_time_links import new_link
-    from peerfront.live.operations.staff import member_note, named_user
+    from peerfront.web.live.operations.beginning import ask_here
+    from peerfront.web.live.operations.one_time_links import new_link
+    from peerfront.web.live.operations.staff import member_note, named_user
 
     person = named_user(user)
     ask_here(member_note("new link", person))
@@ -161,13 +161,13 @@ def serve_command(
 ) -> None:
     """Serve the study to browsers, until Ctrl-C or SIGTERM; requests that have begun are answered."""
     needs_extra()
-    from peerfront.live.operations import opening
+    from peerfront.web.live.operations import opening
 
     study = opening.open_folder(folder)
     if migrate:
         opening.migrate()
     opening.check_migrated()
-    from peerfront.live.operations.running import serve
+    from peerfront.web.live.operations.running import serve
 
     serve(study, host, port, threads=threads, proxy=proxy, say=say)
 
@@ -190,20 +190,20 @@ def demo_command(
     import shutil
     import tempfile
 
-    from peerfront.live.folder import LiveFolder, Serving
-    from peerfront.live.operations.opening import new_folder
-    from peerfront.live.operations.server import listen
+    from peerfront.web.live.folder import LiveFolder, Serving
+    from peerfront.web.live.operations.opening import new_folder
+    from peerfront.web.live.operations.server import listen
 
     listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
         say("Making up three weeks of a study ...")
         with new_folder(LiveFolder(place), Serving()):
-            from peerfront.live.operations.demo import make_demo, table_of_logins
+            from peerfront.web.live.operations.demo import make_demo, table_of_logins
 
             say(table_of_logins(make_demo()))
-        from peerfront.live.operations.running import serve
-        from peerfront.live.planning.jobs import ask_for_plan, stop
+        from peerfront.web.live.operations.running import serve
+        from peerfront.web.live.planning.jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")
         say("A plan is being made in the background; in about a minute the coordinator can look at it.")
@@ -219,10 +219,10 @@ def demo_command(
 def check_command(folder: FOLDER) -> None:
     """Check how the study is set up: Django's checks for a server, files that others could read, the newest events."""
     needs_extra()
-    from peerfront.live.operations.opening import open_folder
+    from peerfront.web.live.operations.opening import open_folder
 
     study = open_folder(folder)
-    from peerfront.live.operations.health import findings
+    from peerfront.web.live.operations.health import findings
 
     found = findings(study)
     for each in found:

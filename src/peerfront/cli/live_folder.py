@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from peerfront.live.folder import LiveFolder
+    from peerfront.web.live.folder import LiveFolder
 
 FOLDER = Annotated[Path, typer.Argument(help="The study's folder: its keys, its database (SQLite), its back-ups.")]
 
@@ -17,7 +17,7 @@ FOLDER = Annotated[Path, typer.Argument(help="The study's folder: its keys, its 
 def opened(folder: Path) -> "LiveFolder":
     """Open a study whose tables are up to date."""
     needs_extra()
-    from peerfront.live.operations.opening import check_migrated, open_folder
+    from peerfront.web.live.operations.opening import check_migrated, open_folder
 
     study = open_folder(folder)
     check_migrated()

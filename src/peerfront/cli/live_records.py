@@ -30,7 +30,7 @@ def import_command(
     opened(folder)
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
-    from peerfront.live.operations.study_import import import_here
+    from peerfront.web.live.operations.study_import import import_here
 
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict, sheet=sheet))
@@ -46,7 +46,7 @@ def export_command(
     """Write the study as files that check, fit, estimate and report read; without contact details."""
     claim(context, out, overwrite=False, make_folder=False)
     opened(folder)
-    from peerfront.live.operations.study_export import export_here
+    from peerfront.web.live.operations.study_export import export_here
 
     say(export_here(out))
 
@@ -76,9 +76,9 @@ def backup_command(
     if with_keys is not None and with_keys.exists():
         raise OutputExists(f"{with_keys} exists already. Choose another name for the copy of the keys.")
     study = opened(folder)
-    from peerfront.live.operations import backups
-    from peerfront.live.operations.backing_up import back_up_here
-    from peerfront.live.operations.backup_files import BackupFile
+    from peerfront.web.live.operations import backups
+    from peerfront.web.live.operations.backing_up import back_up_here
+    from peerfront.web.live.operations.backup_files import BackupFile
 
     path = back_up_here(study, out)
     made = BackupFile(path)  # reads it back, and compares every file with the manifest
@@ -113,15 +113,15 @@ def restore_command(
 ) -> None:
     """Restore a back-up into a new folder (or the empty database that DATABASE_URL names), and verify it."""
     needs_extra()
-    from peerfront.live.folder import LiveFolder
-    from peerfront.live.operations.backup_files import BackupFile, keys_from
-    from peerfront.live.operations.opening import new_folder
+    from peerfront.web.live.folder import LiveFolder
+    from peerfront.web.live.operations.backup_files import BackupFile, keys_from
+    from peerfront.web.live.operations.opening import new_folder
 
     file, study, given = BackupFile(backup), LiveFolder(folder.resolve()), keys_from(keys)
     if given is not None:
         file.check_signature(given)
     with new_folder(study, file.serving, given):
-        from peerfront.live.operations.restoring import restore
+        from peerfront.web.live.operations.restoring import restore
 
         restored = restore(file, study)
     say(
@@ -147,7 +147,7 @@ def restore_command(
 def verify_command(folder: FOLDER) -> None:
     """Compare every row with what the events say, and the events with their hashes; exit code 1 if anything differs."""
     opened(folder)
-    from peerfront.live.records.verification import verify
+    from peerfront.web.live.records.verification import verify
 
     found = verify()
     say(f"{found.events:,} events, {found.rows:,} rows. The last event has the hash\n{found.head}")

@@ -11,12 +11,12 @@ import typer
 if TYPE_CHECKING:
     import rich.progress
 
-    from peerfront.advice.heading import Heading
-    from peerfront.advice.orders import PlanOrder
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
     from peerfront.foundation.progress import Progress
     from peerfront.problem import Rules
+    from peerfront.study.heading import Heading
+    from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 PROGRESS_FILE = "PEERFRONT_PROGRESS"
@@ -163,7 +163,7 @@ def heading_of(study: str | None, date: str | None, number: Any) -> "Heading":
     """What stands above a page; without a date, today's."""
     from datetime import date as calendar_date
 
-    from peerfront.advice.heading import Heading
+    from peerfront.study.heading import Heading
 
     return Heading(study or "", calendar_date.today().isoformat() if date is None else date, number)
 
@@ -179,7 +179,7 @@ def order_of(
     **limits: Any,
 ) -> "PlanOrder":
     """What was ordered on the command line; `PlanOrder` checks it. `limits` are its fields by name."""
-    from peerfront.advice.orders import AUTO, PlanOrder
+    from peerfront.study.orders import AUTO, PlanOrder
 
     return PlanOrder(
         budget,

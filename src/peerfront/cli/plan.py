@@ -35,8 +35,8 @@ from peerfront.cli.options import (
 from peerfront.cli.screen import cell, new_screen, say
 
 if TYPE_CHECKING:
-    from peerfront.advice.heading import Heading
-    from peerfront.advice.sheet import CouponSheet
+    from peerfront.study.heading import Heading
+    from peerfront.study.sheet import CouponSheet
 
 _SHOWN = 40
 _WIDE = 120  # characters of a window that has room for reasons
@@ -113,7 +113,7 @@ def plan_command(
     heading = heading_of(study, date, round)
     headed = False
     if files:
-        from peerfront.advice.sheet import CSV, sheet_kind
+        from peerfront.study.sheet import CSV, sheet_kind
 
         kinds = [sheet_kind(file) for file in files]
         headed = any(kind != CSV for kind in kinds)
@@ -128,7 +128,7 @@ def plan_command(
             "--study, --date and --round stand above the workbook of --out FILE.xlsx (or FILE.pdf), and in the log of "
             "--decisions; a CSV has no title."
         )
-    from peerfront.advice.model import load
+    from peerfront.study.model import load
 
     if already is not None and not population:
         raise SettingError("--already counts the people of a population: give --population, too.")
@@ -141,7 +141,7 @@ def plan_command(
     fitted = load(model)
     plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
     if decisions is not None:
-        from peerfront.advice.decision_log import extended_log, write_log
+        from peerfront.study.decision_log import extended_log, write_log
 
         log = extended_log(decisions, plan, heading)
     _print(plan)
@@ -157,8 +157,8 @@ def _curve_file(file: Path) -> Path:
 
 
 def _write(file: Path, plan: "CouponSheet", heading: "Heading") -> None:
-    from peerfront.advice.sheet import PDF, WORKBOOK, sheet_kind
     from peerfront.foundation.files import write_bytes, write_csv
+    from peerfront.study.sheet import PDF, WORKBOOK, sheet_kind
 
     kind = sheet_kind(file)
     if kind == WORKBOOK:

@@ -117,10 +117,10 @@ def report_command(
     Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids. The same files, settings
     and --date give the same page.
     """
-    from peerfront.advice.model import load
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
     from peerfront.foundation.errors import SettingError
+    from peerfront.study.model import load
 
     if (population is not None or decisions is not None) and not outcome:
         raise SettingError("--population and --decisions are for estimates; name what to estimate with --outcome.")

@@ -117,10 +117,10 @@ def week_command(
     """
     from rich.padding import Padding
 
-    from peerfront.advice.week import EXPECT, THE_MODEL, WeekRequest, run_week, undo_week
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.settings import calendar_day
+    from peerfront.study.week import EXPECT, THE_MODEL, WeekRequest, run_week, undo_week
 
     if file is None and folder is None:
         raise SettingError("Name the study's file, or with --undo its folder (--folder).")

@@ -244,7 +244,7 @@ def _first_frontier_bounds(
     from peerfront.bounds.certify import certify_many
     from peerfront.bounds.price_fitting import fit_price_index
     from peerfront.bounds.price_index import BoundSettings
-    from peerfront.value.states import StateBatch, generations
+    from peerfront.gfp.states import StateBatch, generations
 
     population = world.population(named_luck(("bound population", seed), _BOUND_POPULATION))
     people = generations(world.response, world.offspring, population, _BOUND_PEOPLE, seed)

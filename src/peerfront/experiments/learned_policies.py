@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from peerfront.baselines.budget_dqn import BudgetDQNSettings
     from peerfront.baselines.factorized_rl import FactorizedRLSettings
     from peerfront.baselines.q_learning import TrainedPolicy
-    from peerfront.value.learning import LearnedPlanner
+    from peerfront.gfp.learning import LearnedPlanner
 
 LEARNING = ("returns", "backups")
 YES_OR_NO = ("no", "yes")
@@ -77,11 +77,11 @@ def prepare_gfp(
     """Generative frontier planning; without an answer for `deadline`, few rounds have one (`FEW_ROUNDS`)."""
     if training != TRAINING[0]:
         return prepare_gfp_paper(preparation, published=training == "published")
-    from peerfront.value.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+    from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 
     problem = (preparation.planning_world, preparation.rules, preparation.discount)
     if learn == "backups":
-        from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+        from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 
         by_backups = FittedValueIterationSettings(sees=sees, seed=preparation.seed)
         return _reported(learn_by_fitted_value_iteration(*problem, threshold_rules(preparation), by_backups), "gfp")
@@ -98,7 +98,7 @@ def prepare_gfp(
 def prepare_gfp_paper(preparation: Preparation, iterations: int | None = None, published: bool = False) -> Policy:
     """The paper's value training, to the letter or as the published table was made; 0 iterations: its start."""
     from peerfront.baselines.simple_rules import RandomSplit
-    from peerfront.value.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+    from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 
     kind = FittedValueIterationSettings.published if published else FittedValueIterationSettings.paper
     settings = replace(kind(), seed=preparation.seed)
@@ -139,7 +139,7 @@ def prepare_price_index(preparation: Preparation) -> Policy:
     from peerfront.bounds.dual import PriceIndexPolicy
     from peerfront.bounds.price_fitting import fit_price_index
     from peerfront.bounds.price_index import BoundSettings
-    from peerfront.value.states import generations
+    from peerfront.gfp.states import generations
 
     world, rules = preparation.planning_world, preparation.rules
     population = world.population(named_luck(("price population", preparation.seed), POPULATION_SAMPLE))

@@ -159,7 +159,7 @@ def _population_dp(
     world, rules, discount = preparation.planning_world, preparation.rules, preparation.discount
     people = world.population(named_luck(("population", preparation.seed), population))
     if recruits:
-        from peerfront.value.states import planning_population
+        from peerfront.gfp.states import planning_population
 
         people = planning_population(world, population, recruits, preparation.seed)
     return fit_population_dp(world.response, people, rules, discount, marginal=marginal)

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.allocation.planner import Planner
 from peerfront.experiments.learned_policies import Renamed
 from peerfront.experiments.store import Form
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.settings import checked_discount
 from peerfront.foundation.stored import Stored
+from peerfront.gfp.planner import Planner
 from peerfront.models.response import LearnedResponse
+from peerfront.models.stored import restored_planner, restored_schema, stored_planner, stored_schema
 from peerfront.problem import Policy, Rules
-from peerfront.stored_models import restored_planner, restored_schema, stored_planner, stored_schema
 
 _RULES: Mapping[str, Mapping[str, type]] = {
     "RandomSplit": {},

@@ -295,7 +295,7 @@ def updated(
     exposure: Array | None = None,
 ) -> dict[str, float]:
     """Weights after new counts, by Bayes' rule; with an exposure the recruits are those so far."""
-    from peerfront.allocation.updating import updated_weights
+    from peerfront.gfp.updating import updated_weights
 
     names = list(weights)
     missing = [name for name in names if name not in responses]

@@ -1,0 +1,225 @@
+"""Ties are drawn by lot: who gets a coupon depends neither on the order of the file nor on noise.
+
+Algorithm 1 has chosen a spend and an allocation; `ties` says which of its coupons could as well go to others. These are
+handed out again as evenly as possible: first coupons before second ones, and where there are too few for everybody, by
+lot. So at most one number of coupons is drawn for, and all who take part have the same chance.
+
+What is tied is judged coupon by coupon. Together they may lose more: coupons that cover the same add less and less. So
+the lottery is rehearsed. If most draws would lose more than the noise of the coupons that change hands, the noise is
+halved, and at last lots are drawn only among people whose rows are the same, which costs nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, named_key
+from peerfront.foundation.words import counted, n_people, ordinal
+from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.ties import Classes, Numbers, Slots, uncovered_by
+
+_PARTS_OF_NOISE = (1.0, 0.5, 0.25, 0.125, 0.0)
+_REHEARSALS = 400  # draws that show what a lottery may lose
+_REHEARSED_LOTS = 2_000_000  # in all of them; a large lottery is rehearsed less often
+_TRIES = 20  # draws until one loses no more than the noise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lottery:
+    """An allocation in which ties were drawn by lot."""
+
+    coupons: Numbers  # [people]
+    tied: NDArray[np.bool_]  # [people], who cannot be told apart from somebody with another number; others keep theirs
+    drawn: NDArray[np.bool_]  # [people], whose number was decided by lot; the other tied people's was evened out
+    probability: Array  # [people], that the lottery gives this person this number of coupons
+    otherwise: Numbers  # [people], the number with the rest of the probability: one less for who won, else one more
+    exact: bool
+    """Whether the probabilities are exact (winners / participants); otherwise they are shares of simulated draws."""
+    lost: float
+    """The plan's value minus this allocation's, at the same spend: at most the noise of the coupons that moved."""
+    sentence: str
+    """What a sheet says about it; empty if no lot was drawn."""
+
+
+def draw_ties(
+    tables: Tables,
+    worth: Array,
+    coupons: Numbers,
+    noise: Array,
+    ids: Sequence[object] | NDArray[np.generic],
+    *,
+    most_per_person: int,
+    least_per_person: int = 0,
+    seed: int = 0,
+    kind: Numbers | None = None,
+    within: Numbers | None = None,
+    only_exact: bool = False,
+) -> Lottery:
+    """Hand out again, by lot, the coupons of a plan that are tied.
+
+    `worth` [latent] is discount * w(budget - spend), `noise` [people] the standard error, in recruits, of each person's
+    gain compared with the others'. A person's lot depends on the seed and the id alone. Row kind[i] of the tables is
+    person i's (None: row i). Where `within` [people] is given, coupons stay among people with the same label, so that
+    floors hold. With `only_exact` no lottery is held whose chances are known only by simulation.
+    """
+    kind = np.arange(tables.people) if kind is None else np.asarray(kind)
+    coupons, noise = np.asarray(coupons, dtype=np.int64), np.asarray(noise, dtype=np.float64)
+    _check(coupons, noise, len(kind), len(ids), least_per_person, most_per_person)
+    labels = np.zeros(len(coupons), np.int64) if within is None else np.asarray(within)
+    result = _unchanged(coupons)
+    exact, lost, sentences = True, 0.0, []
+    for label in np.unique(labels):
+        own, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+        uncovered = uncovered_by(tables, kind[others], result.coupons[others])
+        classes = Classes.of_plan(
+            tables, worth * uncovered, coupons[own], noise[own], kind[own], most_per_person, least_per_person
+        )
+        part = _draw(classes, [str(ids[i]) for i in own.tolist()], seed, only_exact)
+        for name in ("coupons", "tied", "drawn", "probability", "otherwise"):
+            getattr(result, name)[own] = getattr(part, name)
+        exact, lost = exact and part.exact, lost + part.lost
+        sentences += [part.sentence] if part.sentence else []
+    return replace(result, exact=exact, lost=lost, sentence=" ".join(sentences))
+
+
+def _draw(classes: Classes, ids: Sequence[str], seed: int, only_exact: bool) -> Lottery:
+    """Draw lots among as many people as the noise ties and the value allows."""
+    measures, cut = classes.measures()
+    if cut is None:
+        return _unchanged(classes.coupons)
+    for part in _PARTS_OF_NOISE if classes.noise.any() else (0.0,):
+        result = _draw_together(classes, classes.slots(measures, cut, part), ids, seed)
+        if result is not None and (result.exact or not only_exact):
+            return result
+    return _draw_among_twins(classes, ids, seed)
+
+
+def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int) -> Lottery | None:
+    """One lottery for all who are tied; None if most draws would lose more than the noise."""
+    to_give = int((classes.coupons - slots.safe[classes.of]).sum())
+    if to_give == 0 or to_give == int((classes.size * (slots.open - slots.safe)).sum()):
+        return _unchanged(classes.coupons)
+    tied = (slots.open > slots.safe)[classes.of]
+    before, number, players = _dealt_evenly(classes, slots, to_give)
+    prizes = to_give - int((before - slots.safe[classes.of]).sum())
+    if not prizes:
+        nobody = np.zeros((1, len(classes.size)))
+        return _dealt(classes, before, tied) if classes.allowed(before, number, nobody).all() else None
+    named, of = [ids[player] for player in players.tolist()], classes.of[players]
+    rehearsals = int(np.clip(_REHEARSED_LOTS // len(players), 20, _REHEARSALS))
+    rehearsed = _winners(person_luck(named).uniforms("rehearsal", rehearsals), prizes)
+    wins = _by_class(rehearsed, of, len(classes.size))
+    fine = classes.allowed(before, number, wins)
+    draws = _winners(person_luck(named, seed).uniforms("lot", _TRIES), prizes)
+    usable = classes.allowed(before, number, _by_class(draws, of, len(classes.size)))
+    if fine.mean() < 0.5 or not usable.any():
+        return None
+    coupons = before.copy()
+    coupons[players[draws[:, usable.argmax()]]] += 1
+    chance = np.full(len(classes.size), prizes / len(players))
+    if not fine.all():
+        chance = np.clip(wins[fine].mean(axis=0) / classes.size, 0.5 / rehearsals, 1.0 - 0.5 / rehearsals)
+    sentence = (
+        f"{prizes:,} of {n_people(len(players))} who cannot be told apart {'gets' if prizes == 1 else 'get'} a "
+        f"{ordinal(number)} coupon; drawn by lot with seed {seed}."
+    )
+    drawn = np.zeros(len(coupons), dtype=bool)
+    drawn[players] = True
+    return _dealt(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), sentence)
+
+
+def _dealt_evenly(classes: Classes, slots: Slots, to_give: int) -> tuple[Numbers, int, Numbers]:
+    """Give tied first coupons, then second ones, ... as long as there is one for everybody who is tied there.
+
+    Returns coupons [people], the number of the coupon for which there are too few, and the people who may get it.
+    """
+    filled = slots.safe.copy()
+    for number in range(1, classes.gains.shape[1] + 1):
+        next_one = (slots.safe < number) & (number <= slots.open)
+        if classes.size[next_one].sum() > to_give:
+            return filled[classes.of], number, np.flatnonzero(next_one[classes.of])
+        filled[next_one] = number
+        to_give -= int(classes.size[next_one].sum())
+    raise AssertionError("fewer coupons are tied than can be given")
+
+
+def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lottery:
+    """A lottery in each class: as even as possible, and who gets one more by lot."""
+    total = np.bincount(classes.of, weights=classes.coupons).astype(np.int64)
+    base, prizes = np.divmod(total, classes.size)
+    line = np.lexsort([person_luck(ids, seed).uniform("lot"), classes.of])
+    place = np.empty(len(line), np.int64)
+    place[line] = np.arange(len(line)) - (np.cumsum(classes.size) - classes.size)[classes.of[line]]
+    won, drawn = place < prizes[classes.of], (prizes > 0)[classes.of]
+    winners = counted(int(prizes.sum()), "gets", "get").split()
+    sentence = (
+        f"{winners[0]} of {n_people(int(drawn.sum()))} {winners[1]} one coupon more than others with the same answers; "
+        f"drawn by lot with seed {seed}."
+        if drawn.any()
+        else ""
+    )
+    tied = (classes.fewest < classes.most)[classes.of]
+    return _dealt(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, sentence)
+
+
+def _unchanged(coupons: Numbers) -> Lottery:
+    tied, drawn = np.zeros((2, len(coupons)), dtype=bool)
+    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, "")
+
+
+def _dealt(
+    classes: Classes,
+    coupons: Numbers,
+    tied: NDArray[np.bool_],
+    drawn: NDArray[np.bool_] | None = None,
+    won: NDArray[np.bool_] | None = None,
+    chance: Array | None = None,
+    exact: bool = True,
+    sentence: str = "",
+) -> Lottery:
+    """The result of a lottery in which people of a class won with this chance, [classes]."""
+    probability, otherwise = np.ones(len(coupons)), coupons.copy()
+    if drawn is None or won is None or chance is None:
+        drawn = np.zeros(len(coupons), dtype=bool)
+    else:
+        own = chance[classes.of]
+        probability[drawn] = np.where(won, own, 1.0 - own)[drawn]
+        otherwise[drawn] += np.where(won, -1, 1)[drawn]
+    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), sentence)
+
+
+def person_luck(ids: Sequence[str], *names: int) -> Luck:
+    """The luck by which lots of each id are drawn: it does not change if people are added."""
+    return Luck(np.array([named_key("lottery", *names, each) for each in ids], dtype=np.uint64))
+
+
+def _winners(lots: Array, prizes: int) -> NDArray[np.bool_]:
+    """Who has one of the smallest lots of each draw, [people, draws]."""
+    won = np.zeros(lots.shape, dtype=bool)
+    np.put_along_axis(won, np.argpartition(lots, prizes - 1, axis=0)[:prizes], True, axis=0)
+    return won
+
+
+def _by_class(won: NDArray[np.bool_], of: Numbers, classes: int) -> Array:
+    """Winners of each class in each draw, [draws, classes], from who won, [people, draws], and the people's class."""
+    draw, player = np.nonzero(won.T)
+    number = np.bincount(draw * classes + of[player], minlength=won.shape[1] * classes)
+    return number.reshape(won.shape[1], classes).astype(np.float64)
+
+
+def _check(coupons: Numbers, noise: Array, rows: int, ids: int, least: int, most: int) -> None:
+    if not rows == len(noise) == ids == len(coupons):
+        raise SettingError(
+            f"A lottery needs a row, a noise and an id for each of {n_people(len(coupons))}; found {rows}, "
+            f"{len(noise)} and {ids}."
+        )
+    if not np.isfinite(noise).all() or (noise < 0.0).any():
+        raise SettingError("The noise of a gain must be a number of at least 0 for everybody. Check what made it.")
+    if len(coupons) and not least <= coupons.min() <= coupons.max() <= most:
+        raise SettingError(
+            f"A plan with {coupons.min()} to {coupons.max()} coupons each breaks its limits, {least} to {most}. Give "
+            "the limits that it was made with."
+        )

@@ -1,8 +1,0 @@
-"""The records as a part of Django."""
-
-from django.apps import AppConfig
-
-
-class RecordsConfig(AppConfig):
-    name = "peerfront.live.records"
-    label = "records"

@@ -1,0 +1,196 @@
+"""Schemas, generators and planners written down as data, and made again: what saved fits and stored results share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peerfront.foundation.covariates import Codes, Field, Schema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.settings import whole_number
+from peerfront.foundation.stored import Stored
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.story import Story
+from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import Rules
+
+if TYPE_CHECKING:
+    from peerfront.models.offspring.diffusion import DiffusionOffspring
+    from peerfront.models.offspring.inheritance import InheritanceTable
+    from peerfront.models.offspring.masked import MaskedDiffusion
+    from peerfront.models.offspring.softmax import SoftmaxOffspring
+
+    Generator = InheritanceTable | SoftmaxOffspring | MaskedDiffusion | DiffusionOffspring
+
+GENERATORS = {
+    "inheritance": "InheritanceTable",
+    "softmax": "SoftmaxOffspring",
+    "masked": "MaskedDiffusion",
+    "diffusion": "DiffusionOffspring",
+}
+"""Classes of generators that can be saved, by kind: each in the module of `models.offspring` named for it."""
+STORIES = ("capacity", "per_coupon", "both")
+"""What a coupon may do: a person has so many to bring; each coupon is used on its own; both at once."""
+_LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
+_PROBED = 1000  # people at whom restored models are tried
+_GAIN = ("log_likelihood", "standard_error")  # scores that plans mention
+_MOST_CATEGORIES = 32_767  # codes of categories are 16-bit integers
+
+
+# Schemas ---------------------------------------------------------------------------------------------------------
+
+
+def stored_schema(schema: Schema) -> list[dict[str, Any]]:
+    """The fields and their categories, in order, as JSON holds them."""
+    return [{"name": each.name, "categories": list(each.categories)} for each in schema.fields]
+
+
+def restored_schema(fields: Any, place: str) -> Schema:
+    """The schema `stored_schema` wrote."""
+    if type(fields) is not list:
+        raise DataFileError(f"In {place}, 'schema' is {_short(fields)}; expected a list of fields. Make it again.")
+    return Schema(tuple(_restored_field(each, place) for each in fields))
+
+
+def _restored_field(field: Any, place: str) -> Field:
+    if type(field) is not dict or field.keys() != {"name", "categories"}:
+        raise DataFileError(f"In {place}, a field is {_short(field)}; expected its name and categories. Make it again.")
+    name, categories = field["name"], field["categories"]
+    if type(name) is not str or type(categories) is not list or not all(type(each) is str for each in categories):
+        raise DataFileError(f"In {place}, a field is {_short(field)}; expected texts. Make it again.")
+    if len(categories) > _MOST_CATEGORIES:
+        raise DataFileError(
+            f"In {place}, the field {_short(name)} has {len(categories):,} categories; at most {_MOST_CATEGORIES:,} "
+            "can be told apart. Make it again."
+        )
+    return Field(name, tuple(categories))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+# Generators ------------------------------------------------------------------------------------------------------
+
+
+def generator_class(kind: str) -> "type[Generator]":
+    """Import only what is used: a plan with an inheritance table needs no network."""
+    if kind not in GENERATORS:
+        raise DataFileError(f"The generator {kind!r} is not known; known are {', '.join(sorted(GENERATORS))}.")
+    made: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{kind}"), GENERATORS[kind])
+    return made
+
+
+def kind_of(offspring: object) -> str | None:
+    """The kind of a generator; None for one that cannot be saved."""
+    for kind, name in GENERATORS.items():
+        if type(offspring).__name__ == name and type(offspring) is generator_class(kind):
+            return kind
+    return None
+
+
+# Planners --------------------------------------------------------------------------------------------------------
+
+
+def stored_planner(planner: Planner) -> Stored:
+    """Stories with their values and embeddings, and how to use them; response models are stored on their own."""
+    settings = {"discount": planner.discount, "least_per_person": planner.least_per_person, "name": planner.name}
+    stories = {f"story {number}": _stored_story(story) for number, story in enumerate(planner.stories, start=1)}
+    return Stored.of_parts({**settings, "stories": len(stories)}, **stories)
+
+
+def _stored_story(story: Story) -> Stored:
+    surrogate, laplace = learned_networks(story)
+    settings = {"name": story.name, "weight": story.weight}
+    return Stored.of_parts(settings, surrogate=surrogate.stored(), laplace=laplace.stored())
+
+
+def restored_planner(stored: Stored, schema: Schema, responses: Sequence[LearnedResponse]) -> Planner:
+    """The planner `stored_planner` wrote, with the response models of its stories."""
+    count = stored.setting("stories", int)
+    if count != len(responses) or not 1 <= count <= len(STORIES):
+        raise DataFileError(f"In {stored.place}, {count} stories do not fit {len(responses)} models. Make it again.")
+    stories = tuple(
+        _restored_story(stored.part(f"story {number}"), schema, response)
+        for number, response in enumerate(responses, start=1)
+    )
+    least = whole_number("least per person", stored.setting("least_per_person", int), 0)
+    discount, name = stored.setting("discount", float), stored.setting("name", str)
+    return Planner(stories, discount, least, name)
+
+
+def _restored_story(stored: Stored, schema: Schema, response: LearnedResponse) -> Story:
+    surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, response)
+    laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, response, surrogate.latent)
+    name, weight = stored.setting("name", str), stored.setting("weight", float)
+    if name not in STORIES or not 0.0 < weight <= 1.0:
+        raise DataFileError(
+            f"In {stored.place}, the story is {_short(name)} with a weight of {weight}; known are "
+            f"{', '.join(STORIES)}, with weights above 0 and at most 1. Make the fit again."
+        )
+    return Story(response, surrogate, laplace, weight, name)
+
+
+# What models do --------------------------------------------------------------------------------------------------
+
+
+def check_behaviour(schema: Schema, planner: Planner, place: str) -> None:
+    """Try restored models at people of every category: numbers of the right shape can still be no model.
+
+    Chances that coupons are used lie between 0 and 1 and never rise with the number of coupons; people cover something
+    between nothing and a finite amount, and a recruit leaves a share of it uncovered.
+    """
+    people = np.full((schema.columns + 1, len(schema.fields)), -1, dtype=np.int16)  # the first is quite unknown
+    for field, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
+        people[start + 1 : start + 1 + size, field] = np.arange(size)
+    people = people[:: max(1, len(people) // _PROBED)]
+    for story in planner.stories:
+        _check_story(story, people, place)
+
+
+def _check_story(story: Story, people: Codes, place: str) -> None:
+    surrogate, laplace = learned_networks(story)
+    with np.errstate(all="ignore"):
+        gains = story.response.gains(people, 8)
+        covered = surrogate.coverage(surrogate.inputs.rows(people))
+        uncovered = laplace.uncovered(laplace.inputs.rows(people))
+        falls = (np.diff(gains, axis=1) <= 1e-9).all()
+        possible = {
+            "chance that coupons are used": falls and ((gains >= 0) & (gains <= 1 + 1e-9)).all(),
+            "coverage of the value": ((covered >= 0) & np.isfinite(covered)).all(),
+            "share that a recruit leaves": ((uncovered > 0) & (uncovered <= 1)).all(),
+        }
+    for what, fine in possible.items():
+        if not fine:
+            raise DataFileError(f"In {place}, the {what} of some people is impossible. Make the fit again.")
+
+
+# Rules and scores ------------------------------------------------------------------------------------------------
+
+
+def restored_rules(written: Stored) -> Rules:
+    """The rules of a study, written as a table of whole numbers."""
+    rules = written.setting("rules", dict)
+    if rules.keys() != {field.name for field in fields(Rules)}:
+        raise DataFileError(f"In {written.place}, the rules are {_short(sorted(rules))}. Make the fit again.")
+    for name, value in rules.items():
+        most = _MOST_ROUNDS if name == "rounds" else _LARGEST_RULE
+        if value is not None and (type(value) is not int or value > most):
+            raise DataFileError(
+                f"In {written.place}, {name} of the rules is {_short(value)}; expected a whole number of at most "
+                f"{most:,}. Make the fit again."
+            )
+    return Rules(**rules)
+
+
+def check_scores(scores: Mapping[str, Any], place: str) -> None:
+    """Refuse scores that plans and reports could not read out."""
+    summary, gain = scores.get("summary", []), scores.get("gain_of_knowing_people", {})
+    readable = type(summary) is list and all(type(line) is str for line in summary)
+    known = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
+    if not readable or not known or type(scores.get("offspring", {})) is not dict:
+        raise DataFileError(f"In {place}, the summary or a score is not one that a fit writes. Make the fit again.")

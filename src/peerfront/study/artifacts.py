@@ -1,0 +1,391 @@
+"""A saved fit: everything planning and forecasting need, in a folder of two files, without code and without people.
+
+- `weights.safetensors`: every array of every model;
+- `manifest.json`: format, schema, rules, settings of the models, how the fit was made (settings, versions, fingerprint
+  of the data), its scores, and the SHA-256 of the weights and of the manifest itself. Sorted and indented, for people.
+
+The same fit gives the same bytes. No participant is in it: neither ids nor rows, only what models learned. A fit is
+saved as a whole or not at all, even if the program is killed meanwhile: the weights are renamed in one step, and the
+manifest that belongs to them is there before (`PENDING`). Reading trusts nothing: format, checksums, schema, shapes and
+numbers are checked, and what was read must be the whole of what was written.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+import peerfront
+from peerfront.foundation.claims import claimed_folder
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError, UnknownName
+from peerfront.foundation.files import output_path, write_bytes, write_temporary
+from peerfront.foundation.leftovers import names_in, temporary_name
+from peerfront.foundation.randomness import Luck
+from peerfront.foundation.stored import Stored
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.surrogate import learned_networks
+from peerfront.models.response import LearnedResponse
+from peerfront.models.return_times import ReturnTimes
+from peerfront.models.stored import (
+    GENERATORS,
+    STORIES,
+    check_behaviour,
+    check_scores,
+    generator_class,
+    kind_of,
+    restored_planner,
+    restored_rules,
+    restored_schema,
+    stored_planner,
+    stored_schema,
+)
+from peerfront.problem import BranchingWorld, Frontier, History, Rules
+
+if TYPE_CHECKING:
+    from peerfront.models.stored import Generator
+
+FORMAT = "peerfront fit"
+FORMAT_VERSION = 2
+MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+PENDING = ".manifest.json.new"
+"""The manifest of weights that have just been replaced, until it takes the place of the old one."""
+_LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Models of how people refer, a planner that uses them, and where they come from."""
+
+    schema: Schema
+    offspring: "Generator"
+    planner: Planner
+    """Its stories hold the response models; it knows the discount."""
+    rules: Rules
+    """What the planner was prepared for: coupons, people, rounds, caps."""
+    study_schema: str = ""
+    """The study's own description of its columns, as it was given; this module does not look inside."""
+    data_fingerprint: str = ""
+    """`fingerprint` of the history the models were fitted to."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How the models were fitted, seeds included: anything JSON can hold."""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """How good they are: anything JSON can hold."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """What made the fit; filled in when it is saved for the first time."""
+    returns: ReturnTimes | None = None
+    """When people return; None where the study's dates do not say (and in models of earlier versions)."""
+
+    @property
+    def discount(self) -> float:
+        return self.planner.discount
+
+    @property
+    def responses(self) -> dict[str, LearnedResponse]:
+        """What a coupon does by each story that is left, the most believed first."""
+        believed = sorted(self.planner.stories, key=lambda story: -story.weight)
+        return {story.name: cast(LearnedResponse, story.response) for story in believed}
+
+    @property
+    def most_shown(self) -> int | None:
+        """The most coupons that a few people of the study had at once; None if that is not known."""
+        return next(iter(self.responses.values())).most_shown
+
+    @property
+    def fingerprint(self) -> str:
+        """The checksum of the whole model, as the manifest of its folder has it under `sha256`."""
+        return str(json.loads(self.files()[MANIFEST])["sha256"])
+
+    def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
+        """A world of the fitted models whose first frontier is this one, if the rules have as many people.
+
+        `story` says what a coupon does there; None takes the story that is believed most.
+        """
+        responses = self.responses
+        name = next(iter(responses)) if story is None else story
+        if name not in responses:
+            raise UnknownName("story of what a coupon does", name, responses)
+        people = _ThesePeople(frontier.covariates)
+        return BranchingWorld("learned", self.schema, responses[name], self.offspring, people)
+
+    def save(self, folder: Path, *, overwrite: bool = False) -> None:
+        """Write the fit; an existing one is replaced only if asked, and anything else never."""
+        files = self.files()
+        with claimed_target(folder, overwrite):
+            place = output_path(folder)
+            weights, pending = place / temporary_name(), place / PENDING
+            try:
+                write_temporary(weights, place / WEIGHTS, files[WEIGHTS])
+                write_bytes(pending, files[MANIFEST])
+                # From here on the fit is the new one: readers take the pending manifest if it belongs to the weights.
+                weights.replace(place / WEIGHTS)
+                pending.replace(place / MANIFEST)
+            except (OSError, DataFileError) as problem:
+                if weights.exists():
+                    pending.unlink(missing_ok=True)
+                raise DataFileError(
+                    f"Cannot write {folder} ({problem}). Free some space or choose another folder."
+                ) from None
+            finally:
+                weights.unlink(missing_ok=True)
+
+    def files(self) -> dict[str, bytes]:
+        """The contents of the two files."""
+        self._check()
+        arrays = {name: np.ascontiguousarray(array) for name, array in self._stored().arrays.items()}
+        broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+        if broken:
+            raise SettingError(f"{broken[0]} has numbers that are not finite, so the fit is not saved. Fit it again.")
+        weights = save_arrays(arrays)
+        manifest = self._manifest() | {
+            "files": {WEIGHTS: {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}}
+        }
+        try:
+            signed = {**manifest, "sha256": _checksum(manifest)}
+            return {WEIGHTS: weights, MANIFEST: _text(signed).encode()}
+        except (TypeError, ValueError) as problem:
+            raise SettingError(
+                f"Settings and scores of a fit must be texts, finite numbers, lists and tables ({problem}). "
+                "Use None for what is not known."
+            ) from None
+
+    def _manifest(self) -> dict[str, Any]:
+        """All of the manifest but the checksums."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "versions": dict(self.versions or _versions()),
+            "schema": stored_schema(self.schema),
+            "study_schema": self.study_schema,
+            "rules": dataclasses.asdict(self.rules),
+            "models": dict(self._stored().settings),
+            "data_fingerprint": self.data_fingerprint,
+            "settings": dict(self.settings),
+            "scores": dict(self.scores),
+        }
+
+    def _check(self) -> None:
+        if kind_of(self.offspring) is None:
+            raise SettingError(
+                f"A {type(self.offspring).__name__} cannot be saved; fit one of: {', '.join(sorted(GENERATORS))}."
+            )
+        names = [story.name for story in self.planner.stories]
+        if len(set(names)) < len(names):
+            raise SettingError(f"A fit tells each story of what a coupon does once; found {', '.join(names)}.")
+        for story in self.planner.stories:
+            if not isinstance(story.response, LearnedResponse):
+                raise SettingError("The response models of a fit are made by fit_response; found another one.")
+            seen = [network.inputs for network in learned_networks(story)]
+            if any(inputs.response not in (None, story.response) for inputs in seen):
+                raise SettingError("The planner's networks look at another response model than it. Learn it again.")
+            if any(part.schema != self.schema for part in (story.response, self.offspring, *seen)):
+                raise SettingError("The parts of a fit must know people by the same schema. Fit them to one history.")
+        if self.planner.budget < self.rules.budget:
+            raise SettingError(
+                f"The rules have {self.rules.budget} coupons, the value was learned for at most "
+                f"{self.planner.budget}. Learn it for these rules."
+            )
+        rounds = self.planner.rounds
+        if rounds is not None and rounds < self.rules.rounds:
+            raise SettingError(
+                f"The rules have {self.rules.rounds} rounds, the value was learned for {rounds}. Learn it for more."
+            )
+        most = self.rules.budget if self.rules.max_per_person is None else self.rules.max_per_person
+        if self.planner.least_per_person > most:
+            raise SettingError(
+                f"The planner gives everybody {self.planner.least_per_person} coupons, the rules allow {most}."
+            )
+
+    def _stored(self) -> Stored:
+        responses = {
+            f"response {number}": cast(LearnedResponse, story.response).stored()
+            for number, story in enumerate(self.planner.stories, start=1)
+        }
+        returns = {} if self.returns is None else {"returns": self.returns.stored()}
+        return Stored.of_parts(
+            {"offspring_kind": kind_of(self.offspring), "responses": len(responses)},
+            **responses,
+            offspring=self.offspring.stored(),
+            planner=stored_planner(self.planner),
+            **returns,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ThesePeople:
+    """First frontiers that are always the same people, in their order."""
+
+    covariates: Codes  # [people, fields]
+
+    def sample(self, luck: Luck) -> Codes:
+        return self.covariates[np.arange(len(luck)) % len(self.covariates)]
+
+
+def load_fit(folder: Path) -> Fit:
+    """Read the fit of this folder and check it in every respect; it plans and samples as the saved one, bit for bit."""
+    manifest, weights = _read_files(folder)
+    listed = manifest["files"][WEIGHTS]
+    try:
+        # Copies: arrays that can be written to are what compiled code was compiled for.
+        arrays: dict[str, NDArray[Any]] = {name: array.copy() for name, array in load_arrays(weights).items()}
+        fit = _restored(manifest, arrays)
+        fit._check()
+        whole = fit._stored().arrays.keys() == arrays.keys()
+        same = json.loads(_text(fit._manifest()))
+    except (SafetensorError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        _refuse(folder, f"its contents do not fit together ({type(problem).__name__}: {problem})")
+    except RecursionError:
+        _refuse(folder, "its settings are nested too deeply")
+    except PeerfrontError as problem:
+        _refuse(folder, str(problem).rstrip("."))
+    if not whole or same | {"files": {WEIGHTS: listed}, "sha256": manifest["sha256"]} != manifest:
+        _refuse(folder, "it holds more, or something else, than a fit does")
+    return fit
+
+
+def fingerprint(history: History) -> str:
+    """SHA-256 of a history: shows whether data are the same, and nobody can be read from it."""
+    hashed = hashlib.sha256(repr(history.schema).encode())
+    exposure = history.exposure_of(np.arange(len(history.coupons)))
+    arrays = [history.referrers, history.coupons, history.recruits, history.parents, history.children]
+    for codes in arrays if exposure is None else [*arrays, exposure]:
+        array = np.ascontiguousarray(codes)
+        hashed.update(f"{array.dtype.str}{array.shape}".encode())
+        hashed.update(array.tobytes())
+    return hashed.hexdigest()
+
+
+def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Fit:
+    written = Stored(manifest, {}, MANIFEST)
+    schema = restored_schema(manifest.get("schema"), MANIFEST)
+    stored = Stored(manifest["models"], arrays)
+    kind = stored.setting("offspring_kind", str)
+    responses = [
+        LearnedResponse.restored(stored.part(f"response {number}"), schema)
+        for number in range(1, min(max(stored.setting("responses", int), 0), len(STORIES)) + 1)
+    ]
+    versions = written.setting("versions", dict)
+    fit = Fit(
+        schema=schema,
+        offspring=generator_class(kind).restored(stored.part("offspring"), schema),
+        planner=restored_planner(stored.part("planner"), schema, responses),
+        rules=restored_rules(written),
+        study_schema=written.setting("study_schema", str),
+        data_fingerprint=written.setting("data_fingerprint", str),
+        settings=written.setting("settings", dict),
+        scores=written.setting("scores", dict),
+        versions={name: Stored(versions, {}, "versions").setting(name, str) for name in versions},
+        returns=ReturnTimes.restored(stored.part("returns")) if "returns" in stored.settings else None,
+    )
+    check_scores(fit.scores, MANIFEST)
+    check_behaviour(schema, fit.planner, "the fit")
+    return fit
+
+
+def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The manifest and the weights that belong together."""
+    if not folder.is_dir():
+        raise DataFileError(f"There is no fit at {folder}. Give the folder a fit was saved in.")
+    # Another run may be replacing the fit at this moment, or may have been killed while it did.
+    for name in (MANIFEST, PENDING, MANIFEST):
+        if name == MANIFEST or (folder / name).exists():
+            manifest, weights = _read_manifest(folder, name), _read(folder, WEIGHTS)
+            about = {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}
+            if manifest.get("files") == {WEIGHTS: about}:
+                return manifest, weights
+    return _refuse(folder, f"{WEIGHTS} is not the file that was saved (it was changed or cut short)")
+
+
+def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
+    if name == MANIFEST and not (folder / name).exists() and (folder / PENDING).exists():
+        name = PENDING
+    try:
+        manifest = json.loads(_read(folder, name))
+        content = {name: value for name, value in manifest.items() if name != "sha256"} if manifest else {}
+        checksum = _checksum(content)
+    except (AttributeError, RecursionError, ValueError) as problem:
+        _refuse(folder, f"{MANIFEST} is not readable ({problem})")
+    if content.get("format") != FORMAT:
+        raise DataFileError(f"{folder / MANIFEST} is not the manifest of a fit. Give the folder a fit was saved in.")
+    number = content.get("format_version")
+    if type(number) is int and number > FORMAT_VERSION:
+        raise DataFileError(
+            f"{folder} has format {number}; this version of peerfront ({peerfront.__version__}) reads up to "
+            f"{FORMAT_VERSION}. Install a newer one."
+        )
+    if number == 1:
+        raise DataFileError(
+            f"{folder} was made by an earlier version of peerfront, which knew one story of what a coupon does. Fit "
+            "the study again with `peerfront fit`."
+        )
+    if number != FORMAT_VERSION:
+        _refuse(folder, f"its format version is {number!r}")
+    if manifest.get("sha256") != checksum:
+        _refuse(folder, f"{MANIFEST} is not the file that was saved (it was changed)")
+    return dict(manifest)
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except FileNotFoundError:
+        raise DataFileError(f"{folder} has no {name}. Give the folder a fit was saved in, or copy it again.") from None
+    except OSError as problem:
+        raise DataFileError(f"Cannot read {folder / name} ({problem}).") from None
+
+
+def _refuse(folder: Path, fault: str) -> NoReturn:
+    raise DataFileError(f"The fit in {folder} cannot be used: {fault}. Copy it again from where it was made, or refit.")
+
+
+@contextmanager
+def claimed_target(folder: Path, overwrite: bool) -> Iterator[None]:
+    """Hold the folder that a fit is to be saved in; one that cannot be used is refused at once."""
+    with claimed_folder(folder, lambda: check_target(folder, overwrite)):
+        yield
+
+
+def check_target(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder that a fit cannot be saved in; touches nothing."""
+    folder = output_path(folder)
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputExists(f"{folder} is a file. Choose another folder for the fit.")
+    names = set(names_in(folder))
+    others = sorted(names - {MANIFEST, WEIGHTS, PENDING})
+    if others:
+        raise OutputExists(f"{folder} holds other things ({', '.join(others[:3])}). Choose another folder for the fit.")
+    if names - {PENDING} and not overwrite:
+        raise OutputExists(
+            f"{folder} holds a fit already. Use --overwrite (overwrite=True) to replace it, or choose another folder."
+        )
+
+
+def _checksum(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_text(manifest).encode()).hexdigest()
+
+
+def _text(manifest: Mapping[str, Any]) -> str:
+    return json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _versions() -> dict[str, str]:
+    made_by = {"python": platform.python_version(), "peerfront": peerfront.__version__}
+    for library in _LIBRARIES:
+        with contextlib.suppress(ModuleNotFoundError):
+            made_by[library] = version(library)
+    return made_by

@@ -1,0 +1,169 @@
+"""Policies of a simulation by days: the plan, which knows what is open and when the study ends, and rules by round."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.randomness import Luck
+from peerfront.gfp.coming import left_by_frontier, left_uncovered
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.story import Story
+from peerfront.models.coupons_seen import CouponsSeen
+from peerfront.models.open_coupons import count_chances, still_to_come
+from peerfront.models.return_times import ReturnTimes
+from peerfront.problem import Frontier, Policy, Rules, State
+from peerfront.problem.episode import ask_many
+from peerfront.study.day_simulator import Holders, PlanningDay
+from peerfront.study.standing import OpenHolders, generation_days, part_of, rounds_until
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_POLICY = 1 << 40  # a policy's luck is nobody's
+_HARDLY = 1e-3
+
+
+def left_by_holders(story: Story, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf) -> Array:
+    """What the recruits still to come of each holder leave uncovered by one story, [holders, latent].
+
+    Recruits who come after `days_left` days are none.
+    """
+    seen = holders.seen
+    more = still_to_come(count_chances(story.response, holders.covariates, seen.coupons), seen, times)
+    in_time: Array | float = 1.0
+    if np.isfinite(days_left):
+        in_time = times.chance_by(seen.ages + days_left, seen.ages, 1.0, seen.validity, seen.site_codes)
+    return left_uncovered(more, story.uncovered(holders.covariates), in_time)
+
+
+def may_still_come(seen: CouponsSeen, times: ReturnTimes) -> NDArray[np.bool_]:
+    """Mark holders of whose recruits at least one in a thousand is still to come, [holders]; others count as done."""
+    return times.survival(seen.ages, seen.validity, seen.site_codes) > _HARDLY
+
+
+def coming_of(
+    planner: Planner, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf
+) -> dict[str, Array] | None:
+    """What recruits still to come leave uncovered, by story, for `Planner.with_coming`; None without open coupons."""
+    rows = np.flatnonzero(may_still_come(holders.seen, times))
+    if not len(rows):
+        return None
+    holders = OpenHolders(part_of(holders.seen, rows), holders.covariates[rows])
+    return {story.name: left_by_holders(story, holders, times, days_left).prod(axis=0) for story in planner.stories}
+
+
+def expected_to_come(planner: Planner, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf) -> Array:
+    """Recruits still to come from each holder's open coupons, averaged over the stories, [holders]."""
+    seen = holders.seen
+    total = np.zeros(len(holders))
+    for story in planner.stories:
+        more = still_to_come(count_chances(story.response, holders.covariates, seen.coupons), seen, times)
+        total += story.weight * (more @ np.arange(more.shape[1]))
+    if np.isfinite(days_left):
+        total *= times.chance_by(seen.ages + days_left, seen.ages, 1.0, seen.validity, seen.site_codes)
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class PlanByDate:
+    """The plan of each planning day: with what is open, and the rounds that fit until the deadline."""
+
+    planner: Planner
+    times: ReturnTimes
+    rules: Rules
+    """The order's: caps, and the most rounds that the value tells apart."""
+    planning_days: int = 7
+    valid_days: float = np.inf
+    name: str = "plan"
+
+    def hand_out(self, moment: PlanningDay) -> Whole:
+        generation = generation_days(self.times, self.valid_days, self.planning_days)
+        most = self.rules.rounds if self.planner.rounds is None else min(self.rules.rounds, self.planner.rounds)
+        rules = replace(self.rules, rounds=rounds_until(moment.days_left, generation, most))
+        states, living = _states(moment, rules)
+        if not states:
+            return np.zeros(len(moment.crowd), np.int64)
+        coming = self._coming(moment, living)
+        parts = self.planner.allocate_many(states, _lucks(moment, living), coming)
+        return _spread(moment, living, [part.coupons for part in parts])
+
+    def _coming(self, moment: PlanningDay, living: Whole) -> Array | None:
+        """What recruits still to come leave uncovered in each living study, the stories side by side."""
+        place = np.full(len(moment.remaining), -1)
+        place[living] = np.arange(len(living))
+        kept = place[moment.holders.episode] >= 0
+        if not kept.any():
+            return None
+        kept[kept] = may_still_come(_as_seen(moment.holders.take(kept), moment.day), self.times)
+        if not kept.any():
+            return None
+        holders = moment.holders.take(kept)
+        seen = OpenHolders(_as_seen(holders, moment.day), holders.covariates)
+        frontier = place[holders.episode]
+        return np.concatenate(
+            [
+                left_by_frontier(left_by_holders(story, seen, self.times, moment.days_left), frontier, len(living))
+                for story in self.planner.stories
+            ],
+            axis=1,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ByRule:
+    """Any policy of rounds, asked on every planning day with the people who wait then."""
+
+    policy: Policy
+    rules: Rules
+
+    @property
+    def name(self) -> str:
+        return self.policy.name
+
+    def hand_out(self, moment: PlanningDay) -> Whole:
+        states, living = _states(moment, self.rules)
+        if not states:
+            return np.zeros(len(moment.crowd), np.int64)
+        parts = ask_many(self.policy, states, _lucks(moment, living))
+        return _spread(moment, living, [part.coupons for part in parts])
+
+
+def _states(moment: PlanningDay, rules: Rules) -> tuple[list[State], Whole]:
+    """The states of studies in which somebody waits and coupons are left, and which studies these are."""
+    there = np.unique(moment.crowd.episode)
+    living = there[moment.remaining[there] > 0]
+    ends = np.searchsorted(moment.crowd.episode, living, side="right").tolist()
+    starts = np.searchsorted(moment.crowd.episode, living, side="left").tolist()
+    keys, covariates = moment.crowd.keys, moment.crowd.covariates
+    states = [
+        State(budget, Frontier(keys[a:b], covariates[a:b]), 0, rules)
+        for a, b, budget in zip(starts, ends, moment.remaining[living].tolist(), strict=True)
+    ]
+    return states, living
+
+
+def _lucks(moment: PlanningDay, living: Whole) -> list[Luck]:
+    lucks = Luck(moment.luck.keys[living]).members(np.full(len(living), _POLICY + moment.day))
+    return [lucks.row(number) for number in range(len(lucks))]
+
+
+def _spread(moment: PlanningDay, living: Whole, parts: Sequence[Whole]) -> Whole:
+    """Coupons of everybody in the crowd; nothing in studies that have none left."""
+    coupons = np.zeros(len(moment.crowd), np.int64)
+    coupons[np.isin(moment.crowd.episode, living)] = np.concatenate(parts)
+    return coupons
+
+
+def _as_seen(holders: Holders, day: int) -> CouponsSeen:
+    """Holders of a simulation as a study sees them; when their coupons were used does not matter any more."""
+    holder = np.repeat(np.arange(len(holders.keys)), holders.returned)
+    ages = np.maximum(day - holders.issued, 0.0)  # coupons that cannot be used yet are as new
+    return CouponsSeen(
+        holders.coupons,
+        ages,
+        holder,
+        np.full(len(holder), np.nan),
+        holders.valid,
+        np.full(len(ages), -1),
+    )

@@ -1,0 +1,380 @@
+"""A study played day by day, many at once: coupons on planning days, returns when people return, interviews in a queue.
+
+Day 0 is today. On planning days (today, and every `planning_days` days after) a policy gives coupons to the people who
+were interviewed since the last one. Their recruits come days later, within the coupons' validity; they are interviewed
+on the day they come, or in the first week with a free place (first come, first served), and wait for the next planning
+day. Coupons presented in time count although the interview is later. The last day is the study's deadline: nobody is
+interviewed after it.
+
+Everybody has their own luck (`foundation.randomness`): the same person brings the same people at the same times under
+every policy, as far as the coupons reach. A plain version for one study, in loops, is in the tests.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import InfeasibleAllocation
+from peerfront.foundation.randomness import Keys, Luck, fold
+from peerfront.foundation.settings import at_least, check_fields, optional, positive
+from peerfront.models.open_coupons import sample_returns
+from peerfront.problem import Crowd
+from peerfront.problem.limits import MOST_COUPONS
+from peerfront.study.day_models import DrawnModels
+from peerfront.study.standing import Standing
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+MOST_DAYS = 3 * 366
+"""The longest time that is looked ahead."""
+_HOLDER = 1 << 32  # holders of open coupons are members of a study far above people waiting
+_JOINER = 1 << 48  # and people who join later, by the day
+_COMING = 1 << 20  # recruits still to come of a holder, apart from those who came
+
+
+class SharesLeft(Protocol):
+    """How a population runs out: the chance that somebody who would be recruited has not been yet."""
+
+    def __call__(self, recruited: Whole) -> Array:
+        """Shares of [studies] in which so many people were recruited from today on."""
+        ...
+
+
+@dataclass(frozen=True)
+class DaySettings:
+    """How long is looked ahead, and how the study works."""
+
+    days: int
+    """Days until the deadline."""
+    budget: int
+    """Coupons that are left to give out."""
+    planning_days: int = 7
+    """Days between two planning days."""
+    interviews_per_week: float | None = None
+    """Interviews that can be held in seven days; None for any number."""
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            days=at_least(1, MOST_DAYS),
+            budget=at_least(0, MOST_COUPONS),
+            planning_days=at_least(1, MOST_DAYS),
+            interviews_per_week=optional(positive),
+        )
+
+    @property
+    def ends(self) -> list[int]:
+        """The last days of the weeks (of the time between planning days), the deadline included."""
+        ends = list(range(self.planning_days, self.days, self.planning_days))
+        return [*ends, self.days]
+
+    def places(self, first: int, last: int) -> int | None:
+        """Interviews that can be held from day `first` to day `last`; None for any number."""
+        if self.interviews_per_week is None:
+            return None
+        each = self.interviews_per_week / 7
+        return int(last * each + 0.5) - int((first - 1) * each + 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """People with coupons in all simulated studies."""
+
+    episode: Whole  # [holders]
+    keys: Keys
+    covariates: Codes  # [holders, fields]
+    coupons: Whole
+    returned: Whole
+    """Coupons used so far."""
+    issued: Array
+    """Day of issue, from which on ages count; negative before today."""
+    valid: Array
+
+    def take(self, rows: Whole | NDArray[np.bool_]) -> "Holders":
+        return Holders(*(getattr(self, each.name)[rows] for each in fields(Holders)))
+
+    def joined(self, more: "Holders") -> "Holders":
+        return Holders(
+            *(np.concatenate([getattr(self, each.name), getattr(more, each.name)]) for each in fields(Holders))
+        )
+
+    def open(self, day: int) -> Whole:
+        """Coupons that may still be used at the end of a day, [holders]."""
+        return np.where(day - self.issued < self.valid, self.coupons - self.returned, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Joiners:
+    """People who get coupons without being recruited in the simulation, such as seeds that are added later.
+
+    What they get is given, and does not count against the budget.
+    """
+
+    day: Whole  # [people], from which on; the first planning day then
+    covariates: Codes  # [people, fields]
+    coupons: Whole  # [people]
+
+    def on(self, first: int, last: int) -> "Joiners":
+        own = (self.day >= first) & (self.day <= last) & (self.coupons > 0)
+        return Joiners(self.day[own], self.covariates[own], self.coupons[own])
+
+
+@dataclass(frozen=True, eq=False)
+class PlanningDay:
+    """What a policy sees on a planning day, of all simulated studies."""
+
+    day: int
+    days_left: int
+    crowd: Crowd
+    """People who wait for coupons."""
+    remaining: Whole  # [studies], coupons left to give out
+    recruited: Whole  # [studies], people who have come since today
+    holders: Holders
+    """Holders of open coupons."""
+    luck: Luck  # [studies]
+
+
+class DayPolicy(Protocol):
+    """Who gets how many coupons on a planning day."""
+
+    @property
+    def name(self) -> str: ...
+
+    def hand_out(self, moment: PlanningDay) -> Whole:
+        """Coupons of each person of the crowd, [people]; no study gives out more than it has left."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class DayPaths:
+    """What happened in each simulated study; weeks are the times between planning days."""
+
+    interviews: Whole  # [studies, days + 1], by day, from today (day 0) on
+    arrivals: Whole  # [studies, weeks]
+    queue: Whole  # [studies, weeks], waiting for an interview at the end of the week
+    spent: Whole  # [studies, weeks], coupons given out at the week's beginning
+    open: Whole  # [studies, weeks], coupons open at its end
+    ends: tuple[int, ...]
+    """The last day of each week."""
+
+    @property
+    def by_week(self) -> Whole:
+        """Interviews of each week, [studies, weeks]."""
+        total = np.cumsum(self.interviews, axis=1)[:, list(self.ends)]
+        weeks: Whole = np.diff(total, axis=1, prepend=0)
+        return weeks
+
+    @property
+    def total(self) -> Whole:
+        """Interviews in all, [studies]."""
+        total: Whole = self.interviews.sum(axis=1)
+        return total
+
+
+@dataclass
+class _Coming:
+    """Returns that are still to happen, of all studies."""
+
+    episode: Whole
+    day: Whole
+    keys: Keys
+    covariates: Codes
+    holder: Whole  # row among the holders
+
+    def take(self, rows: NDArray[np.bool_] | Whole) -> "_Coming":
+        return _Coming(*(getattr(self, each.name)[rows] for each in fields(_Coming)))
+
+    def joined(self, more: "_Coming") -> "_Coming":
+        return _Coming(
+            *(np.concatenate([getattr(self, each.name), getattr(more, each.name)]) for each in fields(_Coming))
+        )
+
+
+@dataclass
+class _Queue:
+    """People who have come and wait for their interview, in the order of their coming."""
+
+    episode: Whole
+    day: Whole
+    keys: Keys
+    covariates: Codes
+
+
+def simulate_days(
+    models: DrawnModels,
+    standing: Standing,
+    policy: DayPolicy,
+    settings: DaySettings,
+    luck: Luck,
+    share_left: SharesLeft | None = None,
+    joiners: Joiners | None = None,
+) -> DayPaths:
+    """Play one study for each row of luck, from where it stands today to the deadline."""
+    return _Simulation(models, standing, policy, settings, luck, share_left, joiners).run()
+
+
+class _Simulation:
+    def __init__(
+        self,
+        models: DrawnModels,
+        standing: Standing,
+        policy: DayPolicy,
+        settings: DaySettings,
+        luck: Luck,
+        share_left: SharesLeft | None,
+        joiners: Joiners | None,
+    ) -> None:
+        self.models, self.standing, self.policy, self.settings = models, standing, policy, settings
+        self.luck, self.share_left, self.joiners, studies = luck, share_left, joiners, len(luck)
+        self.remaining = np.full(studies, settings.budget, dtype=np.int64)
+        self.recruited = np.zeros(studies, np.int64)
+        self.interviews = np.zeros((studies, settings.days + 1), np.int64)
+        number = len(standing.waiting)
+        episode = np.repeat(np.arange(studies), number)
+        keys = fold(luck.keys[episode], np.tile(np.arange(number), studies))
+        self.waiting = Crowd(episode, keys, np.tile(standing.waiting.covariates, (studies, 1)))
+        self.holders = self._open_holders()
+        self.coming = self._still_to_come()
+        fields_ = standing.waiting.covariates.shape[1]
+        nobody = np.zeros(0, np.int64)
+        self.queue = _Queue(nobody, nobody, np.zeros(0, np.uint64), np.zeros((0, fields_), np.int16))
+
+    def run(self) -> DayPaths:
+        ends, studies = self.settings.ends, len(self.luck)
+        arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
+        begin, before = 0, -1
+        for week, end in enumerate(ends):
+            spent[:, week] = self._plan(begin)
+            self._let_join(before + 1, begin)
+            before = begin
+            arrivals[:, week] = self._week(begin + 1, end)
+            queue[:, week] = np.bincount(self.queue.episode, minlength=studies)
+            now_open = self.holders.open(end)
+            open_[:, week] = np.bincount(self.holders.episode, weights=now_open, minlength=studies)
+            begin = end
+        return DayPaths(self.interviews, arrivals, queue, spent, open_, tuple(ends))
+
+    # Today ---------------------------------------------------------------------------------------------------------
+
+    def _open_holders(self) -> Holders:
+        """The holders of open coupons, in every study."""
+        now, studies = self.standing.open, len(self.luck)
+        episode = np.repeat(np.arange(studies), len(now))
+        keys = fold(self.luck.keys[episode], np.tile(_HOLDER + np.arange(len(now)), studies))
+        seen = now.seen
+        coupons, returned = np.tile(seen.coupons, studies), np.tile(seen.recruits, studies)
+        issued, valid = np.tile(-seen.ages, studies), np.tile(seen.validity, studies)
+        return Holders(episode, keys, np.tile(now.covariates, (studies, 1)), coupons, returned, issued, valid)
+
+    def _still_to_come(self) -> _Coming:
+        """Who returns with a coupon that is open today, and when."""
+        seen, covariates, models = self.standing.open.seen, self.standing.open.covariates, self.models
+        parts = []
+        for study in range(len(self.luck) if len(seen) else 0):
+            own = Luck(self.holders.keys[study * len(seen) : (study + 1) * len(seen)])
+            chances = models.count_chances(study, covariates, seen.coupons)
+            drawn = sample_returns(chances, seen, models.times[models.time_of[study]], own)
+            parts.append((study, drawn.holder, drawn.days))
+        holder = np.concatenate([study * len(seen) + rows for study, rows, _ in parts]) if parts else np.zeros(0, int)
+        days = np.concatenate([each for _, _, each in parts]) if parts else np.zeros(0)
+        return self._children(holder.astype(np.int64), days, _COMING)
+
+    def _children(self, holder: Whole, day: Array, first: int) -> _Coming:
+        """Recruits of these holders (rows that stand together for one person) who come on these days."""
+        starts = np.flatnonzero(np.diff(holder, prepend=-1))
+        ordinal = np.arange(len(holder)) - np.repeat(starts, np.diff(starts, append=len(holder)))
+        keys = fold(self.holders.keys[holder], first + ordinal)
+        kept = day <= self.settings.days  # nobody is interviewed after the deadline
+        holder, keys = holder[kept], keys[kept]
+        covariates = self.models.models.offspring.sample(self.holders.covariates[holder], Luck(keys))
+        return _Coming(self.holders.episode[holder], day[kept].astype(np.int64), keys, covariates, holder)
+
+    # A planning day, and the days until the next -------------------------------------------------------------------
+
+    def _plan(self, day: int) -> Whole:
+        """Give coupons to the people waiting, and draw who will come of them; coupons given out, [studies]."""
+        crowd, studies = self.waiting, len(self.luck)
+        if not len(crowd):
+            return np.zeros(studies, np.int64)
+        is_open = self.holders.open(day) > 0
+        moment = PlanningDay(
+            day,
+            self.settings.days - day,
+            crowd,
+            self.remaining.copy(),
+            self.recruited.copy(),
+            self.holders.take(is_open),
+            self.luck,
+        )
+        coupons = np.asarray(self.policy.hand_out(moment), dtype=np.int64)
+        spent = np.bincount(crowd.episode, weights=coupons, minlength=studies).astype(np.int64)
+        if coupons.shape != (len(crowd),) or (coupons < 0).any() or (spent > self.remaining).any():
+            raise InfeasibleAllocation(self.policy.name, "it gives out more coupons than are left, or fewer than none.")
+        self.remaining -= spent
+        self._issue(crowd.where(coupons > 0), coupons[coupons > 0], day)
+        self.waiting = crowd.where(np.zeros(len(crowd), bool))
+        return spent
+
+    def _let_join(self, first: int, day: int) -> None:
+        """Give their coupons to people who join from day `first` to this planning day, in every study."""
+        if self.joiners is None:
+            return
+        new, studies = self.joiners.on(first, day), len(self.luck)
+        number = len(new.coupons)
+        episode = np.repeat(np.arange(studies), number)
+        keys = fold(self.luck.keys[episode], np.tile(_JOINER + (day << 16) + np.arange(number), studies))
+        crowd = Crowd(episode, keys, np.tile(new.covariates, (studies, 1)))
+        self._issue(crowd, np.tile(new.coupons, studies), day)
+
+    def _issue(self, given: Crowd, coupons: Whole, day: int) -> None:
+        """Put coupons into people's hands, and draw who will come of them and when."""
+        first, number = len(self.holders.keys), len(given)
+        begins = day + self.standing.active_after_days
+        new = Holders(
+            given.episode,
+            given.keys,
+            given.covariates,
+            coupons,
+            np.zeros(number, np.int64),
+            np.full(number, float(begins)),
+            np.full(number, self.standing.valid_days),
+        )
+        self.holders = self.holders.joined(new)
+        if number:
+            brought = self.models.recruits(given.episode, given.covariates, coupons, given.luck)
+            ages = self.models.ages(given.episode, given.luck, int(coupons.max()), self.standing.valid_days)
+            person, which = np.nonzero(np.arange(ages.shape[1]) < brought[:, None])
+            self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
+
+    def _week(self, first: int, last: int) -> Whole:
+        """Let people come and be interviewed from day `first` to day `last`; arrivals, [studies]."""
+        studies = len(self.luck)
+        due = self.coming.day <= last
+        come = self.coming.take(due)
+        self.coming = self.coming.take(~due)
+        if self.share_left is not None:
+            left = np.asarray(self.share_left(self.recruited))
+            come = come.take(Luck(come.keys).uniform("not recruited yet") < left[come.episode])
+        np.add.at(self.holders.returned, come.holder, 1)
+        came = np.bincount(come.episode, minlength=studies)
+        self.recruited += came
+        queue = self.queue
+        episode = np.concatenate([queue.episode, come.episode])
+        day = np.concatenate([queue.day, come.day])
+        keys = np.concatenate([queue.keys, come.keys])
+        covariates = np.concatenate([queue.covariates, come.covariates])
+        line = np.lexsort((keys, day, episode))
+        episode, day, keys, covariates = episode[line], day[line], keys[line], covariates[line]
+        before = line < len(queue.episode)
+        places = self.settings.places(first, last)
+        starts = np.searchsorted(episode, np.arange(studies))
+        rank = np.arange(len(episode)) - starts[episode]
+        served = np.ones(len(episode), bool) if places is None else rank < places
+        held = np.where(before, first, day)[served]  # who waited is interviewed when the week begins
+        np.add.at(self.interviews, (episode[served], held), 1)
+        self.waiting = Crowd(episode[served], keys[served], covariates[served])
+        self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served])
+        return came

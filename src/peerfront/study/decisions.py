@@ -1,0 +1,330 @@
+"""Who gets how many coupons, and how that was decided: by the plan, by lot among people who cannot be told apart, or at
+random to find out what a coupon does. Every number has the probability with which it was handed out: later estimates
+from the study need it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes, Kinds, kinds_of
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.words import n_coupons, n_people, percent
+from peerfront.gfp.backup import Array, Tables, expected_future_value, expected_recruits
+from peerfront.gfp.coupon_worth import worth_by_kind, worth_of_each
+from peerfront.gfp.floored_greedy import greedy_with_floors
+from peerfront.gfp.greedy import greedy_at
+from peerfront.gfp.lottery import draw_ties
+from peerfront.gfp.planner import Plan, Planner
+from peerfront.gfp.restricted import RestrictedPlan
+from peerfront.gfp.updating import KNOWN, LearningWorth, worth_of_learning
+from peerfront.gfp.varied import vary
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import Allocation
+from peerfront.study.artifacts import Fit
+from peerfront.study.evidence import gain_noise, member_chances, unequal_groups
+from peerfront.study.floors import FloorTask, floor_task, read_floors
+from peerfront.study.orders import Task
+from peerfront.study.restrictions import Restriction, draw_within, planned_within, restriction_of
+from peerfront.study.stories import believed, can_be_simulated
+
+BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
+_STUDIES = 60  # simulated studies by which the share of people to learn from is chosen
+_NO_COST = 0.005  # recruits
+_CLEAR = 1.0  # standard errors by which a share must gain to be chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Coupons of one round, and how each number came about."""
+
+    plan: Plan
+    """Its allocation is what is handed out."""
+    planned: Allocation
+    """The same before floors, lots and random numbers."""
+    decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
+    probability: Array  # [people], of the number each person got, before lots and random numbers were drawn
+    notes: tuple[str, ...]
+    learning: tuple[LearningWorth, ...] = ()
+    """What random numbers for other shares of the people would bring; empty where it was not asked."""
+    stratum: tuple[str, ...] = ()
+    """Everybody's stratum, [people], if coupons may differ only between strata."""
+    free_value: float = 0.0
+    """What the plan before all limits expects, by its own value."""
+    chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By stratum: everybody's chance of 0, 1, ... coupons; empty without strata."""
+
+
+def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Decision:
+    """Plan a round, draw ties by lot, and hand out random numbers where the order asks for it."""
+    state, order = task.state, task.order
+    if order.learn is not None and order.at_least:
+        raise SettingError(
+            "--learn (or --learn-share) and --at-least do not go together: random numbers could break a floor. Plan "
+            "with one of them."
+        )
+    restriction = restriction_of(order, fit.schema)
+    people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
+    floors = floor_task(
+        read_floors(order.at_least, fit.schema),
+        fit.schema,
+        people,
+        spendable=state.spendable,
+        most_per_person=most,
+        least_per_person=least,
+    )
+    plan = planner.plan(state, every_spend=every_spend)
+    kinds = kinds_of(people)
+    tables = planner.tables(kinds.rows, most)
+    weights, anyway = planner.weights_and_base(state)
+    notes = list(floors.notes)
+
+    def handed_out(coupons: NDArray[np.int64]) -> Plan:
+        return _with(plan, tables, kinds.kind, weights, anyway, planner.discount, coupons)
+
+    if restriction.is_any:
+        return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
+    chosen = plan
+    if order.spend is not None:
+        chosen = handed_out(_exactly(order.spend, planner, task, plan, tables.take(kinds.kind)))
+        notes.append(_cost_of_spend(order.spend, plan))
+    if floors.floors and order.spend is not None and not floors.groups.met(chosen.allocation.coupons):
+        floored = greedy_with_floors(
+            tables.take(kinds.kind), weights, planner.discount, floors.groups, spendable=state.spendable,
+            most_per_person=most, least_per_person=least, spends=[order.spend], base=anyway,
+        )  # fmt: skip
+        free, chosen = chosen, handed_out(floored.plan.coupons)
+        notes.append(_cost_of_floors(free.value - chosen.value))
+    elif floors.floors and order.spend is not None:
+        notes.append(_cost_of_floors(0.0))
+    elif floors.floors:
+        floored = greedy_with_floors(
+            tables.take(kinds.kind),
+            weights,
+            planner.discount,
+            floors.groups,
+            spendable=state.spendable,
+            most_per_person=most,
+            least_per_person=least,
+            base=anyway,
+        )
+        chosen = handed_out(floored.plan.coupons)
+        notes.append(_cost_of_floors(floored.cost))
+    worth = planner.discount * weights[state.remaining_budget - chosen.spend]
+    chances = _member_chances(planner, kinds.rows)
+    drawn = draw_ties(
+        tables,
+        worth,
+        chosen.allocation.coupons,
+        gain_noise(chances[:, kinds.kind], tables, worth, chosen.allocation.coupons, kinds.kind),
+        state.frontier.ids,
+        most_per_person=most,
+        least_per_person=least,
+        seed=order.seed,
+        kind=kinds.kind,
+        within=floors.labels if floors.floors else None,
+    )
+    by = np.where(drawn.drawn, BY_LOT, BY_PLAN).astype(object)
+    notes += [drawn.sentence] if drawn.sentence else []
+    coupons, probability = drawn.coupons, drawn.probability
+    worths: tuple[LearningWorth, ...] = ()
+    if order.learn is not None and state.rounds_left == 1:
+        notes.append("Nobody gets a random number: this is the last round, and nothing could come of what it teaches.")
+    elif order.learn is not None:
+        worths = tuple(_worth_of_learning(fit, planner, task))
+        share = _best_share(worths) if isinstance(order.learn, str) else order.learn
+        luck, lot = named_luck(("learn", order.seed), 1), (drawn.otherwise, probability)
+        varied = vary(Allocation(coupons), state, share, luck, least=least, lot=lot)
+        coupons, probability = varied.allocation.coupons, varied.probability
+        by[varied.chosen] = AT_RANDOM
+        notes += learning_lines(worths, share, int(varied.chosen.sum()))
+    notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
+    return Decision(handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths, free_value=plan.value)
+
+
+def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Tables) -> NDArray[np.int64]:
+    """The best way to give out so many coupons this round, [people]."""
+    if plan.bound is not None:
+        raise SettingError(
+            "There are too many people and coupons to plan another number than the best (--spend). Leave it out, or "
+            "set the most with --round-cap."
+        )
+    weights, anyway = planner.weights_and_base(task.state)
+    most, least = task.state.most_per_person, task.order.min_per_person
+    coupons: NDArray[np.int64] = greedy_at(everybody, weights, planner.discount, [spend], most, least, anyway)[0][0]
+    return coupons
+
+
+def _cost_of_spend(spend: int, best: Plan) -> str:
+    asked = f"{n_coupons(spend)} this round, as asked (--spend)"
+    value = float(best.values[spend])
+    if np.isnan(value):
+        return f"{asked}; the best number is {best.spend:,}."
+    lost = best.value - value
+    if spend == best.spend or lost < _NO_COST:
+        return f"{asked}: as good as the best number, {best.spend:,}."
+    return f"{asked}: {lost:.2f} recruits fewer in all than the best number, {best.spend:,}, by the plan's own value."
+
+
+def _restricted(
+    planner: Planner,
+    task: Task,
+    restriction: Restriction,
+    free: Plan,
+    floors: FloorTask,
+    tables: Tables,
+    kinds: Kinds,
+    notes: list[str],
+) -> Decision:
+    """Plan a round within strata, or with random numbers for everybody; `tables` are by kind."""
+    state, order = task.state, task.order
+    people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
+    names = restriction.strata(people)[1] if restriction.fields else ()
+    within = planned_within(planner, task, restriction, floors=floors.groups if floors.floors else None)
+    if floors.floors:
+        without = planned_within(planner, task, restriction)
+        notes.append(_cost_of_floors(without.value - within.value))
+    chances = _member_chances(planner, kinds.rows)
+    weights, anyway = planner.weights_and_base(state)
+    ties = None
+    if within.label is None:  # people may differ one by one, so ties are drawn by lot as in every plan
+        worth = planner.discount * weights[state.remaining_budget - min(int(within.planned.sum()), state.spendable)]
+        noise = gain_noise(chances[:, kinds.kind], tables, worth, within.planned, kinds.kind)
+        ties = draw_ties(
+            tables, worth, within.planned, noise, state.frontier.ids,
+            most_per_person=most, least_per_person=least, seed=order.seed, kind=kinds.kind, only_exact=True,
+        )  # fmt: skip
+        assert within.floor is not None, "without strata there are random numbers"
+        if within.floor.worst_cases(len(people)).suffices(ties.coupons, state.spendable):
+            notes += [ties.sentence] if ties.sentence else []
+        else:
+            ties = None
+    drawn = draw_within(within, ties, names, restriction, state.frontier.ids, order.seed)
+    by = np.where(drawn.at_random, AT_RANDOM, np.where(drawn.by_lot, BY_LOT, BY_PLAN)).astype(object)
+    notes += [*drawn.notes, *unequal_groups(restriction.schema, people, drawn.coupons, chances[:, kinds.kind])]
+    handed_out = _with(free, tables, kinds.kind, weights, anyway, planner.discount, drawn.coupons)
+    values = np.full(state.spendable + 1, np.nan)
+    if within.floor is None:  # otherwise how many coupons go out is left to chance
+        values[: len(within.values)] = within.values
+    if np.isnan(values[handed_out.spend]):
+        values[handed_out.spend] = within.value
+    plan = replace(handed_out, values=values)
+    by_stratum = _by_stratum(within, names)
+    return Decision(
+        plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value, by_stratum
+    )  # fmt: skip
+
+
+def _by_stratum(plan: RestrictedPlan, names: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """The chances of each number in each stratum: everybody in it has the same."""
+    if plan.label is None:
+        return {}
+    chances = plan.chances()
+    _, first = np.unique(plan.label, return_index=True)
+    return {name: tuple(chances[row].tolist()) for name, row in zip(names, first.tolist(), strict=True)}
+
+
+def _member_chances(planner: Planner, people: Codes) -> Array:
+    responses = [cast(LearnedResponse, story.response) for story in planner.stories]
+    return member_chances(responses, [story.weight for story in planner.stories], people)
+
+
+def _cost_of_floors(cost: float) -> str:
+    if cost < _NO_COST:
+        return "The floors by group cost nothing: the plan keeps them anyway."
+    return f"The floors by group cost {cost:.2f} recruits in all, by the plan's own value."
+
+
+def _with(
+    plan: Plan,
+    tables: Tables,
+    kind: NDArray[np.int64],
+    weights: Array,
+    anyway: Array | None,
+    discount: float,
+    coupons: NDArray[np.int64],
+) -> Plan:
+    """The plan with other coupons, and what each of them is worth; `tables` are by kind."""
+    if (coupons == plan.allocation.coupons).all():
+        return plan
+    everybody, spend = tables.take(kind), int(coupons.sum())
+    worth = discount * weights[len(weights) - 1 - spend]
+    value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
+    if anyway is not None:
+        value += discount * float(anyway[len(weights) - 1 - spend])
+    values = plan.values.copy()
+    if np.isnan(values[spend]):  # other spends are compared as plans, before floors, lots and random numbers
+        values[spend] = value
+    if plan.bound is None:
+        person, now, later = worth_of_each(everybody, worth, coupons)
+    else:
+        levels = np.arange(tables.coupons)
+        covered = -np.log1p(-np.minimum(tables.covers, 1.0 - 1e-12))
+        totals = np.bincount(kind, weights=coupons, minlength=tables.people)
+        number = np.maximum(np.bincount(kind, minlength=tables.people), 1)
+        given = np.clip((totals / number)[:, None] - levels, 0.0, 1.0) * number[:, None]
+        all_covered = (given[:, :, None] * covered).sum(axis=(0, 1))
+        rate = np.where(all_covered > 0.0, -np.expm1(-all_covered) / np.where(all_covered > 0.0, all_covered, 1.0), 1.0)
+        person, now, later = worth_by_kind(tables.gains, covered @ (worth * rate), kind, coupons)
+    return replace(
+        plan, allocation=Allocation(coupons), value=value, values=values, person=person, now=now, later=later
+    )
+
+
+# Finding out ---------------------------------------------------------------------------------------------------------
+
+
+def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningWorth]:
+    """What random numbers for some people would bring in the rest of the study, by simulation."""
+    if len(fit.planner.stories) < 2:
+        pinned = fit.scores.get("coupon_stories", {}).get("pinned")
+        settled = (
+            f"the model was fitted with --response {pinned}, so nothing else is considered. Fit without it"
+            if pinned
+            else "this study has settled what a coupon does (one story is left). Plan without --learn"
+        )
+        raise SettingError(f"There is nothing to learn: {settled}.")
+    if not can_be_simulated(task.state):
+        if not isinstance(task.order.learn, str):
+            return []  # the share was given, so nothing has to be chosen
+        raise SettingError(
+            "The study is too large to simulate, so --learn cannot choose. Give --learn-share, such as 0.1."
+        )
+    stories = believed(fit)
+    averaging = replace(fit.planner, stories=tuple(stories), least_per_person=planner.least_per_person)
+    worlds = [fit.world(task.state.frontier, story.name) for story in stories]
+    return worth_of_learning(
+        worlds, averaging, task.rules, named_luck(("worth of learning", task.order.seed), _STUDIES)
+    )
+
+
+def _best_share(worths: tuple[LearningWorth, ...]) -> float:
+    """The share that brings the most recruits; 0 unless another one is better by more than its error."""
+    best = max(worths, key=lambda each: each.gain - _CLEAR * each.gain_error)
+    return best.share if best.gain > _CLEAR * best.gain_error else 0.0
+
+
+def learning_lines(worths: tuple[LearningWorth, ...], share: float, chosen: int) -> list[str]:
+    """What was decided about learning, and what will be known afterwards."""
+    if not worths:
+        return [f"{n_people(chosen)} get a number drawn at random; fit again when their coupons are back."]
+    plain = next(each for each in worths if each.share == 0.0)
+    known = {each.share: round(each.known * _STUDIES) for each in worths}
+    lines = [
+        f"Random numbers for {percent(each.share)} of those who get coupons: {each.gain:+.1f} +- {each.gain_error:.1f} "
+        f"recruits in all; after this round {known[each.share]} of {_STUDIES} simulated studies would know what a "
+        f"coupon does ({KNOWN:.0%} sure)."
+        for each in worths
+        if each.share > 0.0
+    ]
+    if share == 0.0:
+        return [
+            *lines,
+            f"So nobody gets a random number: the counts of the round itself teach ({known[plain.share]} of {_STUDIES} "
+            "would know), and refitting after the round uses them.",
+        ]
+    return [*lines, f"{n_people(chosen)} get a number drawn at random; fit again when their coupons are back."]

@@ -1,0 +1,353 @@
+"""Before launch: what each rule for coupons brings in recruits, and what it costs the study's own estimates.
+
+Whole studies are played on networks in which everybody's outcome is known, under the same number of coupons for
+everybody, under the plan, and under plans restricted to strata or with a floor of randomisation. From each study the
+outcome is estimated with every estimator, and compared with the truth.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from peerfront.estimates.estimating import estimate_outcome
+from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress, part_of, printed, silent
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.settings import (
+    at_least,
+    between,
+    check_fields,
+    inside,
+    mean_rate,
+    not_negative,
+    one_or_more,
+    optional,
+    seed_number,
+    several,
+    text_list,
+    up_to,
+)
+from peerfront.foundation.threads import one_thread
+from peerfront.foundation.words import Sentences, as_html
+from peerfront.problem import Rules
+from peerfront.simulation.network_study import network_studies
+from peerfront.simulation.outcome_network import GROUP, OutcomeNetworkSettings
+from peerfront.simulation.referral_sample import ReferralSample
+from peerfront.study.design_results import ROW_COLUMNS, lines_of, recommended, summarised
+from peerfront.study.design_worlds import (
+    Arm,
+    AssumedNetworks,
+    ModelNetworks,
+    Networks,
+    TrueNetwork,
+    arms_of,
+    read_outcome,
+)
+from peerfront.study.model import Model, ShowProgress, load
+from peerfront.study.restrictions import read_strata
+from peerfront.study.study_sample import coupon_strata
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PER_NETWORK = 10
+"""Studies that are played on one network before another is drawn."""
+_FEWEST_RECRUITS = 20  # from fewer nothing is estimated
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """What is assumed about the population, what is to be given out, and how often it is tried.
+
+    >>> pf.DesignSettings(population=1000, coupons=300).repetitions
+    100
+    """
+
+    population: int = 2000
+    prevalence: float = 0.2
+    """Share of people with the outcome."""
+    homophily: float = 1.5
+    """Ties between people with and without the outcome that chance would give, for each one there is; 1 is none."""
+    activity: float = 1.0
+    """Mean number of acquaintances of people with the outcome, for each of the others'."""
+    mean_degree: float = 10.0
+    """Mean number of acquaintances."""
+    brings: float = 1.5
+    """People whom somebody would bring if they had coupons enough, on average."""
+    unequal: float = 1.0
+    """How much kinds of people differ in that, in favour of those with the outcome and of group a; 0 is not at all."""
+    coupons: int = 500
+    """Coupons for the whole study."""
+    max_per_person: int = 3
+    sample: int | None = None
+    """People after whom interviews end; None: as many as the coupons bring."""
+    seeds: int = 10
+    rounds: int = 12
+    outcome: str = ""
+    """With a model: its field that is the outcome, such as "housing=none"; none spreads one over the network."""
+    strata: tuple[str, ...] | None = None
+    """Fields between which alone coupons may differ, one text for each rule to try, such as ("district",
+    "district+sex"); None: the group, or of a model the field whose people differ most."""
+    randomise: tuple[float, ...] = (0.1,)
+    """Chances of each number that everybody has, one for each rule to try; none tries no random numbers."""
+    repetitions: int = 100
+    bootstraps: int = 50
+    effort: float = 0.2
+    """Share of the usual simulations from which the plan is learned, without a model."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            population=at_least(20, 1_000_000),
+            prevalence=inside(0.0, 1.0),
+            homophily=between(1.0, 20.0, "a number from 1 (none) to 20"),
+            activity=between(0.05, 20.0, "a number from 0.05 to 20"),
+            mean_degree=between(1.0, 1000.0, "a number from 1 to 1,000"),
+            brings=mean_rate,
+            unequal=not_negative,
+            coupons=at_least(1, 100_000),
+            max_per_person=at_least(1, 20),
+            sample=optional(one_or_more),
+            seeds=one_or_more,
+            rounds=at_least(1, 104),
+            strata=optional(text_list),
+            randomise=lambda name, value: (
+                several(up_to(0.5, "a chance above 0 and at most 0.5"))(name, value) if len(value) else ()
+            ),
+            repetitions=at_least(2, 100_000),
+            bootstraps=at_least(2, 100_000),
+            effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
+            seed=seed_number,
+        )
+        OutcomeNetworkSettings(self.population, self.prevalence, self.homophily, self.activity, self.mean_degree)
+        if self.sample is not None and not self.seeds <= self.sample <= self.population:
+            raise SettingError(
+                f"A sample of {self.sample:,} cannot be drawn with {self.seeds:,} seeds from {self.population:,} "
+                "people. Choose a sample from the number of seeds to that of the population."
+            )
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.coupons, self.seeds, self.rounds, self.max_per_person)
+
+
+def _chances(name: str, value: Any) -> tuple[float, ...]:
+    """Rule: chances above 0, none at all included."""
+    some: tuple[float, ...] = several(up_to(0.5, "a chance above 0 and at most 0.5"))(name, value) if value else ()
+    return some
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What rules for coupons bring and cost, as `design` makes it.
+
+    >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
+    >>> list(made.rules.columns)[:3]
+    ['rule', 'recruits', 'recruits_error']
+    """
+
+    settings: DesignSettings
+    repetitions: pd.DataFrame
+    """One row for each study and estimator: rule, repetition, recruits, coupons, truth, estimator, estimate, low, high,
+    design_effect, valid, advised (whether `estimate` would use this one)."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """For each rule and estimator: bias, root mean square error, coverage of 95% intervals, design effect."""
+        return summarised(self.repetitions)[0]
+
+    @property
+    def rules(self) -> pd.DataFrame:
+        """For each rule: recruits, and bias, error and coverage of the estimate that `estimate` would use."""
+        return summarised(self.repetitions)[1]
+
+    @property
+    def recommended(self) -> str | None:
+        """The rule that brings the most recruits without spoiling the estimate; None if all spoil it."""
+        return recommended(self.rules)
+
+    def lines(self) -> Sentences:
+        """What was found, and which rule to use, in words."""
+        return Sentences(lines_of(self.rules, self.table))
+
+    def plot(self, *, narrow: bool = False) -> "Figure":
+        """Draw recruits against the error of the estimate, a point for each rule."""
+        from peerfront.study.design_figures import design_figure
+
+        return design_figure(self.rules, self.table, narrow=narrow)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.lines(), self.rules.round(3))
+
+
+def design(
+    model: Model | Path | str | None = None,
+    settings: DesignSettings | None = None,
+    *,
+    progress: ShowProgress = False,
+    **fields: Any,
+) -> Design:
+    """Compare rules for coupons before a study starts: what they bring, and what they do to its estimates.
+
+    `fields` are those of `DesignSettings`. With a model, networks are made of people like the model's and the plan is
+    the model's own; without one, both come from the assumptions.
+
+    >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
+    >>> print(made.lines()[0])
+    3 each: ... recruits; ...
+    """
+    chosen = DesignSettings(**fields) if settings is None else settings
+    fitted = load(model) if isinstance(model, Path | str) else model
+    shown = (printed if progress else silent) if isinstance(progress, bool) else progress
+    parts = list(design_parts(fitted, chosen, shown))
+    return Design(chosen, pd.concat(parts, ignore_index=True))
+
+
+def networks_for(model: Model | None, settings: DesignSettings) -> Networks:
+    """Where networks come from, by the settings."""
+    if model is None:
+        assumed = OutcomeNetworkSettings(
+            settings.population, settings.prevalence, settings.homophily, settings.activity, settings.mean_degree
+        )
+        return AssumedNetworks(assumed, settings.brings, settings.unequal, settings.effort, settings.seed)
+    outcome = read_outcome(settings.outcome, model.fit.schema) if settings.outcome else None
+    return ModelNetworks(
+        model.fit, settings.population, settings.mean_degree, outcome, settings.prevalence, settings.homophily
+    )
+
+
+def design_parts(
+    model: Model | None,
+    settings: DesignSettings,
+    progress: Progress = silent,
+    is_done: Callable[[int], bool] = lambda network: False,
+) -> Iterator[pd.DataFrame]:
+    """Play the studies network by network and give the rows of each; networks that are done are left out.
+
+    The same settings give the same rows, whatever was done before.
+    """
+    count = -(-settings.repetitions // PER_NETWORK)
+    left = [number for number in range(count) if not is_done(number)]
+    if not left:
+        return
+    with one_thread(training=True):
+        networks = networks_for(model, settings)
+        first = networks.draw(0)
+        strata = settings.strata
+        if strata is None:
+            strata = (GROUP,) if model is None else (_widest_field(networks, first, settings),)
+        for text in strata:
+            read_strata(text, networks.schema)  # refused before anything is learned
+        progress(0.0, "learning the plan")
+        planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
+        arms = arms_of(planner, networks.schema, settings.max_per_person, strata, settings.randomise)
+        for arm in arms:
+            if arm.columns:
+                arm.strata(first, networks.schema)
+        for number in left:
+            network = first if number == 0 else networks.draw(number)
+            first_one = number * PER_NETWORK
+            these = range(first_one, min(first_one + PER_NETWORK, settings.repetitions))
+            begin, end = (0.1 + 0.9 * (number + more) / count for more in (0, 1))
+            shown = part_of(progress, begin, end, f"network {number + 1} of {count}")
+            yield _on_network(arms, network, networks, settings, list(these), shown)
+        progress(1.0, "done")
+
+
+def _widest_field(networks: Networks, network: TrueNetwork, settings: DesignSettings) -> str:
+    """The field of a model whose categories differ most in how many a first coupon brings; not the outcome's."""
+    people = network.world.society.covariates
+    gains = network.world.response.willingness.gains(people, settings.max_per_person).sum(axis=1)
+    outcome = settings.outcome.partition("=")[0].strip()
+    spread = {}
+    for column, name in enumerate(networks.schema.names):
+        if name != outcome:
+            means = [gains[people[:, column] == code].mean() for code in np.unique(people[:, column])]
+            spread[name] = float(np.std(means))
+    return max(spread or {networks.schema.names[0]: 0.0}, key=lambda name: spread.get(name, 0.0))
+
+
+def _on_network(
+    arms: list[Arm],
+    network: TrueNetwork,
+    networks: Networks,
+    settings: DesignSettings,
+    repetitions: list[int],
+    progress: Progress,
+) -> pd.DataFrame:
+    """Play all rules on one network: the estimates of every study. Rules meet the same people with the same luck."""
+    luck = named_luck(("design", settings.seed), max(repetitions) + 1)
+    own = Luck(luck.keys[repetitions])
+    rows: list[pd.DataFrame] = []
+    for number, arm in enumerate(arms):
+        progress(number / len(arms), arm.name)
+        studies = network_studies(network.world, arm.policy, settings.rules, own, settings.sample)
+        strata = arm.strata(network, networks.schema) if arm.columns else None
+        for place, (repetition, study) in enumerate(zip(repetitions, studies, strict=True)):
+            progress((number + place / len(studies)) / len(arms), arm.name)
+            rows.append(_estimated(arm, network, study, strata, settings, repetition))
+    return pd.concat(rows, ignore_index=True)
+
+
+def _estimated(
+    arm: Arm,
+    network: TrueNetwork,
+    study: ReferralSample,
+    strata: tuple[Ints, tuple[str, ...]] | None,
+    settings: DesignSettings,
+    repetition: int,
+) -> pd.DataFrame:
+    society, who = network.world.society, study.members
+    n_recruits = int((study.recruiter != NOBODY).sum())
+    about: dict[str, Any] = {
+        "rule": arm.name,
+        "repetition": repetition,
+        "recruits": n_recruits,
+        "coupons": int(np.maximum(study.coupons, 0).sum()),
+        "truth": network.truth,
+    }
+    has = network.has[who]
+    if n_recruits < _FEWEST_RECRUITS or has.all() or not has.any():
+        empty = {"estimator": "", "estimate": np.nan, "low": np.nan, "high": np.nan, "design_effect": np.nan}
+        return pd.DataFrame([about | empty | {"valid": False, "advised": False}], columns=list(ROW_COLUMNS))
+    coupons = study.coupons
+    if arm.is_constant:  # those for whom coupons ran out got fewer, whoever they are
+        coupons = np.where(coupons == UNKNOWN, UNKNOWN, coupons.max())
+    if strata is not None:
+        stratum, names = strata[0][who], strata[1]
+    elif arm.is_constant:
+        stratum, names = np.zeros(len(who), dtype=np.int64), ("everybody",)
+    else:
+        recruits = np.bincount(study.recruiter[study.recruiter != NOBODY], minlength=len(who))
+        stratum, names, _ = coupon_strata(coupons, recruits)
+    sample = Sample(
+        study.recruiter,
+        study.recruiter == NOBODY,
+        np.maximum(society.degrees[who], 1).astype(np.float64),
+        np.arange(len(who)),
+        coupons,
+        stratum,
+        names,
+    )
+    made = estimate_outcome(
+        sample, Outcome("outcome", has.astype(np.float64), ("no", "yes")),
+        population=settings.population, bootstraps=settings.bootstraps, seed=repetition,
+    )  # fmt: skip
+    rows = made.table[made.table["category"] == "yes"]
+    table = rows[["estimator", "estimate", "low", "high", "design_effect", "valid"]].assign(
+        **about, advised=rows["estimator"] == made.verdict.best
+    )
+    return table[list(ROW_COLUMNS)].reset_index(drop=True)
+
+
+def settings_record(settings: DesignSettings, model: Model | None) -> dict[str, Any]:
+    """What must be the same to go on with a design: everything but the number of repetitions."""
+    record = asdict(settings) | {"model": "" if model is None else model.fit.fingerprint}
+    del record["repetitions"]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}

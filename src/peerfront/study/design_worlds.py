@@ -1,0 +1,214 @@
+"""Simulated networks with a known outcome, and the rules for coupons that a design compares on them.
+
+Networks come from assumptions (`simulation.outcome_network`) or from a fitted model (`simulation.model_network`). The
+plan is learned in the world that the assumptions make, or is the fitted model's own.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.baselines.simple_rules import Constant
+from peerfront.foundation.covariates import Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.progress import Progress
+from peerfront.foundation.settings import one_of
+from peerfront.foundation.words import percent
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.restricted import RestrictedPlanner, strata_of
+from peerfront.problem import BranchingWorld, Policy, Rules
+from peerfront.simulation.icpsr22140 import Pool, calibrated
+from peerfront.simulation.model_network import model_network, spread_outcome
+from peerfront.simulation.network import NetworkWorld, world_of_society
+from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
+from peerfront.study.artifacts import Fit
+from peerfront.study.fit_settings import FitSettings
+from peerfront.study.fitting import simple_rules
+from peerfront.study.restrictions import Restriction, read_strata
+from peerfront.study.study_sample import MOST_STRATA
+
+CONSTANT, PLAN = "3 each", "the plan"
+
+
+@dataclass(frozen=True, eq=False)
+class TrueNetwork:
+    """A network in which studies are played, and who in it has the outcome."""
+
+    world: NetworkWorld
+    has: NDArray[np.bool_]  # [members]
+
+    @property
+    def truth(self) -> float:
+        return float(self.has.mean())
+
+
+class Networks(Protocol):
+    """Where networks come from: assumptions, or a fitted model."""
+
+    @property
+    def schema(self) -> Schema: ...
+    def draw(self, number: int) -> TrueNetwork: ...
+    def planner(self, rules: Rules, progress: Progress) -> Planner: ...
+
+
+@dataclass(frozen=True, eq=False)
+class AssumedNetworks:
+    """Networks by assumptions: people with the outcome, and of group a, bring more."""
+
+    settings: OutcomeNetworkSettings
+    brings: float
+    """People whom somebody would bring, on average."""
+    unequal: float
+    """By how much kinds of people differ in that; 0 for not at all."""
+    effort: float
+    seed: int
+
+    @property
+    def schema(self) -> Schema:
+        return self.draw(0).world.schema
+
+    def draw(self, number: int) -> TrueNetwork:
+        society = outcome_network(replace(self.settings, draw=number))
+        schema = society.schema
+        weights = np.zeros(schema.columns)
+        for field, favoured in ((OUTCOME, YES), (GROUP, A)):
+            place = schema.names.index(field)
+            for category, code in schema.fields[place].code_of.items():
+                sign = 1.0 if category == favoured else -1.0
+                weights[schema.offsets[place] + code] = sign * self.unequal / 2.0
+        willing = calibrated(schema, weights, society.covariates, self.brings)
+        place = schema.names.index(OUTCOME)
+        has = society.covariates[:, place] == schema.fields[place].code_of[YES]
+        return TrueNetwork(world_of_society(society, willing), has)
+
+    def planner(self, rules: Rules, progress: Progress) -> Planner:
+        from peerfront.gfp.policy_iteration import learn_by_policy_iteration
+
+        world = self.draw(0).world
+        first = Pool(world.society.covariates)
+        planned = BranchingWorld("assumed", world.schema, world.response, world.offspring, first)
+        how = FitSettings(budget=rules.budget, rounds=rules.rounds, effort=self.effort, seed=self.seed)
+        learned = learn_by_policy_iteration(
+            planned, rules, 1.0, simple_rules(world.response, rules), how.learning_for(rules.people), progress
+        )
+        return learned.planner
+
+
+@dataclass(frozen=True, eq=False)
+class ModelNetworks:
+    """Networks of people like those of a fitted model. The outcome is one of its fields, or assumed."""
+
+    fit: Fit
+    people: int
+    mean_degree: float
+    outcome: tuple[str, str] | None
+    """Field and category; None spreads an outcome of this prevalence and homophily over the network."""
+    prevalence: float
+    homophily: float
+
+    @property
+    def schema(self) -> Schema:
+        return self.fit.schema
+
+    def draw(self, number: int) -> TrueNetwork:
+        society = model_network(
+            self.fit.schema, self.fit.offspring, self.people, mean_degree=self.mean_degree, draw=number
+        )
+        # What a coupon does is not known from most studies: networks take turns, in the shares of the stories' weights.
+        stories = sorted(self.fit.planner.stories, key=lambda story: -story.weight)
+        place = np.searchsorted(np.cumsum([story.weight for story in stories]), (number * 0.6180339887498949) % 1.0)
+        response: Any = stories[min(int(place), len(stories) - 1)].response
+        if self.outcome is None:
+            society, has = spread_outcome(society, self.prevalence, self.homophily, number)
+        else:
+            field = self.schema.names.index(self.outcome[0])
+            has = society.covariates[:, field] == self.schema.fields[field].code_of[self.outcome[1]]
+        if not 0 < has.sum() < len(has):
+            raise SettingError(
+                f"In a network of {self.people:,} people like the model's, {int(has.sum()):,} have the outcome; there "
+                "must be some with it and some without. Choose another outcome, or a larger population."
+            )
+        return TrueNetwork(world_of_society(society, response), has)
+
+    def planner(self, rules: Rules, progress: Progress) -> Planner:
+        if rules.budget > self.fit.planner.budget:
+            raise SettingError(
+                f"The model was fitted for at most {self.fit.planner.budget:,} coupons; the design has "
+                f"{rules.budget:,}. Fit it again with --budget {rules.budget}, or design with fewer (--coupons)."
+            )
+        return self.fit.planner
+
+
+def read_outcome(text: str, schema: Schema) -> tuple[str, str]:
+    """Read FIELD or FIELD=CATEGORY; of a field with two categories the second is meant."""
+    name, equals, category = text.partition("=")
+    name = one_of("field of the model", name.strip(), schema.names)
+    field = schema.fields[schema.names.index(name)]
+    if equals:
+        return name, one_of(f"category of {name!r}", category.strip(), field.categories)
+    if len(field.categories) != 2:
+        raise SettingError(
+            f"{name!r} has {len(field.categories)} categories. Say which one is the outcome: --outcome "
+            f"{name}={field.categories[-1]}, or another of {', '.join(field.categories)}."
+        )
+    return name, field.categories[1]
+
+
+# The rules for coupons that are compared -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A rule for coupons, and the strata that are recorded under it."""
+
+    name: str
+    policy: Policy
+    columns: tuple[int, ...] = ()
+    """Columns of the covariates that form the recorded strata."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the rule is the same for everybody: then there is one stratum, unless columns form some."""
+        return isinstance(self.policy, Constant)
+
+    def strata(self, network: TrueNetwork, schema: Schema) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+        """The stratum of every member of the network, and the names of the strata."""
+        codes = network.world.society.covariates
+        names = tuple(schema.names[column] for column in self.columns)
+        if len(np.unique(codes[:, list(self.columns)], axis=0)) > MOST_STRATA:
+            raise SettingError(
+                f"{' x '.join(names)} forms more than {MOST_STRATA} strata, which is more than estimates can use. Name "
+                "fewer fields, or fields with fewer categories."
+            )
+        return strata_of(codes, self.columns), Restriction(schema, names).strata(codes)[1]
+
+
+def arms_of(
+    planner: Planner, schema: Schema, most: int, strata: tuple[str, ...], randomise: tuple[float, ...]
+) -> list[Arm]:
+    """Constant coupons, the plan, and the plan within every restriction; restricted plans give everybody at least 1.
+
+    Constant coupons are tried with strata kept, too: people who bring more bias estimates as coupons do.
+    """
+    one_each = replace(planner, least_per_person=1)
+    each = min(3, most)
+    arms = [
+        Arm(CONSTANT if each == 3 else f"{each} each", Constant(each)),
+        Arm(PLAN, planner),
+        Arm(f"{PLAN}, at least 1 each", one_each),
+    ]
+    within = []
+    for text in strata:
+        names = read_strata(text, schema)
+        within.append((" x ".join(names), tuple(schema.names.index(name) for name in names)))
+    arms[1:1] = [Arm(f"{arms[0].name}, {name} kept", Constant(each), columns) for name, columns in within]
+    arms += [Arm(f"within {name}", RestrictedPlanner(one_each, columns), columns) for name, columns in within]
+    arms += [Arm(f"{percent(chance)} random", RestrictedPlanner(one_each, (), chance)) for chance in randomise]
+    arms += [
+        Arm(f"within {name}, {percent(chance)} random", RestrictedPlanner(one_each, columns, chance), columns)
+        for name, columns in within
+        for chance in randomise
+    ]
+    return arms

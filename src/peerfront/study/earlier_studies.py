@@ -1,0 +1,414 @@
+"""Earlier studies help a new one: saved models are asked what they would expect of its people, and count as they agree.
+
+Only saved models are read, which hold nobody's rows. They know people by columns; those with the same name and
+categories are shared, and each model reads the new study's file by its own rules. What they say about how many people
+bring, whom and when is pooled with what the study shows (`models.pooled_response`, `models.offspring.pooled`). The new
+model knows shared columns by the categories of the earlier one, which were told already.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.data.schema_file import parse_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.covariates import UNKNOWN, Codes
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.foundation.words import counted, n_people, percent
+from peerfront.models.offspring.choice import OffspringChoice
+from peerfront.models.offspring.pooled import EarlierAlike, alike_of, pool_inheritance
+from peerfront.models.pooled_response import EarlierRates, OwnRates, PooledStory, pool_story
+from peerfront.models.pooling import Pooled, pooled
+from peerfront.models.response import LearnedResponse
+from peerfront.models.response_choice import SURE, clearly, largest_believed, total_error
+from peerfront.models.response_fit import ResponseSettings
+from peerfront.models.stories import PURE, StoryFit, StoryWeights, story_fit, usual_coupons
+from peerfront.problem import History
+from peerfront.study.artifacts import Fit
+
+if TYPE_CHECKING:
+    from peerfront.models.return_fit import ReturnSettings
+
+Array = NDArray[np.float64]
+FEWEST_WITH_EARLIER = 3
+"""Coupon holders with usable counts below which nothing is fitted, earlier studies or not."""
+MOST_EARLIER = 50
+_ASKED = 400  # made people of whom earlier models are asked
+_PAIRS = 4_000  # drawn from an earlier generator to see how much recruits are like recruiters
+_COUNTS_LITTLE = 0.05  # of the precision, below which earlier studies are said not to count
+_LAG_VARIES = 0.3  # of log medians between studies, the usual spread
+_LEAST_VARIATION = 0.1
+_LEAST_WEIGHT = 0.02  # of a story in an earlier study that does not have it
+
+
+@dataclass(frozen=True, eq=False)
+class _Earlier:
+    """One earlier model and what it shares with the new study."""
+
+    fit: Fit
+    schema: StudySchema
+    shared: tuple[str, ...]
+    """Columns that both know by the same categories."""
+    unlike: tuple[str, ...]
+    """Columns of the same name in which no answer of the new study is one that the model knows."""
+
+    @property
+    def name(self) -> str:
+        return str(self.fit.settings.get("study", "")) or "an earlier study"
+
+    def encode(self, table: pd.DataFrame) -> Codes:
+        """Codes of people of the new study by this model's own rules; what it does not know is unknown."""
+        return _encoded(table, self.schema, self.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierStudies:
+    """Earlier models beside a new study."""
+
+    models: tuple[_Earlier, ...]
+    schema: StudySchema
+    """How the new model knows people: shared columns by an earlier model's categories, others by the study's."""
+    merged: dict[str, str]
+
+    @classmethod
+    def of(
+        cls, fits: Sequence[Fit], study: Study, schema: StudySchema, private: StudySchema, merged: dict[str, str]
+    ) -> "EarlierStudies":
+        """Compare columns; `private` is the study's own schema as it may leave the house."""
+        if len(fits) > MOST_EARLIER:
+            raise SettingError(f"At most {MOST_EARLIER} earlier models can be heard; found {len(fits)}.")
+        seen = [fit.data_fingerprint for fit in fits]
+        for place, own in enumerate(seen):
+            if own and own in seen[:place]:
+                raise SettingError("Two of the earlier models (--prior) were fitted to the same data. Give each once.")
+        models = tuple(_compared(fit, study, schema) for fit in fits)
+        used, rules = {rule.name: rule for rule in schema.used}, []
+        of_private = {rule.name: rule for rule in private.used}
+        for name in used:
+            known = [
+                rule for model in models if name in model.shared for rule in model.schema.used if rule.name == name
+            ]
+            if known:
+                rules.append(known[0] if known[0].other is not None else replace(known[0], others_unknown=True))
+            elif name in of_private:
+                rules.append(of_private[name])
+        kept = {rule.name for rule in rules}
+        left_out = tuple(name for name in (*private.exclude, *used) if name not in kept)
+        told = {name: done for name, done in merged.items() if not any(name in model.shared for model in models)}
+        whole = StudySchema(tuple(rules), tuple(dict.fromkeys(left_out)), private.reading, private.source)
+        return cls(models, whole, told)
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Columns that at least one earlier model knows, too."""
+        return tuple(r.name for r in self.schema.used if any(r.name in model.shared for model in self.models))
+
+    # How many people bring -------------------------------------------------------------------------------------------
+
+    def responses(
+        self, study: Study, history: History, alone: "Alone | None" = None
+    ) -> tuple[dict[str, PooledStory], tuple[StoryFit, ...]]:
+        """Each story with the earlier studies' help, and what it says of people left out.
+
+        `alone` is what was fitted to the study without them, if it is large enough for that.
+        """
+        from peerfront.models.response_training import FEWEST_SHOWN, folds_of
+
+        rows = history.informative_rows()
+        how = ResponseSettings(folds=min(ResponseSettings().folds, len(rows)))
+        folds = folds_of(len(rows), how.folds, named_generator("capacity fit", how.seed))
+        folds = np.maximum(folds, 0)
+        coupons, given = usual_coupons(history.coupons), np.sort(history.coupons[rows])
+        made = self._made_people(study)
+        people = self.schema.schema.one_hot(self._encode_new(made)).astype(np.float64)
+        shown = int(given[-min(FEWEST_SHOWN, len(given))])
+        informed = study.informative
+        stories, judged = {}, []
+        for name in PURE:
+            asked = [self._rates(model, name, made, study.people[informed], coupons) for model in self.models]
+            own = None if alone is None else alone.rates(name, made, coupons)
+            pooled_story = pool_story(name, history, folds, asked, people, coupons, shown, own)
+            counts_as = pooled_story.level.counts_as(len(rows))
+            response = pooled_story.response
+            known = rounded_count(len(rows)) + min(counts_as, 10_000.0)
+            largest = largest_believed(
+                response.family,
+                known,
+                rounded_count(int(history.recruits[rows].sum())),
+                rounded_count(int(history.coupons[rows].sum())),
+                shown,
+                how.doubt or 0.0,
+                response.size,
+                response.use,
+            )
+            response = replace(response, rates=replace(response.rates, largest=largest))
+            stories[name] = replace(pooled_story, response=response)
+            judged.append(replace(story_fit(name, pooled_story.by_fold, history, how), response=response))
+        return stories, tuple(judged)
+
+    def _rates(
+        self, earlier: _Earlier, story: str, made: pd.DataFrame, people: pd.DataFrame, coupons: int
+    ) -> EarlierRates:
+        responses = earlier.fit.responses
+        model = responses.get(story) or next(iter(responses.values()))
+        own = earlier.encode(people)
+        members = [
+            model.member(number).gains(own, coupons).sum(axis=1).mean() for number in range(len(model.rates.log_scale))
+        ]
+        used = {*model.fields} & {*earlier.shared}
+        shared = np.repeat([name in used for name in self.schema.schema.names], self.schema.schema.sizes)
+        expected = model.gains(earlier.encode(made), coupons).sum(axis=1)
+        return EarlierRates(expected, np.array(members), model, shared)
+
+    def _encode_new(self, table: pd.DataFrame) -> Codes:
+        return _encoded(table, self.schema)
+
+    def _made_people(self, study: Study) -> pd.DataFrame:
+        """People who are like those of the study in each column, and not together, with rare answers more often."""
+        chance = named_generator("people that earlier studies are asked about", 0)
+        columns = {}
+        for rule in self.schema.used:
+            own = study.people[rule.name].to_numpy(dtype=object)[chance.integers(len(study), size=_ASKED)]
+            if rule.cuts:
+                middle = [(low + high) / 2 for low, high in zip(rule.cuts, rule.cuts[1:], strict=False)]
+                known = [repr(float(each)) for each in (rule.cuts[0] - 1.0, *middle, rule.cuts[-1] + 1.0)]
+            else:
+                known = [each for each in rule.categories if each not in (rule.missing_category, rule.other)] or [""]
+            drawn = np.array(known, dtype=object)[chance.integers(len(known), size=_ASKED)]
+            columns[rule.name] = np.where(chance.random(_ASKED) < 0.5, own, drawn)
+        return pd.DataFrame(columns, index=range(_ASKED), dtype=object)
+
+    def weigh(self, weighed: StoryWeights, share: float) -> StoryWeights:
+        """Stories as the study weighs them, drawn to what earlier studies believe as far as these count."""
+        odds = {}
+        for name, weight in weighed.weights.items():
+            each = [next((s.weight for s in m.fit.planner.stories if s.name == name), 0.0) for m in self.models]
+            odds[name] = weight * max(float(np.mean(each)), _LEAST_WEIGHT) ** share
+        total = sum(odds.values())
+        return replace(weighed, weights={name: weight / total for name, weight in odds.items()})
+
+    # Whom they bring -------------------------------------------------------------------------------------------------
+
+    def offspring(self, study: Study, history: History) -> tuple[OffspringChoice, dict[str, Pooled]]:
+        """Whom people bring, with homophily drawn to the earlier studies'."""
+        made = self._made_people(study).iloc[np.arange(_PAIRS) % _ASKED].reset_index(drop=True)
+        said: dict[str, list[EarlierAlike]] = {name: [] for name in self.shared}
+        for number, model in enumerate(self.models):
+            parents = model.encode(made)
+            children = model.fit.offspring.sample(parents, named_luck(("earlier pairs", number), _PAIRS))
+            known = model.fit.scores.get("pairs")
+            pairs = known if type(known) is int and known > 0 else FEWEST
+            for place, rule in enumerate(model.schema.used):
+                if rule.name in said:
+                    size = len(rule.categories)
+                    alike, error = alike_of(parents[:, place], children[:, place], size, pairs)
+                    own = next(each for each in self.schema.used if each.name == rule.name)
+                    shares = (
+                        np.bincount(children[:, place], minlength=size) / _PAIRS
+                        if own.categories == rule.categories
+                        else None
+                    )
+                    said[rule.name].append(EarlierAlike(alike, error, shares))
+        table, found = pool_inheritance(history, said)
+        reason = "a table, with earlier studies' chances that recruits are like their recruiters"
+        return OffspringChoice("inheritance", table, pd.DataFrame(), reason), found
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What was fitted to the study without earlier ones."""
+
+    fitted: tuple[StoryFit, ...]
+    private: dict[str, LearnedResponse]
+    """The same models as they may leave the house, by story."""
+    schema: StudySchema
+
+    def rates(self, story: str, people: pd.DataFrame, coupons: int) -> OwnRates | None:
+        """What it says about people with so many coupons each."""
+        model = next((each.response for each in self.fitted if each.name == story), None)
+        if model is None:
+            return None
+        codes = _encoded(people, self.schema)
+        members = [model.member(number) for number in range(len(model.rates.log_scale))]
+        by_fold = np.array([each.gains(codes, coupons).sum(axis=1) for each in members])
+        return OwnRates(self.private[story].gains(codes, coupons).sum(axis=1), by_fold)
+
+
+def _encoded(table: pd.DataFrame, schema: StudySchema, only: Collection[str] | None = None) -> Codes:
+    """Codes of people by a schema, or by some of its columns; what it does not know is unknown."""
+    codes = np.full((len(table), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
+    if not schema.used:
+        codes[:] = 0  # everybody is alike
+    for number, rule in enumerate(schema.used):
+        if only is None or rule.name in only:
+            values, wrong = rule.encode(table[rule.name].reset_index(drop=True))
+            codes[:, number] = np.where(wrong, UNKNOWN, values)
+    return codes
+
+
+def _compared(fit: Fit, study: Study, schema: StudySchema) -> _Earlier:
+    if not fit.study_schema:
+        raise DataFileError(
+            "An earlier model (--prior) does not say which columns of a file it knows. Make it with `peerfront fit`, "
+            "which keeps them."
+        )
+    own = parse_schema(fit.study_schema.encode(), "the schema in an earlier model")
+    ours = {rule.name for rule in schema.used}
+    shared: list[str] = []
+    unlike: list[str] = []
+    for rule in own.used:
+        if rule.name in ours:
+            (shared if _understands(rule, study.people[rule.name]) else unlike).append(rule.name)
+    return _Earlier(fit, own, tuple(shared), tuple(unlike))
+
+
+def _understands(rule: FieldRule, values: pd.Series) -> bool:
+    """Whether the rule knows at least half of the answers by themselves, not only as "other"."""
+    given = values[values != ""].reset_index(drop=True)
+    if not len(given):
+        return False
+    codes, wrong = replace(rule, other=None, others_unknown=True).encode(given)
+    return bool(((codes >= 0) & ~wrong).mean() >= 0.5)
+
+
+# Whether they help, and in words -------------------------------------------------------------------------------------
+
+
+def own_is_better(own: Sequence[StoryFit], helped: Sequence[StoryFit]) -> tuple[bool, float, float]:
+    """Whether the study by itself clearly predicts people left out better; and by how much, with its error."""
+    best = [max(stories, key=lambda story: float(story.held_out.sum())).held_out for stories in (own, helped)]
+    gains = best[0] - best[1]
+    return clearly(gains, SURE), float(gains.sum()), total_error(gains)
+
+
+@dataclass(frozen=True, eq=False)
+class Help:
+    """What came of earlier studies, for the summary and the saved scores."""
+
+    studies: EarlierStudies
+    people: int
+    """Of this study, with usable counts."""
+    level: Pooled | None = None
+    slope: Pooled | None = None
+    believed: float = 1.0
+    """How far differences between people are the earlier studies'."""
+    alike: dict[str, Pooled] | None = None
+    behind: tuple[float, float] | None = None
+    """Why they are not used: how far they predict worse than the study alone, with its error."""
+    times: tuple[float, float] | None = None
+    """Median days and their factor of variation, by earlier studies; None where they do not say when people return."""
+
+    @property
+    def used(self) -> bool:
+        return self.behind is None
+
+    @property
+    def counts_as(self) -> int:
+        """People of this study, to the nearest five."""
+        return 0 if self.level is None or not self.used else round(self.level.counts_as(self.people) / 5.0) * 5
+
+    def sentences(self) -> list[str]:
+        many = len(self.studies.models)
+        who = "The earlier study" if many == 1 else f"The {many} earlier studies"
+        if self.behind is not None:
+            worse, error = self.behind
+            return [
+                f"{who} {'is' if many == 1 else 'are'} not used: this study alone predicts people left out better "
+                f"({worse:.1f} +- {error:.1f} units of log-likelihood).",
+                *self._columns(),
+            ]
+        assert self.level is not None, "what is used has a level"
+        counts = "counts" if many == 1 else "count"
+        if self.level.prior_share < _COUNTS_LITTLE or not self.counts_as:
+            first = f"{who} hardly {counts}: studies differ by about {percent(np.expm1(self.level.between))}."
+        else:
+            first = (
+                f"{who} {counts} as much as {n_people(self.counts_as)} of this one, for how many people bring: studies "
+                f"differ by about {percent(float(np.expm1(self.level.between)))}, so more would say too much."
+            )
+        lines = [first]
+        if self.slope is not None and self.believed > 0.0:
+            lines.append(
+                f"Differences between people are to {percent(self.believed)} those of {'it' if many == 1 else 'them'}, "
+                f"made {self.slope.mean:.1f} times as large, and otherwise this study's own."
+            )
+        elif self.slope is not None:
+            lines.append("Differences between people are this study's own: theirs do not predict people left out.")
+        if self.alike:
+            shares = [each.prior_share for each in self.alike.values()]
+            lines.append(
+                f"How much recruits are like their recruiters comes to {percent(float(np.mean(shares)))} from earlier "
+                "studies."
+            )
+        if self.times is not None:
+            median, factor = self.times
+            lines.append(
+                f"When people return: earlier studies expect half within {counted(round(median), 'day', 'days')}, "
+                f"times or divided by {factor:.1f}."
+            )
+        return [*lines, *self._columns()]
+
+    def _columns(self) -> list[str]:
+        shared = self.studies.shared
+        ours = [rule.name for rule in self.studies.schema.used if rule.name not in shared]
+        unlike = sorted({name for model in self.studies.models for name in model.unlike})
+        lines = [
+            f"Shared columns: {', '.join(shared)}."
+            if shared
+            else "No column is shared with earlier studies (names and categories must match), so only averages are."
+        ]
+        if ours:
+            lines.append(f"Only this study knows {', '.join(ours)}.")
+        if unlike:
+            lines.append(f"Columns with the same name and other answers: {', '.join(unlike)}.")
+        return lines
+
+    def scores(self) -> dict[str, Any]:
+        return {
+            "studies": len(self.studies.models),
+            "used": self.used,
+            "counts_as_people": self.counts_as,
+            "studies_differ_by": None if self.level is None else round(self.level.between, 2),
+            "slope": None if self.slope is None else round(self.slope.mean, 1),
+            "differences_believed": self.believed,
+            "shared": list(self.studies.shared),
+        }
+
+
+def return_settings(fits: Sequence[Fit]) -> "tuple[ReturnSettings, tuple[float, float] | None]":
+    """The prior of return times by earlier studies and the published ones; and its median and factor, if any say."""
+    from peerfront.models.return_fit import ReturnSettings
+
+    usual = ReturnSettings()
+    times = [fit.returns for fit in fits if fit.returns is not None]
+    if not times:
+        return usual, None
+    medians, spreads, errors, spread_errors = (
+        [np.log(usual.prior_median)],
+        [np.log(usual.prior_spread)],
+        [usual.prior_variation],
+        [usual.prior_spread_variation],
+    )
+    for each in times:
+        draws = each.draws
+        medians.append(float(np.log(each.median)))
+        spreads.append(float(np.log(each.spread)))
+        errors.append(0.2 if draws is None else float(draws[:, 0].std()))
+        spread_errors.append(0.1 if draws is None else float(draws[:, 1].std()))
+    median = pooled(0.0, np.inf, medians, errors, _LAG_VARIES)
+    spread = pooled(0.0, np.inf, spreads, spread_errors, _LEAST_VARIATION)
+    settings = replace(
+        usual,
+        prior_median=float(np.exp(median.mean)),
+        prior_variation=max(median.error, _LEAST_VARIATION),
+        prior_spread=float(np.exp(spread.mean)),
+        prior_spread_variation=max(spread.error, _LEAST_VARIATION / 2),
+    )
+    return settings, (settings.prior_median, float(np.exp(settings.prior_variation)))

@@ -1,0 +1,113 @@
+"""What a fit prepares plans for, and how much is simulated for it."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    among,
+    at_least,
+    check_fields,
+    discount_factor,
+    one_or_more,
+    optional,
+    truth,
+    up_to,
+)
+from peerfront.gfp.policy_iteration import PolicyIterationSettings
+from peerfront.gfp.surrogate import SurrogateSettings
+from peerfront.models.stored import STORIES
+from peerfront.problem import Rules
+from peerfront.problem.limits import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
+
+USUAL = "usual"
+AUTO = "auto"
+USUAL_MOST = 3
+"""Coupons for one person that most studies give; plans give no more unless asked."""
+_USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What the planner is prepared for, and how it is learned: the keywords of `peerfront.fit`.
+
+    >>> settings = pf.FitSettings(budget=60, rounds=5)
+    >>> settings.max_per_person
+    'usual'
+    >>> pf.FitSettings(budget=0)
+    Traceback (most recent call last):
+    peerfront.foundation.errors.SettingError: budget must be a whole number of at least 1; found 0.
+    """
+
+    budget: int
+    """Most coupons that are left to give out."""
+    discount: float = 1.0
+    """What a recruit of the next round is worth beside one of this round; 1 for the same."""
+    rounds: int = 5
+    """Most rounds that are left, this one included."""
+    max_per_person: int | str | None = USUAL
+    """Most coupons for one person; None for no limit; "usual": 3, or fewer if hardly anybody in the study had 3, so
+    that plans stay within what the study shows."""
+    max_per_round: int | None = None
+    """Most coupons in one round; None for no limit."""
+    people: int | None = None
+    """About how many people wait for coupons at once; None: those whose coupons are open in the study if they are 10
+    or more (a value learned with one or two would be used on many), else 20."""
+    seed: int = 0
+    """Names the luck of simulations and splits: the same seed gives the same fit."""
+    effort: float = 1.0
+    """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
+    response: str = "auto"
+    """What a coupon does, if you know it: capacity (people have so many to bring, and use the first coupons first),
+    per_coupon (each coupon is used on its own) or both; auto lets the study say as much as it can."""
+    learning: PolicyIterationSettings | None = None
+    """How the value is learned; None chooses by the size of the study and the effort."""
+    accept_gain: bool = False
+    """Whether to go on although the columns together predict recruits too well to have been known before."""
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            budget=at_least(1, MOST_COUPONS_FITTED),
+            discount=discount_factor,
+            rounds=at_least(1, MOST_ROUNDS_LEFT),
+            max_per_person=_usual_or_more,
+            max_per_round=optional(one_or_more),
+            people=optional(at_least(1, MOST_PEOPLE)),
+            seed=at_least(0, MOST_SEED),
+            response=among("response", (AUTO, *STORIES)),
+            accept_gain=truth,
+            effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
+        )
+
+    def rules_for(self, people: int, most_shown: int) -> Rules:
+        """The rules of a study in which people have shown what so many coupons do."""
+        most = min(USUAL_MOST, most_shown) if isinstance(self.max_per_person, str) else self.max_per_person
+        return Rules(self.budget, people, self.rounds, most, self.max_per_round)
+
+    def learning_for(self, people: int) -> PolicyIterationSettings:
+        """Enough for a study of some hundred coupons; fewer episodes where each is larger."""
+        if self.learning is not None:
+            if not self.learning.surrogate.deadline:
+                raise SettingError("A study ends: learn a value that knows it (PolicyIterationSettings.with_deadline).")
+            return self.learning
+        size = min(1.0, _USUAL_SIZE / (people + self.budget))
+        share = self.effort * size
+        return PolicyIterationSettings(
+            rounds=2 if self.effort > 0.5 else 1,
+            episodes=max(20, round(150 * share)),
+            states=max(100, round(600 * share)),
+            returns=max(1, round(4 * size)),  # large returns are nearly certain
+            steps=500 if self.effort > 0.5 else 200,
+            judged_episodes=max(20, round(200 * share)),
+            surrogate=SurrogateSettings(deadline=True),
+            seed=self.seed,
+        )
+
+
+def _usual_or_more(name: str, value: Any) -> int | str | None:
+    """Rule: a whole number of at least 1, None for no limit, or "usual"."""
+    return (
+        value if isinstance(value, str) and value == USUAL else cast("int | None", optional(one_or_more)(name, value))
+    )

@@ -1,0 +1,148 @@
+"""Floors by group as people write them (`district=East:0.2`), checked before any planning.
+
+A floor says: the mean number of coupons per person of a group is at least this share of the mean over all people
+waiting. `allocation.floored_greedy` plans with them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import one_of, up_to
+from peerfront.foundation.typed_values import typed_number
+from peerfront.foundation.words import n_coupons, n_people
+from peerfront.gfp.floored_greedy import MOST_PEOPLE, GroupFloors
+
+_SHARE = up_to(1.0, "a number above 0 and at most 1, such as 0.2")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least share of everybody's mean coupons that people of one category get on average."""
+
+    field: str
+    category: str
+    share: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", _SHARE(f"the share of {self.field}={self.category}", self.share))
+
+    def __str__(self) -> str:
+        return f"{self.field}={self.category}:{self.share:g}"
+
+
+def read_floors(texts: Iterable[str], schema: Schema) -> tuple[Floor, ...]:
+    """Read floors such as `district=East:0.2`; refuse what the schema does not know, and a group named twice.
+
+    The share begins after the last colon.
+    """
+    floors: list[Floor] = []
+    for text in texts:
+        floor = _read(text, schema)
+        for earlier in floors:
+            if (earlier.field, earlier.category) == (floor.field, floor.category):
+                raise SettingError(f"Two floors for the same group: {earlier} and {floor}. Leave one of them out.")
+        floors.append(floor)
+    return tuple(floors)
+
+
+def _read(text: str, schema: Schema) -> Floor:
+    group, colon, share = text.rpartition(":")
+    if not colon or "=" not in group:
+        raise SettingError(
+            f"A floor must be written FIELD=CATEGORY:SHARE, such as district=East:0.2; found {text!r}. The share is "
+            "part of everybody's mean coupons."
+        )
+    name, category = split_group(group, schema)
+    number = typed_number(share)
+    return Floor(name, category, share.strip() if number is None else number)  # type: ignore[arg-type] # checked there
+
+
+def split_group(text: str, schema: Schema) -> tuple[str, str]:
+    """Split FIELD=CATEGORY; where names hold an = of their own, the split that the study knows."""
+    for field in schema.fields:
+        if text.startswith(f"{field.name}=") and text[len(field.name) + 1 :] in field.code_of:
+            return field.name, text[len(field.name) + 1 :]
+    name, _, category = text.partition("=")
+    name = one_of("field", name.strip(), schema.names)
+    return name, one_of(f"category of {name!r}", category.strip(), schema.fields[schema.names.index(name)].categories)
+
+
+@dataclass(frozen=True, eq=False)
+class FloorTask:
+    """Floors for some people who wait, with those of groups in which nobody waits left out."""
+
+    floors: tuple[Floor, ...]
+    groups: GroupFloors
+    notes: tuple[str, ...]
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """People in the same groups have the same label, [people]: a lottery within labels keeps every floor."""
+        if not self.floors:
+            return np.zeros(self.groups.members.shape[1], np.int64)
+        _, labels = np.unique(self.groups.members.T, axis=0, return_inverse=True)
+        return labels.reshape(-1).astype(np.int64)
+
+    def sentences(self, cost: float) -> list[str]:
+        """What a sheet says about the floors: which they are, and what they cost in recruits by the plan's value."""
+        if not self.floors:
+            return list(self.notes)
+        kept = ", ".join(map(str, self.floors))
+        price = "cost nothing" if cost < 0.005 else f"cost {cost:.2f} recruits in all, by the plan's own value"
+        return [f"Floors kept: {kept}. They {price}.", *self.notes]
+
+
+def floor_task(
+    floors: Sequence[Floor],
+    schema: Schema,
+    covariates: Codes,
+    *,
+    spendable: int,
+    most_per_person: int,
+    least_per_person: int = 0,
+) -> FloorTask:
+    """The groups of floors among the people who wait; refuse floors that cannot be kept, before any planning."""
+    people = len(covariates)
+    if floors and people > MOST_PEOPLE:
+        raise SettingError(
+            f"Floors are possible for at most {n_people(MOST_PEOPLE)} waiting at once; found {people:,}. Plan parts of "
+            "the file, or leave the floors out."
+        )
+    members = np.zeros((len(floors), people), dtype=bool)
+    for number, floor in enumerate(floors):
+        place = schema.names.index(floor.field)
+        members[number] = covariates[:, place] == schema.fields[place].code_of[floor.category]
+    there = [number for number in range(len(floors)) if members[number].any()]
+    notes = tuple(
+        f"Nobody waiting has {floor.field} {floor.category!r}, so its floor changes nothing."
+        for number, floor in enumerate(floors)
+        if number not in there
+    )
+    kept = tuple(floors[number] for number in there)
+    task = FloorTask(kept, GroupFloors(members[there], np.array([floor.share for floor in kept])), notes)
+    _check_possible(task, min(spendable, most_per_person * people), least_per_person)
+    return task
+
+
+def _check_possible(task: FloorTask, spendable: int, least: int) -> None:
+    """Refuse floors that no number of coupons can keep, except giving out none."""
+    if not task.floors or not spendable or least:  # the same number for everybody keeps every floor
+        return
+    fields = np.array([floor.field for floor in task.floors])
+    for spend in range(spendable, 0, -1):
+        if max(int(task.groups.needed(spend)[fields == field].sum()) for field in fields) <= spend:
+            return
+    needed = task.groups.needed(spendable)
+    hardest = max(set(fields.tolist()), key=lambda field: int(needed[fields == field].sum()))
+    floors = [str(floor) for floor in task.floors if floor.field == hardest]
+    numbers = [str(number) for number in needed[fields == hardest].tolist()]
+    raise SettingError(
+        f"The floors {' and '.join(floors)} contradict each other: of {n_coupons(spendable)}, the most that can be "
+        f"given out now, these groups would need {' + '.join(numbers)}, and with fewer it is the same. Lower one of "
+        "them, leave one out, or raise the round's limits."
+    )

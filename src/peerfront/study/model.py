@@ -1,0 +1,319 @@
+"""A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date as calendar_date
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from peerfront.data.frontier_files import read_frontier
+from peerfront.data.reading import read_study
+from peerfront.data.schema_file import parse_schema, read_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema
+from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.progress import Progress, printed, silent
+from peerfront.foundation.words import Sentences
+from peerfront.problem import Frontier
+from peerfront.study.artifacts import Fit, load_fit
+from peerfront.study.heading import Heading
+from peerfront.study.orders import PlanOrder
+
+if TYPE_CHECKING:
+    from peerfront.data.schema_guess import Guess
+    from peerfront.study.date_forecast import DateForecast
+    from peerfront.study.fit_settings import FitSettings
+    from peerfront.study.forecast import Forecast
+    from peerfront.study.sheet import CouponSheet
+
+People = Frontier | pd.DataFrame | Path | str
+"""The people who wait for coupons: a frontier, or a table or CSV file with an id and the columns of the schema."""
+ShowProgress = bool | Progress
+"""True to print progress on standard error, or a function that is called with it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """How the people of a study refer, and a planner that uses it. `fit` makes a model, `load` reads a saved one.
+
+    >>> model  # pf.fit(study, budget=20, rounds=2)
+    Model(up to 20 coupons, 2 rounds, at most 3 per person)
+    >>> sheet = model.plan(study.waiting)  # sheet.table, sheet.why, sheet.curve, sheet.certificate
+    >>> sheet.spend <= 20
+    True
+    """
+
+    fit: Fit
+    """The fitted models and the planner, as they are saved."""
+
+    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: Any) -> "CouponSheet":
+        """Decide who gets how many coupons this round.
+
+        `budget` is the number of coupons left for the rest of the study; otherwise the one the model was fitted for.
+        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve; population
+        (people who could be recruited at all, so that it runs out), already. A whole `PlanOrder` may stand in for both.
+
+        >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
+        >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
+        (True, True)
+        """
+        from peerfront.study.sheet import plan_coupons
+
+        return plan_coupons(self.fit, self.frontier(frontier), self._order(budget, limits))
+
+    def forecast(
+        self,
+        frontier: People,
+        budget: float | PlanOrder | None = None,
+        *,
+        target: float | None = None,
+        already: float = 0,
+        episodes: float = 1000,
+        seed: int = 0,
+        progress: ShowProgress = False,
+        **limits: Any,
+    ) -> "Forecast":
+        """Simulate the rest of the study, under the plan and under other rules. `budget` and `limits` as in `plan`.
+
+        `target` is the number of people wanted in all, of whom `already` have taken part.
+
+        >>> forecast = model.forecast(study.waiting, target=15, episodes=50)
+        >>> list(forecast.summary.columns[:4])
+        ['policy', 'described', 'recruits', 'p10']
+        """
+        from peerfront.study.forecast import forecast
+
+        return forecast(
+            self.fit,
+            self.frontier(frontier),
+            self._order(budget, limits),
+            target,
+            episodes,
+            seed,
+            already=already,
+            progress=_shown(progress),
+        )
+
+    def forecast_by_date(
+        self,
+        study: Study | Path | str,
+        until: calendar_date | str,
+        budget: float | PlanOrder | None = None,
+        *,
+        as_of: str | None = None,
+        target: float | None = None,
+        interviews_per_week: float | None = None,
+        episodes: float = 400,
+        seed: int = 0,
+        sheet: str = "",
+        progress: ShowProgress = False,
+        **limits: float | None,
+    ) -> "DateForecast":
+        """Simulate the study day by day until a deadline, under the plan and under three coupons each.
+
+        The study says who waits, which coupons are open and since when; it is looked at on its last day, or `as_of` an
+        earlier one. At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits` as in
+        `plan`, `target` as in `forecast`.
+
+        >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
+        >>> print(forecast.lines()[0])
+        On ... wait for coupons, 20 coupons are left to give out, and ...
+        """
+        from peerfront.foundation.settings import calendar_day
+        from peerfront.study.date_forecast import forecast_by_date
+        from peerfront.study.study_standing import share_left_of, standing_of, times_of
+
+        order = self._order(budget, limits)
+        last = calendar_day("--until", until)
+        checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
+        seen = checked if as_of is None else checked.as_of(as_of)
+        times = times_of(self.fit, seen)
+        standing = standing_of(seen, self.schema, times)
+        return forecast_by_date(
+            self.fit,
+            standing,
+            order,
+            times,
+            last,
+            target=target,
+            interviews_per_week=interviews_per_week,
+            studies=episodes,
+            seed=seed,
+            share_left=share_left_of(self.fit, standing, order, target),
+            progress=_shown(progress),
+        )
+
+    def report(
+        self,
+        study: Study | Path | str,
+        frontier: People | None = None,
+        budget: float | PlanOrder | None = None,
+        *,
+        out: Path | str | None = None,
+        target: float | None = None,
+        episodes: float = 1000,
+        seed: int = 0,
+        with_ids: bool = False,
+        with_trees: bool = True,
+        heading: Heading | None = None,
+        forecast_before: Path | str | None = None,
+        backtest: Path | str | None = None,
+        outcome: str | Sequence[str] = (),
+        population: float | None = None,
+        decisions: Path | str | None = None,
+        progress: ShowProgress = False,
+        **limits: Any,
+    ) -> str:
+        """Make one HTML page about study, model, plan and forecast; `out` names a file to write it to as well.
+
+        Without a frontier the plan is for the people of the study who wait for coupons. `with_ids` adds the
+        coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
+        `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
+        that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the
+        sample; `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
+
+        >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
+        >>> "<h1>Harbour study</h1>" in page
+        True
+        """
+        from peerfront.foundation.files import write_text
+        from peerfront.study.report import ReportSettings, study_report
+        from peerfront.study.report_calendar import read_earlier_backtest, read_earlier_forecast
+
+        settings = ReportSettings(
+            target,  # type: ignore[arg-type] # checked there, as are the others
+            episodes,  # type: ignore[arg-type]
+            seed,
+            with_ids,
+            with_trees,
+            heading or Heading(),
+            (outcome,) if isinstance(outcome, str) else tuple(outcome),
+            population,  # type: ignore[arg-type]
+            None if decisions is None else Path(decisions),
+        )
+        order = self._order(budget, limits)
+        people = None if frontier is None else self.frontier(frontier)
+        checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
+        before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
+        tested = None if backtest is None else read_earlier_backtest(Path(backtest))
+        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)
+        if out is not None:
+            write_text(Path(out), page, private=with_ids)
+        return page
+
+    @property
+    def summary(self) -> Sentences:
+        """What the fit shows, most important first; `print(model.summary)` puts each sentence on a line."""
+        return Sentences(
+            str(line) for line in self.fit.scores.get("summary", (next(iter(self.fit.responses.values())).reason,))
+        )
+
+    @cached_property
+    def schema(self) -> StudySchema:
+        """The columns the model knows people by: how the files of the study and of its frontier are read."""
+        if not self.fit.study_schema:
+            raise DataFileError(
+                "This fit does not say which columns of a file it knows. Make it with `peerfront fit`, which keeps "
+                "them."
+            )
+        schema = parse_schema(self.fit.study_schema.encode(), "the schema in the model")
+        if schema.schema != self.fit.schema:
+            raise DataFileError("The schema in the model is not the one its parts were fitted with. Fit it again.")
+        return schema
+
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
+        """Save the model in a folder of two files; they hold nobody's row and no ids."""
+        self.fit.save(Path(folder), overwrite=overwrite)
+
+    def frontier(self, people: People, sheet: str = "", left_column: str | None = None) -> Frontier:
+        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is.
+
+        `left_column` names the column of acquaintances who have not taken part, if it is not `acquaintances left`.
+        """
+        if isinstance(people, Frontier):
+            return people
+        return read_frontier(people, self.schema, sheet=sheet, left_column=left_column)
+
+    def _order(self, budget: float | PlanOrder | None, limits: dict[str, Any]) -> PlanOrder:
+        _check_names("limit of a plan", limits, PlanOrder)
+        if isinstance(budget, PlanOrder):
+            return replace(budget, **limits)
+        left = self.fit.rules.budget if budget is None else budget
+        return PlanOrder(left, **limits)  # type: ignore[arg-type] # checked there
+
+    def __repr__(self) -> str:
+        rules = self.fit.rules
+        capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} per person"
+        return f"Model(up to {rules.budget:,} coupons, {rules.rounds} rounds{capped})"
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+
+def fit(
+    study: Study,
+    schema: "StudySchema | Guess | Path | str | None" = None,
+    settings: "FitSettings | None" = None,
+    *,
+    start: Model | None = None,
+    prior: Sequence[Model | Path | str] = (),
+    progress: ShowProgress = False,
+    **others: Any,
+) -> Model:
+    """Learn from a study how people refer, and prepare a planner for the coupons that are left.
+
+    Other settings are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
+    `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
+    recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does. `prior` are
+    models of other studies (or their folders), which help as far as they agree with each other and with this one.
+
+    >>> study = pf.read_study(pf.demo_study(people=60).study)
+    >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
+    >>> print(model.summary[0])
+    Fitted to the table: ... people, ...
+    """
+    from peerfront.data.column_findings import vetted
+    from peerfront.data.schema_guess import Guess, guess_schema
+    from peerfront.study.fit_settings import FitSettings
+    from peerfront.study.fitting import fit_study
+
+    _check_names("setting of a fit", others, FitSettings)
+    settings = FitSettings(**others) if settings is None else replace(settings, **others)
+    columns = schema.schema if isinstance(schema, Guess) else schema
+    if columns is None:
+        columns = guess_schema(study).schema
+    elif not isinstance(columns, StudySchema):
+        columns = read_schema(columns)
+    columns.check_columns(study)
+    allowed = vetted(study, columns)
+    earlier = None if start is None else start.fit.planner
+    helping = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, helping))
+
+
+def _check_names(kind: str, given: Mapping[str, object], settings: type) -> None:
+    """Refuse a misspelt keyword with the nearest name that exists."""
+    names = [field.name for field in fields(settings)]
+    for name in given:
+        if name not in names:
+            raise UnknownName(kind, name, names)
+
+
+def load(folder: Path | str) -> Model:
+    """Read a saved model and check it in every respect; it plans as the saved one did, to the last bit.
+
+    >>> model.save("model")
+    >>> pf.load("model").plan(study.waiting).table.equals(model.plan(study.waiting).table)
+    True
+    """
+    return Model(load_fit(Path(folder)))
+
+
+def _shown(progress: ShowProgress) -> Progress:
+    if isinstance(progress, bool):
+        return printed if progress else silent
+    return progress

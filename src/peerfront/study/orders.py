@@ -1,0 +1,277 @@
+"""A coordinator's order (coupons left, limits, a reserve), checked against the model and the people who wait.
+
+This is the only place where an order is checked and becomes `Rules`; sheet, forecast and report all start here.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    among,
+    at_least,
+    between,
+    check_fields,
+    one_or_more,
+    optional,
+    proportion,
+    text_list,
+)
+from peerfront.foundation.words import n_coupons, n_people, ordinal
+from peerfront.gfp.stretching import smaller_problem
+from peerfront.problem import Frontier, Rules, State
+from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
+from peerfront.study.artifacts import Fit
+
+AUTO = "auto"
+RESPONSES = ("average", "cautious", "capacity", "per_coupon", "both")
+_MISFIT = 0.01  # p-value of the counts below which totals are called rough
+_MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
+
+
+@dataclass(frozen=True)
+class PlanOrder:
+    """Coupons that are left, and limits for giving them out. A limit of None is the one the model was fitted for.
+
+    >>> order = pf.PlanOrder(budget=30, max_per_person=2, reserve=5)
+    >>> order.available
+    25
+    """
+
+    budget: int
+    """Coupons that are left for the rest of the study."""
+    max_per_person: int | None = None
+    """Most coupons for one person this round."""
+    min_per_person: int = 0
+    """Coupons that everybody gets, in this round and in later ones."""
+    round_cap: int | None = None
+    """Most coupons in a round, this one and later ones; 0 gives out nothing."""
+    rounds_left: int | None = None
+    """Rounds left, this one included."""
+    reserve: int = 0
+    """Coupons of the budget to keep back for good: neither this round nor a later one counts on them."""
+    response: str = "average"
+    """What a coupon is believed to do: average (over the stories that the study leaves), cautious (smallest worst
+    regret), or one story: capacity, per_coupon, both."""
+    at_least: tuple[str, ...] = ()
+    """Floors by group, such as "district=East:0.2": its mean coupons per person are at least this share of all's."""
+    learn: float | str | None = None
+    """Give random numbers of coupons to a share of the people, to find out what a coupon does: "auto" chooses the share
+    by simulation; None does not."""
+    seed: int = 0
+    """Names the luck by which ties are drawn and random numbers are handed out."""
+    population: tuple[str, ...] = ()
+    """People in the population, which then runs out: one number, or "sex=f:300" for every group of one field (with
+    ":80" after it, how many of them have taken part); empty if it is not known."""
+    already: int | None = None
+    """People who have taken part, those who wait included; None: as many as in the study the model was fitted to."""
+    acquaintances: int | None = None
+    """Members of the population whom somebody knows; None: what the study says, or about 10."""
+    strata: tuple[str, ...] = ()
+    """Fields between whose categories alone coupons may differ, such as ("district", "gender") or "district+gender";
+    none: people may differ one by one."""
+    randomise: float = 0.0
+    """Chance that everybody has of each allowed number, at least; 0 gives no random numbers."""
+    spend: int | None = None
+    """Coupons to give out this round, exactly; None: the best number."""
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            budget=at_least(0, MOST_COUPONS),
+            max_per_person=optional(one_or_more),
+            min_per_person=at_least(0),
+            round_cap=optional(at_least(0)),
+            rounds_left=optional(at_least(0, MOST_ROUNDS_LEFT)),
+            reserve=at_least(0, MOST_COUPONS),
+            response=among("response", RESPONSES),
+            learn=_auto_or_share,
+            strata=_field_names,
+            randomise=_chance_of_each,
+            seed=at_least(0, MOST_SEED),
+            population=_texts,
+            already=optional(at_least(0)),
+            acquaintances=optional(one_or_more),
+            spend=optional(at_least(0, MOST_COUPONS)),
+        )
+        if self.spend is not None and (self.strata or self.randomise or self.learn is not None):
+            raise SettingError(
+                "--spend and random numbers or strata do not go together: how many coupons they give out is left to "
+                "them. Leave --spend out, or set the most with --round-cap."
+            )
+        if not self.population and self.acquaintances is not None:
+            raise SettingError("--acquaintances says whom people know of a population: give --population, too.")
+        if self.reserve > self.budget:
+            raise SettingError(
+                f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
+            )
+
+    @property
+    def available(self) -> int:
+        """Coupons to plan with."""
+        return self.budget - self.reserve
+
+    def check_study_goes_on(self) -> None:
+        """Refuse an order after which the study is over, where something is to be simulated."""
+        for name, value in (("budget", self.budget), ("rounds left", self.rounds_left)):
+            if value == 0:
+                raise SettingError(f"To look ahead, {name} must be a whole number of at least 1; found 0.")
+        if self.available == 0:
+            raise SettingError(
+                f"A reserve of {self.reserve} leaves nothing of a budget of {self.budget}. Make the reserve smaller."
+            )
+
+
+def _auto_or_share(name: str, value: Any) -> float | str | None:
+    """Rule: "auto", a share from 0 to 1, or None."""
+    return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: one number, one text or several; kept as texts."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return tuple(str(each) for each in several)
+
+
+def _field_names(name: str, value: Any) -> tuple[str, ...]:
+    """Rule: names of fields, or one text with + between them."""
+    names = (value,) if isinstance(value, str) else text_list(name, value)
+    if any(not each.strip() for each in names):
+        raise SettingError("The strata have a field without a name. Write them as FIELD or FIELD+FIELD.")
+    return names
+
+
+_chance_of_each = between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """An order for some people that the model can carry out, with its gaps filled from the model."""
+
+    order: PlanOrder
+    state: State
+    """Its rules are the order's; their rounds are the rounds left."""
+    notes: tuple[str, ...]
+    """Where the order goes beyond what the model was fitted for."""
+
+    @property
+    def rules(self) -> Rules:
+        return self.state.rules
+
+    @property
+    def nothing_because(self) -> str:
+        """Why nothing can be given out this round; empty if something can."""
+        if not len(self.state.frontier):
+            return "nobody is waiting for coupons"
+        if self.order.rounds_left == 0:
+            return "no round is left"
+        if self.order.round_cap == 0:
+            return "the round's limit is 0"
+        if self.order.available == 0:
+            return "all coupons are kept in reserve" if self.order.reserve else "no coupons are left"
+        return ""
+
+    @property
+    def spendable(self) -> int:
+        """Coupons that can be given out this round."""
+        return 0 if self.nothing_because else self.state.spendable
+
+    def check_study_goes_on(self) -> None:
+        """Refuse a task in which nobody could ever refer, where something is to be simulated."""
+        if not len(self.state.frontier):
+            raise SettingError("Nobody is on the frontier, so nobody can refer. Give at least one person.")
+        self.order.check_study_goes_on()
+
+
+def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
+    """Turn an order into a state to plan, or raise an error that says what is impossible."""
+    fit.schema.check(frontier.covariates)
+    fitted, largest = fit.rules, fit.planner.budget
+    if order.available > largest:
+        raise SettingError(
+            f"The model was fitted for at most {n_coupons(largest)}; found {order.available:,} to "
+            f"plan with. Fit it again with --budget {order.available}, or keep {order.available - largest:,} "
+            "more in reserve."
+        )
+    most = fitted.max_per_person if order.max_per_person is None else order.max_per_person
+    cap = fitted.max_per_round if order.round_cap is None else order.round_cap
+    if most is not None and order.min_per_person > most:
+        raise SettingError(
+            f"At least {order.min_per_person} and at most {n_coupons(most)} per person contradict each "
+            "other. Lower the minimum, or raise the maximum."
+        )
+    left = fitted.rounds if order.rounds_left is None else order.rounds_left
+    rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` knows of zeros
+    task = Task(order, State(order.available, frontier, rules=rules), tuple(_notes(fit, len(frontier), left, most)))
+    if order.spend is not None and order.spend > task.spendable:
+        raise SettingError(
+            f"{n_coupons(order.spend)} cannot be given out this round; at most {task.spendable:,} can, within the "
+            "limits for people, rounds and the budget. Lower --spend, or raise the limits."
+        )
+    needed = order.min_per_person * len(frontier)
+    if order.spend is not None and order.spend < needed:
+        raise SettingError(
+            f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} coupons, and "
+            f"{order.spend:,} are to be given out. Lower the minimum, or raise --spend."
+        )
+    if needed > task.spendable:
+        raise SettingError(
+            f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} "
+            f"coupons; {task.spendable:,} can be given out this round. Lower the minimum, or raise the limits."
+        )
+    return task
+
+
+def beyond_shown(shown: int | None, most: int | None) -> str:
+    """Say so if plans may give people more coupons than the study shows anything about; empty if they may not."""
+    if shown is None or (most is not None and most <= shown):
+        return ""
+    return (
+        f"Hardly anybody in the study had more than {n_coupons(shown)}, so what a {ordinal(shown + 1)} one does is "
+        f"extrapolated. Plans with at most {shown} each (--max-per-person {shown}) rely only on what people have shown."
+    )
+
+
+def _can_be_simulated(rules: Rules, n_waiting: int) -> bool:
+    return smaller_problem(replace(rules, people=n_waiting)).people <= _MOST_SIMULATED
+
+
+def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[str]:
+    """Where a task goes beyond what the model was fitted for, or knows."""
+    fitted, notes = fit.rules, []
+    told_apart = fit.planner.rounds
+    if told_apart is not None and rounds_left > told_apart:
+        notes.append(
+            f"The model tells apart at most {told_apart} rounds left; {rounds_left} are treated as {told_apart}."
+        )
+    if max_per_person != fitted.max_per_person:
+        limit = "any number" if fitted.max_per_person is None else f"{fitted.max_per_person}"
+        notes.append(f"The model was fitted for at most {limit} per person: later rounds are judged by that limit.")
+    if n_waiting > 3 * fitted.people:
+        notes.append(
+            f"The model was fitted for about {fitted.people} people at a time, here are {n_waiting:,}: what is "
+            "expected later is less sure."
+            + (
+                f" Fitting again with --people {n_waiting} repairs that."
+                if _can_be_simulated(fitted, n_waiting)
+                else ""
+            )
+        )
+    beyond = beyond_shown(fit.most_shown, max_per_person)
+    if beyond:
+        notes.append(beyond)
+    counts = fit.scores.get("fit_of_counts", {})
+    if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
+        notes.append("Warning: the model does not describe this study well (see its summary): take totals as rough.")
+    fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
+    pinned = fit.scores.get("coupon_stories", {}).get("pinned")
+    if fewest > 1 and (len(fit.planner.stories) > 1 or pinned):
+        notes.append(
+            f"Hardly anybody in the study had fewer than {n_coupons(fewest)}: what fewer bring is extrapolated."
+        )
+    if fit.scores.get("all_used"):
+        notes.append("Warning: every coupon in the study was used, so how many more people bring is a guess.")
+    if not any(response.fields for response in fit.responses.values()):
+        notes.append("The study does not show who brings many, so everybody is treated alike.")
+    return notes

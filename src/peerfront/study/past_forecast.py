@@ -1,0 +1,215 @@
+"""One forecast of a back-test: fit to what was known on an earlier day, or after an earlier wave, and play the rest.
+
+The forecast is told what the staff decided afterwards, not who came. People who are recruited in the simulation get as
+many coupons as the study's own people who took part at about the same time (a number drawn from the 20 nearest by
+date), on the day of their interview. Seeds, people whose recruiter is not known, and people who got their coupons later
+than they took part join on their own days with their own coupons. So it tests the models of how many people bring,
+whom and when, through all generations, and neither the plan nor guesses about staff. (If the real people who came later
+were given instead, the number to be forecast would be known from them.)
+
+By waves, a generation takes one day, everybody of the last wave gets the own coupons, and all that is left is how many.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.data.dates import EPOCH
+from peerfront.data.study import NOBODY, Study
+from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.threads import one_thread
+from peerfront.foundation.words import n_people
+from peerfront.models.coupons_seen import CouponsSeen
+from peerfront.models.offspring.choice import fit_offspring
+from peerfront.models.return_fit import fit_return_times
+from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.stories import fit_stories, weigh
+from peerfront.problem import Frontier, History
+from peerfront.problem.limits import MOST_COUPONS
+from peerfront.study.coupon_calendar import coupons_seen
+from peerfront.study.day_models import DayModels, DrawnModels
+from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, PlanningDay, simulate_days
+from peerfront.study.fitting import FEWEST, response_settings
+from peerfront.study.standing import Standing
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+NEAREST = 20
+"""People of the study from whom a simulated person's number of coupons is drawn: those nearest by date."""
+_AT_ONCE = ReturnTimes("lognormal", 0.1, 0.05)  # by waves: everybody comes on the next day
+_FEWEST_ALIVE, _TIMES_ALIVE = 1_000, 10  # a simulated study stops giving out coupons beyond so many people
+
+
+@dataclass(frozen=True, eq=False)
+class PastForecast:
+    """Simulated studies from one cut on, and what really came."""
+
+    label: str
+    """The day of the cut, or its wave."""
+    people: int
+    """People who had taken part by then."""
+    paths: DayPaths
+    realised: Whole  # [days + 1], recruits by day (or wave) since the cut, day 0 is 0
+
+    @property
+    def days(self) -> int:
+        return len(self.realised) - 1
+
+    def totals(self, day: int) -> Whole:
+        """Recruits of the simulated studies by a day, [studies]."""
+        total: Whole = self.paths.interviews[:, : day + 1].sum(axis=1)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class AsHandedOut:
+    """A policy: as many coupons as the study's own people got at that time, drawn by each person's luck."""
+
+    days: Array  # [people], days from the cut to each real person's interview, rising
+    coupons: Whole  # [people]
+    most_people: int
+    name: str = "as handed out"
+
+    def hand_out(self, moment: PlanningDay) -> Whole:
+        place = int(np.searchsorted(self.days, moment.day))
+        low = int(np.clip(place - NEAREST // 2, 0, max(len(self.days) - NEAREST, 0)))
+        near = self.coupons[low : low + NEAREST]
+        drawn = near[(moment.crowd.luck.uniform("coupons at that time") * len(near)).astype(np.int64)]
+        growing = moment.recruited[moment.crowd.episode] < self.most_people
+        return np.where(growing, drawn, 0)
+
+
+@one_thread(training=True)
+def forecast_from_day(
+    study: Study,
+    schema: StudySchema,
+    cut: str,
+    studies: int,
+    seed: int = 0,
+    interviews_per_week: float | None = None,
+) -> PastForecast:
+    """Forecast the study from one of its days to its last one."""
+    past = study.as_of(cut)
+    assert past.day is not None, "as_of refuses a study without dates"
+    assert study.day is not None, "as_of refuses a study without dates"
+    seen, rows = coupons_seen(past)
+    if len(rows) < FEWEST or not len(seen.holder):
+        raise DataFileError(
+            f"On {cut} only {n_people(len(rows))} had coupons with a date, and {len(seen.holder):,} had come of them: "
+            "too few to forecast from. Cut later (--at)."
+        )
+    codes = encode_study(study, schema)
+    of = {person: number for number, person in enumerate(study.ids.tolist())}
+    whole = np.array([of[person] for person in past.ids.tolist()])  # rows of the past in the whole study
+    times = fit_return_times(seen).times
+    pairs = np.flatnonzero(past.recruiter != NOBODY)
+    history = History(
+        schema.schema,
+        codes[whole[rows]],
+        past.issued[rows],
+        past.recruits[rows],
+        codes[whole[past.recruiter[pairs]]],
+        codes[whole[pairs]],
+        seen.exposure(times),
+    )
+    horizon = int(study.day - past.day)
+    validity = seen.validity
+    standing = Standing(
+        today=EPOCH + timedelta(days=int(past.day)),
+        waiting=Frontier.of(codes[:0]),
+        seen=seen,
+        holders=codes[whole[rows]],
+        enrolled=len(past),
+        valid_days=float(np.median(validity)) if len(validity) else NEVER,
+        active_after_days=int(study.settings.active_after_days),
+    )
+    is_new = ~np.isin(np.arange(len(study)), whole)
+    took_part = _days_since(study.days, past.day)
+    issued = _days_since(study.issued_days, past.day)
+    joins = is_new & (study.recruiter == NOBODY)
+    later = np.zeros(len(study), bool)
+    later[whole] = (past.issued == 0) & (study.issued[whole] > 0)  # took part before, coupons after
+    start = np.where(joins, took_part, issued)
+    fixed = (joins | later) & np.isfinite(start)
+    joiners = Joiners(np.maximum(start[fixed], 0).astype(np.int64), codes[fixed], study.issued[fixed])
+    around = np.isfinite(took_part) & (is_new | (took_part > -28))
+    policy = _policy(took_part[around], study.issued[around], len(study))
+    luck = named_luck(("backtest", cut, seed), studies)
+    drawn = DrawnModels.of(_models(history, times, seed), seen, luck)
+    settings = DaySettings(horizon, MOST_COUPONS, 1, interviews_per_week)
+    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
+    came = is_new & (study.recruiter != NOBODY) & np.isfinite(took_part)
+    realised = np.bincount(np.clip(took_part[came], 1, horizon).astype(np.int64), minlength=horizon + 1)
+    return PastForecast(cut, len(past), paths, realised)
+
+
+@one_thread(training=True)
+def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: int, seed: int = 0) -> PastForecast:
+    """Forecast the waves after one, from the people of that wave and their coupons."""
+    codes, waves = encode_study(study, schema), study.trees.wave
+    counted = study.informative & (waves < wave)
+    pairs = np.flatnonzero((study.recruiter != NOBODY) & (waves <= wave))
+    if counted.sum() < FEWEST or not len(pairs):
+        raise DataFileError(
+            f"Up to wave {wave} only {n_people(int(counted.sum()))} had coupons that are finished: too few to forecast "
+            "from. Cut later (--at)."
+        )
+    history = History(
+        schema.schema,
+        codes[counted],
+        study.issued[counted],
+        study.recruits[counted],
+        codes[study.recruiter[pairs]],
+        codes[pairs],
+    )
+    horizon = int(waves.max()) - wave
+    nobody = np.zeros(0, np.int64)
+    seen = CouponsSeen(nobody, np.zeros(0), nobody, np.zeros(0))
+    # Coupons given on day d are used on day d + 1: a wave is a day.
+    standing = Standing(EPOCH, Frontier.of(codes[:0]), seen, codes[:0], int((waves <= wave).sum()), NEVER, 1)
+    now = waves == wave
+    joiners = Joiners(np.zeros(int(now.sum()), np.int64), codes[now], study.issued[now])
+    later = waves >= wave
+    policy = _policy((waves[later] - wave).astype(np.float64), study.issued[later], len(study))
+    luck = named_luck(("backtest wave", wave, seed), studies)
+    drawn = DrawnModels.of(_models(history, _AT_ONCE, seed), seen, luck)
+    settings = DaySettings(max(horizon, 1), MOST_COUPONS, 1)
+    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
+    came = (waves > wave) & (study.recruiter != NOBODY)
+    realised = np.bincount((waves[came] - wave).astype(np.int64), minlength=max(horizon, 1) + 1)
+    return PastForecast(f"wave {wave}", int((waves <= wave).sum()), paths, realised)
+
+
+def _models(history: History, times: ReturnTimes, seed: int) -> DayModels:
+    """Fit what a coupon does and whom people bring as `fit` does for a small study; no plan is learned.
+
+    Totals hardly depend on the shape of the rates, and a linear one is fitted several times faster.
+    """
+    fitted = fit_stories(history, response_settings(small=True))
+    weights = weigh(fitted).weights
+    left = sorted((story for story in fitted if story.name in weights), key=lambda story: -weights[story.name])
+    offspring = fit_offspring(history, seed=seed, rivals=("inheritance",))
+    return DayModels(
+        tuple(story.name for story in left),
+        tuple(weights[story.name] for story in left),
+        tuple(story.response for story in left),
+        offspring.model,
+        times,
+    )
+
+
+def _policy(days: Array, coupons: Whole, people: int) -> AsHandedOut:
+    order = np.argsort(days, kind="stable")
+    if not len(order):
+        order, days, coupons = np.zeros(1, int), np.zeros(1), np.zeros(1, np.int64)
+    return AsHandedOut(days[order], coupons[order], max(_FEWEST_ALIVE, _TIMES_ALIVE * people))
+
+
+def _days_since(days: Array | None, day: float) -> Array:
+    assert days is not None, "a study seen on a day has dates"
+    since: Array = np.floor(days) - np.floor(day)
+    return since

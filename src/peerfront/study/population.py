@@ -1,0 +1,361 @@
+"""A population that runs out, as people write it (`--population 500`), and a model that plans and simulates with it.
+
+`with_population` turns a fit and the people who wait into the same for a population of known size: responses know how
+many acquaintances are left now (`models.depletion`), worlds go on running out. Answers of the people who wait about
+their own acquaintances become one more field of theirs, so that plans, reasons and lots see it as any other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.data.reading import MOST_KNOWN
+from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.networks import Rows
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.settings import whole_number
+from peerfront.foundation.typed_values import typed_number
+from peerfront.foundation.words import n_people, percent
+from peerfront.gfp.story import PersonView, Story
+from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork
+from peerfront.models.depletion import Depleted, DepletingWorld, StillUnasked
+from peerfront.models.population import USUAL_ACQUAINTANCES, Array, Population, popularity_of, usual_sizes
+from peerfront.models.response import LearnedResponse
+from peerfront.problem import BranchingWorld, Frontier
+from peerfront.study.artifacts import Fit
+from peerfront.study.floors import split_group
+from peerfront.study.orders import PlanOrder
+
+LEFT = "acquaintances left"
+"""The field of what staff asked: acquaintances who have not taken part."""
+MOST_LEFT = 1_000
+"""Acquaintances left above which the answer no longer matters; more count as so many."""
+_LEAST_PART = 0.01  # of a person that a later recruit counts as
+_GRID = 201
+_DRAWN = 4_000  # recruits drawn to see in which groups people's acquaintances are
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """One part of the population as it was written."""
+
+    text: str
+    place: tuple[str, str] | None  # field and category
+    size: int
+    already: int | None
+
+
+def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Population | None:
+    """Read the order's population and check it against the study; None where the order has none.
+
+    One number is the whole population; otherwise every group of one field is written FIELD=CATEGORY:PEOPLE, perhaps
+    with :ALREADY, the people of that group who have taken part.
+    """
+    if not order.population:
+        return None
+    groups = [_read(text, fit.schema) for text in order.population]
+    _by_group(groups, fit.schema, 0)  # refuse incomplete groups before their sum is judged
+    people = fit.scores.get("people")
+    in_study = people if isinstance(people, int) else 0
+    told = [group.already for group in groups if group.already is not None]
+    if told and len(told) < len(groups):
+        raise SettingError("--population says of some groups how many have taken part, and of others not: say all.")
+    total = sum(told) if told else order.already
+    if told and order.already not in (None, total):
+        raise SettingError(
+            f"--already is {order.already:,}, and the groups of --population have {total:,} people who have taken "
+            "part. Leave --already out."
+        )
+    counted = max(in_study, len(frontier)) if total is None else total
+    whole = sum(group.size for group in groups)
+    if counted < len(frontier):
+        raise SettingError(
+            f"{n_people(len(frontier))} wait for coupons, and --already says that {counted:,} have taken part. Those "
+            "who wait have taken part too: count them."
+        )
+    if whole < counted:
+        raise SettingError(
+            f"The population has {n_people(whole)}, and {counted:,} have taken part already. A population is at least "
+            "as large as the study: give a larger --population."
+        )
+    field, sizes, already = _by_group(groups, fit.schema, counted)
+    before = already * (min(in_study, counted) / counted if counted else 0.0) / 2.0
+    sizes_known = _network_sizes(fit, order)
+    return Population(
+        sizes=sizes,
+        already=already,
+        before=before,
+        field=field,
+        mixing=None if field is None else _mixing(fit, frontier, field, sizes),
+        acquaintances=sizes_known,
+        popularity=popularity_of(np.array(sizes_known, dtype=np.float64)),
+    )
+
+
+def _network_sizes(fit: Fit, order: PlanOrder) -> tuple[int, ...]:
+    """How many people somebody knows: as ordered, as in the study, or as usual."""
+    if order.acquaintances is not None:
+        return usual_sizes(order.acquaintances)
+    known = fit.scores.get("network_sizes")
+    if isinstance(known, list) and known and all(type(each) is int and 0 < each <= MOST_KNOWN for each in known):
+        return tuple(known)
+    # Who used all coupons knew others, too: where people had many, they knew more than is usual.
+    return usual_sizes(max(USUAL_ACQUAINTANCES, 2 * max(fit.most_shown or 0, fit.rules.max_per_person or 0)))
+
+
+def _read(text: str, schema: Schema) -> _Group:
+    if "=" not in text:
+        return _Group(text, None, _size(text, text), None)
+    head, _, last = text.rpartition(":")
+    group, colon, middle = head.rpartition(":")
+    # With two numbers at the end the last one says who has taken part; a category may hold colons of its own.
+    if colon and "=" in group and typed_number(middle) is not None and typed_number(last) is not None:
+        size = _size(middle, text)
+        return _Group(
+            text, split_group(group, schema), size, whole_number(f"already of {text!r}", float(last), 0, size)
+        )
+    if not head:
+        raise SettingError(
+            f"A population is one number, or FIELD=CATEGORY:PEOPLE for every group of a field; found {text!r}."
+        )
+    return _Group(text, split_group(head, schema), _size(last, text), None)
+
+
+def _size(number: str, text: str) -> int:
+    size = typed_number(number)
+    if size is None:
+        raise SettingError(
+            f"--population must be a whole number, such as 500, or FIELD=CATEGORY:PEOPLE for every group of a field, "
+            f"such as sex=f:300; found {text!r}."
+        )
+    return whole_number("population", size, 1)
+
+
+def _by_group(groups: Sequence[_Group], schema: Schema, counted: int) -> tuple[int | None, Array, Array]:
+    """The field, the sizes of its categories and how many of each have taken part."""
+    if len(groups) == 1 and groups[0].place is None:
+        return None, np.array([float(groups[0].size)]), np.array([float(counted)])
+    places = [group.place for group in groups]
+    names = {place[0] for place in places if place is not None}
+    if None in places or len(names) > 1:
+        raise SettingError(
+            "--population is one number for all, or one for every group of a single field; found "
+            f"{', '.join(group.text for group in groups)}."
+        )
+    field = schema.names.index(names.pop())
+    by_category = {place[1]: group for place, group in zip(places, groups, strict=True) if place is not None}
+    if len(by_category) < len(groups):
+        raise SettingError("--population names a group twice. Leave one of them out.")
+    categories = schema.fields[field].categories
+    absent = [category for category in categories if category not in by_category]
+    if absent:
+        raise SettingError(
+            f"--population gives no size for {schema.names[field]} {', '.join(map(repr, absent))}. Give every group of "
+            "the field, or one number for all."
+        )
+    sizes = np.array([float(by_category[category].size) for category in categories])
+    told = [by_category[category].already for category in categories]
+    if None not in told:
+        return field, sizes, np.array(told, dtype=np.float64)
+    return field, sizes, counted * sizes / sizes.sum()
+
+
+def _mixing(fit: Fit, frontier: Frontier, field: int, sizes: Array) -> Array:
+    """In which group recruits of each group are, [groups + 1, groups]: drawn from the generator."""
+    groups = len(sizes)
+    people = frontier.covariates[np.arange(max(_DRAWN, groups * 50)) % len(frontier)].copy()
+    people[:, field] = np.arange(len(people)) % (groups + 1)
+    people[people[:, field] == groups, field] = UNKNOWN
+    recruits = fit.offspring.sample(people, named_luck(("mixing", field), len(people)))
+    counts = np.tile(sizes / sizes.sum(), (groups + 1, 1))  # one recruit like the population, where nobody is drawn
+    there = recruits[:, field] >= 0
+    own = np.where(people[:, field] < 0, groups, people[:, field])
+    np.add.at(counts, (own[there], recruits[there, field]), 1.0)
+    mixing: Array = counts / counts.sum(axis=1, keepdims=True)
+    return mixing
+
+
+@dataclass(frozen=True, eq=False)
+class FoundShares:
+    """How many of those who would come are found, by the number who have come since: for forecasts by date.
+
+    People find others in the place of those who have taken part, so that this is more than the share left.
+    """
+
+    population: Population
+    found: Array  # [grid], at shares of acquaintances left from 0 to 1
+
+    def __call__(self, recruited: NDArray[np.int64]) -> Array:
+        population = self.population
+        come = recruited[:, None] * population.sizes / population.sizes.sum()
+        left = population.shares_of_people(population.shares(come))[:, -1]
+        found = np.interp(left, np.linspace(0.0, 1.0, len(self.found)), self.found)
+        return np.where(population.left(come).sum(axis=1) >= 1.0, found, 0.0)
+
+
+def found_shares(population: Population, fit: Fit, people: Frontier) -> FoundShares:
+    """The same averaged over these people, with as many coupons as one may have."""
+    most = int(np.clip(fit.rules.max_per_person or fit.most_shown or 1, 1, max(population.acquaintances)))
+    gains = fit.planner.gains(people.covariates, most).sum(axis=0)
+    found = population.finds(np.linspace(0.0, 1.0, _GRID), most) @ gains / max(float(gains.sum()), 1e-300)
+    found[-1] = 1.0  # as when the study's recruits came, which the model was learned from
+    return FoundShares(population, found)
+
+
+# The fit of a population ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationFit(Fit):
+    """A fit whose people have fewer acquaintances left. It plans and simulates, and is not saved."""
+
+    fitted: Fit | None = None
+    population: Population | None = None
+    asked: NDArray[np.int16] | None = None
+    """Acquaintances left of the people who wait, [people]; the last field of the schema where it is there."""
+    said: tuple[str, ...] = ()
+    """What is assumed about the population, in sentences."""
+
+    @property
+    def whole(self) -> Fit:
+        assert self.fitted is not None, "made by with_population"
+        return self.fitted
+
+    @property
+    def fingerprint(self) -> str:
+        return self.whole.fingerprint
+
+    def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
+        codes = frontier.covariates if self.asked is None else frontier.covariates[:, :-1]
+        inner = self.whole.world(Frontier(frontier.ids, codes), story)
+        return cast(BranchingWorld, DepletingWorld.of(inner, self.population, self.schema, self.asked))
+
+
+def with_population(fit: Fit, frontier: Frontier, order: PlanOrder) -> tuple[Fit, Frontier]:
+    """The fit and the people as a plan or a simulation should see them; unchanged if nothing is known to run out."""
+    fit.schema.check(frontier.covariates)
+    population = read_population(order, fit, frontier) if len(frontier) else None
+    if population is None and frontier.left is None:
+        return fit, frontier
+    asked, schema, people = None, fit.schema, frontier
+    if frontier.left is not None:
+        asked = np.clip(frontier.left, UNKNOWN, MOST_LEFT).astype(np.int16)
+        answers = tuple(str(number) for number in range(int(asked.max(initial=0)) + 1))
+        schema = Schema((*fit.schema.fields, Field(_new_name(fit.schema), answers)))
+        people = replace(frontier, covariates=np.concatenate([frontier.covariates, asked[:, None]], axis=1))
+    stories = tuple(_story(story, population, frontier, order, fit) for story in fit.planner.stories)
+    if asked is not None:
+        stories = tuple(unasked_story(story, schema) for story in stories)
+    parts = {each.name: getattr(fit, each.name) for each in fields(Fit)}
+    parts |= {"schema": schema, "planner": replace(fit.planner, stories=stories)}
+    if asked is not None:
+        parts["offspring"] = StillUnasked(fit.offspring)
+    said = tuple(_said(population, frontier, fit))
+    return PopulationFit(**parts, fitted=fit, population=population, asked=asked, said=said), people
+
+
+def said_of(fit: Fit) -> tuple[str, ...]:
+    """What is assumed about the population, in sentences; empty where it does not run out."""
+    return fit.said if isinstance(fit, PopulationFit) else ()
+
+
+def population_size(fit: Fit) -> int | None:
+    """People in the population; None where it is not known."""
+    known = fit.population if isinstance(fit, PopulationFit) else None
+    return None if known is None else round(known.sizes.sum())
+
+
+def check_target(target: float | None, size: int | None) -> None:
+    """Refuse a target that the population cannot reach."""
+    if target is not None and size is not None and target > size:
+        raise SettingError(
+            f"The target is {n_people(int(target))}, and the population has {size:,}. Lower the target, or give a "
+            "larger --population."
+        )
+
+
+def _new_name(schema: Schema) -> str:
+    name = LEFT
+    while name in schema.names:
+        name += " (asked)"
+    return name
+
+
+@dataclass(frozen=True, eq=False)
+class _Unasked:
+    """What networks see of a person: everything but the answer about acquaintances, of which they know nothing."""
+
+    inputs: PersonView
+    schema: Schema
+
+    def rows(self, covariates: Codes) -> Rows:
+        return self.inputs.rows(covariates[:, :-1])
+
+
+def _story(story: Story, population: Population | None, frontier: Frontier, order: PlanOrder, fit: Fit) -> Story:
+    """The story of people who have fewer acquaintances left, now and when they are asked for recruits in turn."""
+    laplace = story.laplace
+    if population is not None:
+        most = order.max_per_person or fit.rules.max_per_person or fit.most_shown or 1
+        laplace = later_recruits_count(story, population, frontier.covariates, order.available, most)
+    response = Depleted(cast(LearnedResponse, story.response), population, frontier.left is not None)
+    return replace(story, response=response, laplace=laplace)
+
+
+def later_recruits_count(
+    story: Story, population: Population, people: Codes, budget: int, most_per_person: int
+) -> LaplaceNetwork:
+    """The recruits' embeddings where each recruit counts as a part of one: that part of the acquaintances they would
+    have found when the value was learned, half of the recruits of the budget having come.
+    """
+    laplace = cast(LaplaceNetwork, story.laplace)
+    levels = int(np.clip(most_per_person, 1, max(population.acquaintances)))
+    plain = story.response.gains(people, levels)
+    come = 0.5 * min(budget * float(plain[:, 0].mean()), float(population.left().sum()))
+    spread = come * population.sizes / population.sizes.sum()
+    later = replace(population, already=np.minimum(population.already + spread, population.sizes))
+    found = Depleted(cast(LearnedResponse, story.response), later).gains(people, levels)
+    part = float(found.sum() / plain.sum()) if plain.sum() > 0.0 else 1.0
+    return laplace if part == 1.0 else replace(laplace, stretch=laplace.stretch / max(part, _LEAST_PART))
+
+
+def unasked_story(story: Story, schema: Schema) -> Story:
+    """The story with networks that do not see the last field of the schema, the answer about acquaintances."""
+    surrogate, laplace = cast(FrozenSurrogate, story.surrogate), cast(LaplaceNetwork, story.laplace)
+    inputs = [_Unasked(part.inputs, schema) for part in (surrogate, laplace)]
+    return replace(
+        story,
+        surrogate=replace(surrogate, inputs=inputs[0]),  # type: ignore[arg-type] # planning asks for rows alone
+        laplace=replace(laplace, inputs=inputs[1]),  # type: ignore[arg-type]
+    )
+
+
+def _middle(population: Population) -> str:
+    known = sorted(population.acquaintances)
+    low, high = (known[0], known[-1]) if len(known) < 3 else (known[1], known[-2])
+    return f"{low}" if low == high else f"about {low} to {high}"
+
+
+def _said(population: Population | None, frontier: Frontier, fit: Fit) -> list[str]:
+    """What is assumed, in words."""
+    lines = []
+    if population is not None:
+        left, size = population.left(), population.sizes
+        share = float(population.shares_of_people(population.shares())[-1])
+        lines.append(
+            f"The population has {n_people(round(size.sum()))}, of whom {round(left.sum()):,} have not taken part. "
+            f"People are taken to know {_middle(population)} of them (their recruiter included); of those, "
+            f"{percent(share)} are left, compared with the time when the study's recruits came, as popular people are "
+            "found first. Whoever has taken part gets no coupon; somebody else does."
+        )
+    if frontier.left is not None:
+        known = int((frontier.left >= 0).sum())
+        lines.append(
+            f"{n_people(known)} said how many of their acquaintances have not taken part, and are expected to bring no "
+            "more than that."
+        )
+    return lines

@@ -1,0 +1,266 @@
+"""The coupon sheet as an Excel workbook: a sheet to print and fill in, the facts behind it, and every number.
+
+The first worksheet is what a coordinator takes to the field: who gets how many coupons and why, with room for the
+numbers of the coupons, the date and initials. The others hold what the plan rests on, all columns of the CSV file, and
+what other numbers of coupons would bring.
+"""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from openpyxl import Workbook
+from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
+
+import peerfront
+from peerfront.foundation.shown import visible
+from peerfront.foundation.words import n_coupons, n_people, percent
+from peerfront.foundation.workbooks import check_rows, put, set_print, workbook_bytes
+from peerfront.study.heading import Heading
+from peerfront.study.stories import IN_WORDS
+
+if TYPE_CHECKING:
+    from peerfront.study.sheet import CouponSheet
+
+COLUMNS = {"Person": 17, "Coupons": 9, "Coupon numbers": 33, "Date": 11, "Initials": 10, "Why": 68}
+"""Columns of the printed sheet and their widths, in characters; together they fill a page on its side."""
+_KEEP = "Holds participants' ids: keep it as you keep them."
+_WHY_LINE, _WHY_CHARACTERS = 11.5, 78  # points of a line of reasons, and characters that surely fit in one
+_LINE, _WRITTEN = 15.0, 22.0  # points of a printed line, and of one written by hand
+_NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
+_HEADED_ROWS = 3
+_PROOFS = {"exact": "proved", "statistical": "proved, up to chance in the sampling", "estimated": "an estimate"}
+_THIN = Side(style="thin", color="FF8C8C8C")
+_BOX = Border(left=_THIN, right=_THIN, top=_THIN, bottom=_THIN)
+_GREY = PatternFill("solid", fgColor="FFE7E7E7")
+_FONT = "Calibri"
+_TITLE, _SECTION, _BOLD = (Font(name=_FONT, size=size, bold=True) for size in (16, 12, 11))
+_LARGE, _LARGE_BOLD = (Font(name=_FONT, size=14, bold=bold) for bold in (False, True))
+_SOFT, _SMALL = Font(name=_FONT, size=11, color="FF555555"), Font(name=_FONT, size=8.5)
+
+
+def sheet_workbook(sheet: "CouponSheet", heading: Heading) -> bytes:
+    """The workbook as the bytes of a file; the same sheet and heading give the same bytes."""
+    check_rows(len(sheet.table) + _HEADED_ROWS + 1, "The coupon sheet")
+    heading = heading.or_study(sheet.study) if sheet.study else heading
+    book = Workbook()
+    first = book.active
+    assert isinstance(first, Worksheet)
+    first.title = "Coupons"
+    _write_coupons(first, sheet, heading)
+    _write_facts(book.create_sheet("Facts"), sheet, heading)
+    numbers = sheet.table.drop(columns="reason")
+    _write_table(book.create_sheet("Numbers"), list(numbers.columns), numbers.to_numpy(dtype=object).tolist(), _KEEP)
+    curve = [[int(spend), round(float(value), 4)] for spend, value in sheet.curve[["spend", "value"]].to_numpy()]
+    _write_table(book.create_sheet("Other spends"), ["coupons given out this round", "recruits expected in all"], curve)
+    return workbook_bytes(book)
+
+
+# The sheet to print ------------------------------------------------------------------------------------------------
+
+
+def _write_coupons(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
+    for number, width in enumerate(COLUMNS.values(), start=1):
+        page.column_dimensions[get_column_letter(number)].width = width
+    _write_title(page, sheet, heading)
+    for number, name in enumerate(COLUMNS, start=1):
+        cell = put(page, _HEADED_ROWS, number, name)
+        cell.font, cell.border, cell.fill = _BOLD, _BOX, _GREY
+        cell.alignment = Alignment(horizontal="center" if name == "Coupons" else "left", vertical="center")
+    page.row_dimensions[_HEADED_ROWS].height = 20
+    people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
+    for row, (person, coupons, reason) in enumerate(people, start=_HEADED_ROWS + 1):
+        _write_person(page, row, str(person), int(coupons), str(reason))
+    page.freeze_panes = f"A{_HEADED_ROWS + 1}"
+    set_print(page, repeated=f"1:{_HEADED_ROWS}", landscape=True, footer=_KEEP)
+
+
+def _write_title(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
+    """The study, the day and the round; what is not known is left open, to be written by hand."""
+    last = len(COLUMNS)
+    for row in (1, 2):
+        page.merge_cells(start_row=row, end_row=row, start_column=1, end_column=last)
+    put(page, 1, 1, f"Coupon sheet: {heading.study or '_' * 30}").font = _TITLE
+    day = heading.date or "_" * 14
+    number = f"{heading.round:,}" if heading.round is not None else "_" * 6
+    left = f"{sheet.rounds_left:,} left, this one included"
+    total = f"{n_coupons(sheet.spend)} for {n_people(len(sheet.table))}"
+    put(page, 2, 1, f"Date: {day}      Round: {number} ({left})      {total}").font = Font(name=_FONT, size=11)
+    page.row_dimensions[1].height, page.row_dimensions[2].height = 24, 20
+    page["A1"].alignment = page["A2"].alignment = Alignment(vertical="center")
+
+
+def _write_person(page: Worksheet, row: int, person: str, coupons: int, reason: str) -> None:
+    for number, value in enumerate((person, coupons, None, None, None, reason), start=1):
+        cell = put(page, row, number, value)
+        cell.border = _BOX
+        cell.alignment = Alignment(vertical="center", wrap_text=True)
+        if 3 <= number <= 5 and not coupons:
+            cell.fill = _GREY  # nothing is to be written here
+    page.cell(row, 1).font = _BOLD
+    page.cell(row, 2).font = _LARGE_BOLD if coupons else _LARGE
+    page.cell(row, 2).alignment = Alignment(horizontal="center", vertical="center")
+    page.cell(row, 6).font = _SMALL
+    by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE) + 6
+    name = _LINE * math.ceil(len(visible(person)) / (COLUMNS["Person"] - 3)) + 4
+    why = _WHY_LINE * len(textwrap.wrap(visible(reason), _WHY_CHARACTERS)) + 6
+    page.row_dimensions[row].height = min(max(by_hand, name, why, 24.0), 400.0)
+
+
+# The facts ---------------------------------------------------------------------------------------------------------
+
+
+def _write_facts(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
+    for column, width in zip("ABCD", (46, 16, 16, 22), strict=True):
+        page.column_dimensions[column].width = width
+    put(page, 1, 1, "What this coupon sheet rests on").font = _TITLE
+    row = 2
+    for title, facts in (
+        ("The sheet", _headed(heading)),
+        ("What was ordered", _ordered(sheet)),
+        ("What comes of it, by the model", _expected(sheet)),
+        ("How it was made", _made(sheet)),
+    ):
+        row = _section(page, row + 1, title)
+        for what, value in facts:
+            put(page, row, 1, what).alignment = Alignment(wrap_text=True, vertical="top")
+            cell = put(page, row, 2, value)
+            page.merge_cells(start_row=row, end_row=row, start_column=2, end_column=4)
+            cell.alignment = Alignment(wrap_text=True, vertical="top", horizontal="left")
+            page.row_dimensions[row].height = _LINE * max(_lines(what, 42), _lines(str(value), 48))
+            row += 1
+    row = _write_stories(page, row, sheet)
+    warned = [line for line in (*sheet.notes, *sheet.warnings) if line.startswith("Warning")]
+    notes = [line for line in sheet.notes if line not in warned]
+    row = _write_lines(page, row, "Warnings", warned or ["None."], font=_BOLD if warned else None)
+    row = _write_lines(page, row, "Notes", notes or ["None."])
+    _write_lines(page, row, "In words", [line for line in sheet.lines() if line not in sheet.notes])
+    set_print(page, repeated="1:1", landscape=False, header=heading.line)
+
+
+def _headed(heading: Heading) -> list[tuple[str, str | int]]:
+    return [
+        ("study", heading.study or "not said"),
+        ("date", heading.date or "not said"),
+        ("round", heading.round if heading.round is not None else "not said"),
+    ]
+
+
+def _ordered(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
+    order = sheet.order
+
+    def limit(value: int | None) -> str | int:
+        return "as the model was fitted for" if value is None else value
+
+    facts: list[tuple[str, str | int]] = [
+        ("coupons left before this round (budget)", order.budget),
+        ("of these kept in reserve", order.reserve),
+        ("rounds left, this one included", sheet.rounds_left),
+        ("most coupons for one person", limit(order.max_per_person)),
+        ("fewest coupons for one person", order.min_per_person),
+        ("most coupons in one round", limit(order.round_cap)),
+        ("what a coupon is believed to do", order.response),
+    ]
+    facts += [("floor for a group", floor) for floor in order.at_least]
+    facts += [("coupons differ only between strata of", " + ".join(order.strata))] if order.strata else []
+    facts += [("least chance of each number, for everybody", percent(order.randomise))] if order.randomise else []
+    return [*facts, *((f"cost in recruits: {cost.what}", f"{cost.recruits:.1f}") for cost in sheet.costs)]
+
+
+def _expected(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
+    getting = int((sheet.table["coupons"] > 0).sum())
+    facts: list[tuple[str, str | int]] = [
+        ("people waiting", len(sheet.table)),
+        ("people who get coupons", getting),
+        ("coupons given out this round", sheet.spend),
+        ("coupons kept for later rounds", sheet.order.available - sheet.spend),
+        ("recruits expected from this round", f"{float(sheet.table['expected_now'].sum()):.1f}"),
+        (
+            "recruits expected in all" + (", averaged over the stories below" if len(sheet.by_story) > 1 else ""),
+            f"{sheet.expected:.1f}{_plus_minus(sheet.expected_error)}",
+        ),
+    ]
+    bounds = [
+        (f"no plan can expect more than, if {IN_WORDS.get(name, name)}", f"{bound.high:.1f} ({_PROOFS[bound.proof]})")
+        for name, bound in sheet.certificates.items()
+    ]
+    return [*facts, *bounds]
+
+
+def _made(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
+    return [
+        ("seed of lots and random numbers", sheet.order.seed),
+        ("worth of a recruit one round later", f"{sheet.discount:g}"),
+        ("fingerprint of the model (sha256 in its manifest.json)", sheet.model_fingerprint or "not known"),
+        ("made by", f"peerfront {peerfront.__version__}"),
+    ]
+
+
+def _write_stories(page: Worksheet, row: int, sheet: "CouponSheet") -> int:
+    """What comes by each story of what a coupon does, as a table; nothing where nothing was simulated."""
+    if not sheet.by_story:
+        return row
+    row = _section(page, row + 1, "Recruits expected in all, by what a coupon does")
+    names = ("if ...", "weight", "recruits in all", "knowing it would add")
+    for number, name in enumerate(names, start=1):
+        cell = put(page, row, number, name)
+        cell.font, cell.alignment = _SOFT, Alignment(wrap_text=True, horizontal="left" if number == 1 else "right")
+    for each in sheet.by_story:
+        row += 1
+        words = IN_WORDS.get(each.name, each.name)
+        values = (words, percent(each.weight), f"{each.expected:.1f}{_plus_minus(each.error)}", f"{each.regret:.1f}")
+        for number, value in enumerate(values, start=1):
+            cell = put(page, row, number, value)
+            cell.alignment = Alignment(wrap_text=True, vertical="top", horizontal="left" if number == 1 else "right")
+        page.row_dimensions[row].height = _LINE * _lines(words, 42)
+    return row + 1
+
+
+def _write_lines(page: Worksheet, row: int, title: str, lines: Sequence[str], font: Font | None = None) -> int:
+    row = _section(page, row + 1, title)
+    for line in lines:
+        page.merge_cells(start_row=row, end_row=row, start_column=1, end_column=4)
+        indented = len(line) - len(line.lstrip())
+        cell = put(page, row, 1, line.strip())
+        cell.alignment = Alignment(wrap_text=True, vertical="top", indent=min(indented, 4))
+        if font is not None:
+            cell.font = font
+        page.row_dimensions[row].height = _LINE * _lines(line, 92)
+        row += 1
+    return row
+
+
+def _section(page: Worksheet, row: int, title: str) -> int:
+    cell = put(page, row, 1, title)
+    cell.font = _SECTION
+    for number in range(1, 5):
+        page.cell(row, number).border = Border(bottom=_THIN)
+    page.row_dimensions[row].height = 20
+    return row + 1
+
+
+def _lines(text: str, characters: int) -> int:
+    """Lines that a text takes in a column of so many characters."""
+    return max(1, len(textwrap.wrap(visible(text, 1000), characters)))
+
+
+def _plus_minus(error: float | None) -> str:
+    return f" +- {2 * error:.1f}" if error else ""
+
+
+# Every number ------------------------------------------------------------------------------------------------------
+
+
+def _write_table(page: Worksheet, names: Sequence[str], rows: Sequence[Sequence[object]], footer: str = "") -> None:
+    """A plain table with a header, for formulas and filters."""
+    for number, name in enumerate(names, start=1):
+        put(page, 1, number, name).font = _BOLD
+        page.column_dimensions[get_column_letter(number)].width = max(14, len(name) + 2)
+    for row, values in enumerate(rows, start=2):
+        for number, value in enumerate(values, start=1):
+            put(page, row, number, value if isinstance(value, int | float) else str(value))
+    page.freeze_panes = "A2"
+    set_print(page, repeated="1:1", landscape=False, footer=footer)

@@ -1,0 +1,205 @@
+"""The calendar of the report: recruits by week beside a forecast that was made before, open coupons by age, and the
+back-test.
+
+Numbers of people and coupons are rounded to fives, so that no week and no age tells of a few.
+"""
+
+import base64
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from peerfront.data.dates import EPOCH, date_text
+from peerfront.data.study import NOBODY, Study
+from peerfront.data.study_calendar import open_coupons
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.figures import COLOURS, NARROW, new_figure
+from peerfront.foundation.privacy import rounded_counts
+from peerfront.foundation.text_files import decoded, file_bytes
+from peerfront.foundation.text_tables import read_table_file
+from peerfront.foundation.typed_values import typed_number
+from peerfront.study.date_figures import by_date
+
+Whole = NDArray[np.int64]
+_LARGEST_PICTURE = 5 * 2**20
+_MOST_LINES, _LONGEST_LINE = 60, 2_000
+_PNG = b"\x89PNG\r\n\x1a\n"
+_AGES = (7, 14, 28, 60)
+_NEEDED = ("policy", "until", "interviews", "p10", "p90")
+_MOST_WEEKS = 600
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierForecast:
+    """Weeks of a forecast that was made before: the last day of each, interviews expected, and the 8-of-10 band."""
+
+    until: tuple[date, ...]
+    interviews: NDArray[np.float64]  # [weeks]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierBacktest:
+    """A back-test that was written to a folder: its words, and its picture as a data address."""
+
+    lines: tuple[str, ...]
+    picture: str
+
+
+@dataclass(frozen=True, eq=False)
+class CalendarPage:
+    """What the section shows."""
+
+    ends: tuple[str, ...]
+    """The last day of each week."""
+    recruits: NDArray[np.float64]  # [weeks], rounded
+    open_by_age: tuple[tuple[str, str], ...]
+    """Ages and open coupons, rounded; empty where nothing says what is open."""
+    before: EarlierForecast | None
+    inside: str
+    """How many of the weeks that were forecast came out inside the band, in words; empty without one."""
+    backtest: EarlierBacktest | None
+
+
+def read_earlier_forecast(path: Path) -> EarlierForecast:
+    """Read `weeks.csv` of an earlier `forecast --study --out`, or the folder it is in."""
+    file = path / "weeks.csv" if path.is_dir() else path
+    table = read_table_file(file).frame
+    absent = [name for name in _NEEDED if name not in table.columns]
+    if absent or not len(table):
+        raise DataFileError(
+            f"{file.name} is not the weeks.csv of a forecast by date: it has no "
+            f"{'column ' + ', '.join(absent) if absent else 'rows'}. Give the folder that `peerfront forecast --study` "
+            "wrote."
+        )
+    own = table[table["policy"] == table["policy"].iloc[0]].head(_MOST_WEEKS)
+    try:
+        days = tuple(date.fromisoformat(text) for text in own["until"])
+        numbers = [[_number(text) for text in own[name]] for name in ("interviews", "p10", "p90")]
+    except ValueError as problem:
+        raise DataFileError(
+            f"{file.name}: {problem}. Give the file as `peerfront forecast --study` wrote it."
+        ) from None
+    return EarlierForecast(days, *(np.array(each) for each in numbers))
+
+
+def read_earlier_backtest(folder: Path) -> EarlierBacktest:
+    """Read the folder that `peerfront backtest --out` wrote."""
+    text = decoded(folder / "backtest.txt", file_bytes(folder / "backtest.txt"))[0]
+    picture = file_bytes(folder / "backtest.png")
+    if not picture.startswith(_PNG) or len(picture) > _LARGEST_PICTURE:
+        raise DataFileError(
+            f"{folder / 'backtest.png'} is not the picture of a back-test (a PNG of at most 5 MB). Give the folder "
+            "that `peerfront backtest --out FOLDER` wrote."
+        )
+    lines = tuple(line.strip()[:_LONGEST_LINE] for line in text.splitlines() if line.strip())[:_MOST_LINES]
+    return EarlierBacktest(lines, f"data:image/png;base64,{base64.b64encode(picture).decode()}")
+
+
+def calendar_page(
+    study: Study, before: EarlierForecast | None = None, backtest: EarlierBacktest | None = None
+) -> CalendarPage | None:
+    """What the report says by date; None for a study without dates (and without a back-test)."""
+    if study.day is None or study.days is None or study.numbered_days or not np.isfinite(study.days).any():
+        if backtest is None:
+            return None
+        return CalendarPage((), np.zeros(0), (), None, "", backtest)
+    anchor = np.floor(study.day) if before is None else float((before.until[0] - EPOCH).days)
+    ends, counts = recruits_by_week(study, anchor)
+    inside = "" if before is None else _inside(before, ends, counts, study.day)
+    return CalendarPage(
+        tuple(date_text(end) for end in ends),
+        rounded_counts(counts),
+        tuple(_open_by_age(study)),
+        before,
+        inside,
+        backtest,
+    )
+
+
+def recruits_by_week(study: Study, anchor: float) -> tuple[NDArray[np.float64], Whole]:
+    """Last days of weeks, one of which ends on `anchor`, from the first person to the study's day; recruits in each."""
+    assert study.days is not None, "a calendar needs dates"
+    assert study.day is not None, "a calendar needs dates"
+    days = np.floor(study.days)
+    known = np.isfinite(days)
+    came = days[known & (study.recruiter != NOBODY)]
+    first = anchor - 7.0 * np.ceil((anchor - days[known].min()) / 7.0)
+    if first < days[known].min():
+        first += 7.0
+    last = first + 7.0 * np.ceil(max(np.floor(study.day) - first, 0.0) / 7.0)
+    ends = np.arange(first, last + 1.0, 7.0)
+    week = np.clip(np.ceil((came - first) / 7.0), 0, len(ends) - 1).astype(np.int64)
+    return ends, np.bincount(week, minlength=len(ends))
+
+
+def _inside(before: EarlierForecast, ends: NDArray[np.float64], counts: Whole, day: float) -> str:
+    """How the forecast fared in the weeks that are over."""
+    forecast = {float((each - EPOCH).days): number for number, each in enumerate(before.until)}
+    over = [
+        (forecast[end], count)
+        for end, count in zip(ends.tolist(), counts.tolist(), strict=True)
+        if end in forecast and end <= day
+    ]
+    if not over:
+        return "None of the weeks that were forecast is over."
+    held = sum(before.low[number] <= count <= before.high[number] for number, count in over)
+    return (
+        f"Of {len(over)} {'week' if len(over) == 1 else 'weeks'} that were forecast and are over, {held} came out "
+        "inside the 8-of-10 band."
+    )
+
+
+def _open_by_age(study: Study) -> list[tuple[str, str]]:
+    """Open coupons by their age in days, rounded."""
+    is_open = open_coupons(study)
+    if study.issued_days is None or study.day is None or not is_open.any():
+        return []
+    ages = study.day - study.issued_days
+    edges = [0, *_AGES, np.inf]
+    rows = []
+    for low, high in pairwise(edges):
+        with np.errstate(invalid="ignore"):
+            own = rounded_counts(is_open[(ages >= low) & (ages < high)].sum())
+        name = f"{low:.0f} days or older" if np.isinf(high) else f"{low:.0f} to {high - 1:.0f} days"
+        rows.append((name, f"about {own:,.0f}" if own else "hardly any"))
+    return rows
+
+
+def calendar_figure(page: CalendarPage, *, narrow: bool = False) -> Figure:
+    """Draw recruits by week, and what was forecast for them."""
+    figure = new_figure(NARROW if narrow else 8.0, 4.4)
+    axis = figure.subplots()
+    days = np.array(page.ends, dtype="datetime64[D]")
+    width = np.timedelta64(5, "D")
+    axis.bar(days, page.recruits, width=width, color=COLOURS[5], label="recruits of the week, to the nearest five")
+    if page.before is not None:
+        then = np.array([each.isoformat() for each in page.before.until], dtype="datetime64[D]")
+        axis.fill_between(
+            then,
+            page.before.low,
+            page.before.high,
+            color=COLOURS[1],
+            alpha=0.25,
+            linewidth=0,
+            label="forecast before, 8 of 10",
+        )
+        axis.plot(then, page.before.interviews, color=COLOURS[1], linewidth=2.0, label="forecast before")
+    by_date(axis, narrow)
+    axis.set(title="Recruits by week (at its last day)", ylabel="people")
+    axis.set_ylim(bottom=0)
+    figure.legend(loc="outside lower center", ncols=1, frameon=False)
+    return figure
+
+
+def _number(text: str) -> float:
+    number = typed_number(text)
+    if number is None:
+        raise ValueError(f"{text[:40]!r} is not a number")
+    return float(number)

@@ -1,0 +1,273 @@
+"""Plans that keep the study's own estimates valid: coupons that differ only between strata, and random numbers.
+
+An order may say by which fields coupons may differ (`--strata district+gender`), and the chance that everybody has of
+each number (`--randomise 0.1`). Here these are read, planned, drawn, put into words, and their cost in recruits is
+found by playing the study with and without them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.settings import one_of
+from peerfront.foundation.words import counted, n_people, ordinal, percent
+from peerfront.gfp.backup import Array
+from peerfront.gfp.lottery import Lottery, person_luck
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.restricted import RestrictedPlan, RestrictedPlanner, restricted_plan, strata_of
+from peerfront.problem import Allocation, Policy, rollout
+from peerfront.study.artifacts import Fit
+from peerfront.study.orders import PlanOrder, Task
+from peerfront.study.stories import SheetFirst, believed, can_be_simulated
+from peerfront.study.study_sample import MOST_STRATA
+
+_NO_COST = 0.05  # recruits
+_NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """What an order asks for, with the fields found in the schema."""
+
+    schema: Schema
+    fields: tuple[str, ...] = ()
+    chance: float = 0.0
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.fields) or self.chance > 0.0
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return tuple(self.schema.names.index(name) for name in self.fields)
+
+    @property
+    def label_text(self) -> str:
+        return " x ".join(self.fields)
+
+    def policy(self, planner: Planner) -> Planner | RestrictedPlanner:
+        """The planner, within these limits in every round."""
+        return RestrictedPlanner(planner, self.columns, self.chance) if self.is_any else planner
+
+    def strata(self, covariates: Codes) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+        """The stratum of everybody, [people], and the names of the strata; too many are refused."""
+        label = strata_of(covariates, self.columns)
+        _, first = np.unique(label, return_index=True)
+        names = tuple(self._name(covariates[row]) for row in first.tolist())
+        if len(names) > MOST_STRATA:
+            raise SettingError(
+                f"{self.label_text} forms {len(names)} strata among the people waiting; at most {MOST_STRATA} can be "
+                "estimated with. Name fewer fields, or fields with fewer categories."
+            )
+        return label, names
+
+    def _name(self, row: NDArray[np.int16]) -> str:
+        parts = []
+        for name, column in zip(self.fields, self.columns, strict=True):
+            code = int(row[column])
+            parts.append(f"{name}={self.schema.fields[column].categories[code] if code >= 0 else _NOT_KNOWN}")
+        return ", ".join(parts)
+
+
+def read_strata(text: str, schema: Schema) -> tuple[str, ...]:
+    """Read FIELD or FIELD+FIELD; a field may have a plus in its own name."""
+    names = [text] if text in schema.names else [part.strip() for part in text.split("+")]
+    return tuple(one_of("field", name, schema.names) for name in names)
+
+
+def restriction_of(order: PlanOrder, schema: Schema) -> Restriction:
+    """Read what an order restricts; refuse fields that the model does not know, and what does not go together."""
+    fields = [name for text in order.strata for name in read_strata(text, schema)]
+    if len(set(fields)) < len(fields):
+        raise SettingError(f"The strata name a field twice: {', '.join(fields)}. Name each field once.")
+    restriction = Restriction(schema, tuple(fields), order.randomise)
+    if restriction.is_any and order.learn is not None:
+        raise SettingError(
+            "--learn (or --learn-share) does not go with --strata or --randomise: each says by itself who gets a "
+            "random number. Plan with one of them."
+        )
+    if restriction.chance > 0.0 and order.at_least:
+        raise SettingError(
+            "--randomise and --at-least do not go together: random numbers could break a floor. Plan with one of them."
+        )
+    return restriction
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedCoupons:
+    """Coupons handed out within limits."""
+
+    coupons: NDArray[np.int64]  # [people]
+    by_lot: NDArray[np.bool_]  # [people]
+    at_random: NDArray[np.bool_]  # [people]
+    probability: Array  # [people], of each person's number, exact
+    stratum: tuple[str, ...]  # [people]; empty where there are no strata
+    notes: tuple[str, ...]
+
+
+def draw_within(
+    plan: RestrictedPlan,
+    ties: Lottery | None,
+    strata: tuple[str, ...],
+    restriction: Restriction,
+    ids: Sequence[object] | NDArray[np.generic],
+    seed: int,
+) -> RestrictedCoupons:
+    """Draw lots and random numbers. Where there are no strata, `ties` were drawn before, among people alike."""
+    luck = person_luck([str(each) for each in ids], seed)
+    start = float(named_luck(("random numbers", seed), 1).uniform("start")[0])
+    drawn = plan.draw(luck.uniform("lot"), luck.uniform("random number"), start)
+    everybody = np.arange(len(drawn.coupons))
+    if ties is None:
+        coupons, by_lot = drawn.coupons, drawn.by_lot
+        probability = plan.chances()[everybody, coupons]
+    else:
+        coupons = np.where(drawn.at_random, drawn.coupons, ties.coupons)
+        by_lot = ties.drawn & ~drawn.at_random
+        by_ties = np.where(coupons == ties.coupons, ties.probability, 0.0)
+        by_ties += np.where((coupons == ties.otherwise) & (ties.otherwise != ties.coupons), 1.0 - ties.probability, 0.0)
+        probability = by_ties
+        if plan.floor is not None:
+            allowed = (coupons >= plan.floor.least) & (coupons <= plan.floor.most)
+            probability = plan.floor.kept * by_ties + plan.floor.chance * allowed
+    notes = _words(plan, strata, restriction, int(drawn.at_random.sum()), seed)
+    named = tuple(strata[label] for label in plan.label.tolist()) if plan.label is not None else ()
+    return RestrictedCoupons(coupons, by_lot, drawn.at_random, probability, named, tuple(notes))
+
+
+def _words(
+    plan: RestrictedPlan, strata: tuple[str, ...], restriction: Restriction, n_random: int, seed: int
+) -> list[str]:
+    lines = []
+    if plan.label is not None:
+        size = np.bincount(plan.label, minlength=len(strata))
+        parts = []
+        for place, name in enumerate(strata):
+            number, winners = int(plan.planned[plan.label == place][0]), int(plan.winners[place])
+            more = f", and {winners} of {size[place]} drawn by lot get a {ordinal(number + 1)}" if winners else ""
+            parts.append(f"{name}: {number} each{more}")
+        lines.append(
+            f"Coupons differ only between {counted(len(strata), 'stratum', 'strata')} ({restriction.label_text}). "
+            f"{'; '.join(parts)}."
+        )
+        lines.append(
+            "No other plan within these strata is better, by the plan's own value."
+            if plan.is_best and plan.floor is None
+            else "Numbers of the strata were chosen step by step, the best gain for each coupon first."
+            if not plan.is_best
+            else "No other numbers for these strata are better, by the plan's own value, given the random numbers."
+        )
+    if plan.floor is not None:
+        floor = plan.floor
+        lines.append(
+            f"Everybody had a chance of at least {percent(floor.chance)} of each number from {floor.least} to "
+            f"{floor.most}: {n_people(n_random)} got a number drawn at random, with seed {seed}. The probability of "
+            "everybody's number is on the sheet."
+        )
+    return lines
+
+
+# What it costs -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Recruits that a restriction costs: those of the free plan minus those within it, under the model."""
+
+    what: str
+    recruits: float
+    error: float | None
+    """Standard error by simulation; 0 if exact, None where it is by the plan's own value."""
+
+    @property
+    def sentence(self) -> str:
+        chance = "" if not self.error else f" +- {2 * self.error:.1f}"
+        how = ", by the plan's own value" if self.error is None else ", by the model"
+        if self.recruits < max(2 * (self.error or 0.0), _NO_COST):
+            return f"{self.what} cost no recruits that could be told from chance ({self.recruits:+.1f}{chance}{how})."
+        return f"{self.what} cost {self.recruits:.1f}{chance} recruits in all{how}."
+
+
+def costs_of(
+    fit: Fit,
+    planner: Planner,
+    task: Task,
+    restriction: Restriction,
+    free: Allocation,
+    luck: Luck,
+    own_values: Callable[[Restriction], float],
+    free_value: float,
+) -> tuple[Cost, ...]:
+    """What strata and random numbers cost, each on top of the one before; `free` is the plan without them.
+
+    The whole rest of the study is played, later rounds within the same limits; everybody has the same luck. In the last
+    round the means are exact. Where the study is too large to play, `own_values` says what a plan is worth.
+    """
+    steps: list[tuple[str, Restriction]] = []
+    if restriction.fields:
+        steps.append((f"Strata ({restriction.label_text})", Restriction(restriction.schema, restriction.fields)))
+    if restriction.chance > 0.0:
+        steps.append((f"Random numbers ({percent(restriction.chance)})", restriction))
+    state = task.state
+    if state.rounds_left > 1 and not can_be_simulated(state):
+        values = [free_value, *(own_values(step) for _, step in steps)]
+        return tuple(
+            Cost(what, before - after, None)
+            for (what, _), before, after in zip(steps, values[:-1], values[1:], strict=True)
+        )
+    if state.rounds_left == 1:
+        exact = [_of_allocation(planner, task, free), *(_in_last_round(planner, task, step) for _, step in steps)]
+        return tuple(
+            Cost(what, before - after, 0.0)
+            for (what, _), before, after in zip(steps, exact[:-1], exact[1:], strict=True)
+        )
+    policies: list[Policy] = [SheetFirst(free, planner), *(step.policy(planner) for _, step in steps)]
+    earned = np.zeros((len(policies), len(luck)))
+    for story in believed(fit):
+        world = fit.world(state.frontier, story.name)
+        for place, policy in enumerate(policies):
+            played = rollout(world, policy, state.rules, luck)
+            earned[place] += story.weight * played.discounted_rewards(fit.discount)
+    costs = []
+    for (what, _), before, after in zip(steps, earned[:-1], earned[1:], strict=True):
+        lost = before - after
+        costs.append(Cost(what, float(lost.mean()), float(lost.std(ddof=1) / np.sqrt(len(lost)))))
+    return tuple(costs)
+
+
+def planned_within(planner: Planner, task: Task, restriction: Restriction, **more: object) -> RestrictedPlan:
+    """The plan of this round within limits, before anything is drawn."""
+    state = task.state
+    label = restriction.strata(state.frontier.covariates)[0] if restriction.fields else None
+    weights, base = planner.weights_and_base(state)
+    return restricted_plan(
+        planner.tables(state.frontier.covariates, state.most_per_person),
+        weights,
+        planner.discount,
+        base=base,
+        spendable=state.spendable,
+        most=state.most_per_person,
+        least=task.order.min_per_person,
+        label=label,
+        chance=restriction.chance,
+        **more,  # type: ignore[arg-type] # floors
+    )
+
+
+def _in_last_round(planner: Planner, task: Task, restriction: Restriction) -> float:
+    """Recruits expected in the last round, averaged over lots and random numbers."""
+    chances = planned_within(planner, task, restriction).chances()
+    gains = planner.gains(task.state.frontier.covariates, chances.shape[1] - 1)
+    brought = np.concatenate([np.zeros((len(gains), 1)), np.cumsum(gains, axis=1)], axis=1)
+    return float((chances * brought).sum())
+
+
+def _of_allocation(planner: Planner, task: Task, allocation: Allocation) -> float:
+    most = task.state.most_per_person
+    gains = planner.gains(task.state.frontier.covariates, most)
+    return float(gains[np.arange(most) < allocation.coupons[:, None]].sum())

@@ -1,0 +1,223 @@
+"""The coupon sheet as a PDF: who gets how many coupons and why, with room to write, then what the plan rests on.
+
+The pages are A4 on its side with margins that also fit Letter. The font comes with matplotlib, so that names in most
+alphabets are there; what a font lacks is spelled out. The same sheet and heading give the same bytes.
+"""
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import peerfront
+from peerfront.foundation.errors import MissingExtra
+from peerfront.foundation.shown import LONGEST_LINE, visible
+from peerfront.foundation.words import n_coupons, n_people
+from peerfront.study.heading import Heading
+
+if TYPE_CHECKING:
+    from fpdf import FPDF
+
+    from peerfront.study.sheet import CouponSheet
+
+COLUMNS = {"Person": 34.0, "Coupons": 20.0, "Coupon numbers": 62.0, "Date": 22.0, "Initials": 20.0, "Why": 101.0}
+"""Columns of the sheet and their widths in millimetres."""
+_MARGIN, _TOP, _BOTTOM = 19.0, 12.0, 15.0
+_FONT = "DejaVu"
+_FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
+_ALL_PAGES = "\x01pages\x01"  # becomes the number of pages; `visible` spells out its signs, so nobody's id holds it
+_LINE, _SMALL_LINE, _WRITTEN = 5.0, 3.7, 9.5  # millimetres of a printed line, of a small one, and of one to write on
+_NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
+_PADDING = 1.4
+_HIGHEST = 150.0  # millimetres of the highest row, of somebody with very many coupons: it fits on a page
+_LONGEST_NAME = 150  # characters of an id that are printed: as many as fit into such a row
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_GREY, _LIGHT, _BLACK = (231, 231, 231), (140, 140, 140), (17, 17, 17)
+_KEEP = "Holds participants' ids: keep it as you keep them."
+
+
+def sheet_pdf(sheet: "CouponSheet", heading: Heading) -> bytes:
+    """The sheet to print as the bytes of a PDF file."""
+    heading = heading.or_study(sheet.study) if sheet.study else heading
+    page = _new_document(sheet, heading)
+    _write_people(page, sheet)
+    _write_facts(page, sheet)
+    return bytes(page.output())
+
+
+def _new_document(sheet: "CouponSheet", heading: Heading) -> "FPDF":
+    """A document whose pages carry the study, the day and the round above, and page numbers below."""
+    try:
+        from fpdf import FPDF
+    except ImportError:
+        raise MissingExtra("A sheet as PDF", "live") from None
+    title = _known(f"Coupon sheet: {heading.study or '_' * 30}")
+    number = f"{heading.round:,}" if heading.round is not None else "_" * 6
+    left = f"{sheet.rounds_left:,} left, this one included"
+    facts = (
+        f"Date: {heading.date or '_' * 14}      Round: {number} ({left})      {n_coupons(sheet.spend)} for "
+        f"{n_people(len(sheet.table))}"
+    )
+
+    class _Document(FPDF):
+        table_header = True
+
+        def header(self) -> None:
+            self.set_font(_FONT, "B", 15)
+            self.multi_cell(0, 7.5, title, new_x="LMARGIN", new_y="NEXT")
+            self.set_font(_FONT, "", 10)
+            self.cell(0, 6.5, facts, new_x="LMARGIN", new_y="NEXT")
+            self.ln(1.5)
+            if self.table_header:
+                _write_header(self)
+
+        def footer(self) -> None:
+            self.set_y(-_BOTTOM + 2)
+            self.set_font(_FONT, "", 8)
+            self.set_text_color(85, 85, 85)
+            self.cell(0, 5, _KEEP, new_x="LMARGIN", new_y="TOP")
+            self.cell(0, 5, f"Page {self.page_no()} of {_ALL_PAGES}", align="R")
+            self.set_text_color(*_BLACK)
+
+    document = _Document(orientation="landscape", unit="mm", format="A4")
+    document.alias_nb_pages(_ALL_PAGES)
+    document.set_creation_date(_EPOCH)
+    document.set_title(title)
+    document.set_producer(f"peerfront {peerfront.__version__}")
+    for style, file in _FILES.items():
+        document.add_font(_FONT, style, _fonts() / file)
+    document.set_margins(_MARGIN, _TOP, _MARGIN)
+    document.set_auto_page_break(False)
+    document.set_text_color(*_BLACK)
+    document.set_draw_color(*_LIGHT)
+    document.set_line_width(0.2)
+    document.add_page()
+    return document
+
+
+def _fonts() -> Path:
+    import matplotlib
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+
+
+def _known(text: str) -> str:
+    """Text as it can be printed: what cannot be seen, or is not in the font, is spelled out."""
+    shown = visible(text, LONGEST_LINE).replace("\n", " ")
+    known = _characters()
+    return "".join(sign if ord(sign) in known else f"\\u{ord(sign):04x}" for sign in shown)
+
+
+_KNOWN: set[int] = set()
+
+
+def _characters() -> set[int]:
+    """Numbers of the characters that the font has, both upright and bold."""
+    if not _KNOWN:
+        _KNOWN.update(set.intersection(*(_characters_of(_fonts() / file) for file in _FILES.values())))
+    return _KNOWN
+
+
+def _characters_of(file: Path) -> set[int]:
+    from fontTools.ttLib import TTFont
+
+    with TTFont(file, lazy=True) as font:
+        return set(font.getBestCmap())
+
+
+# The people ----------------------------------------------------------------------------------------------------------
+
+
+def _write_header(page: "FPDF") -> None:
+    page.set_font(_FONT, "B", 9.5)
+    page.set_fill_color(*_GREY)
+    for name, width in COLUMNS.items():
+        page.cell(width, 7, name, border=1, fill=True, align="C" if name == "Coupons" else "L")
+    page.ln(7)
+
+
+def _write_people(page: "FPDF", sheet: "CouponSheet") -> None:
+    people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
+    for person, coupons, reason in people:
+        _write_person(page, _known(visible(str(person), _LONGEST_NAME)), int(coupons), _known(str(reason)))
+
+
+def _write_person(page: "FPDF", person: str, coupons: int, reason: str) -> None:
+    widths = list(COLUMNS.values())
+    name = _wrapped(page, person, widths[0], "B", 10.5)
+    why = _wrapped(page, reason, widths[5], "", 7.5)
+    by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE)
+    height = max(by_hand, len(name) * _LINE, len(why) * _SMALL_LINE) + 2 * _PADDING
+    height = min(max(height, 7.5), _HIGHEST)
+    if page.get_y() + height > page.h - _BOTTOM:
+        page.add_page()
+    left, top = _MARGIN, page.get_y()
+    page.set_fill_color(*_GREY)
+    for number, width in enumerate(widths):
+        nothing_to_write = 2 <= number <= 4 and not coupons
+        page.rect(left, top, width, height, style="DF" if nothing_to_write else "D")
+        if number == 0:
+            _write_lines(page, name, left, top, height, _LINE, "B", 10.5)
+        elif number == 1:
+            page.set_font(_FONT, "B" if coupons else "", 14)
+            page.set_xy(left, top)
+            page.cell(width, height, str(coupons), align="C")
+        elif number == 5:
+            _write_lines(page, why, left, top, height, _SMALL_LINE, "", 7.5)
+        left += width
+    page.set_xy(_MARGIN, top + height)
+
+
+def _wrapped(page: "FPDF", text: str, width: float, style: str, size: float) -> list[str]:
+    """The lines that a text takes in a column."""
+    page.set_font(_FONT, style, size)
+    lines: Any = page.multi_cell(width - _PADDING, _LINE, text or " ", dry_run=True, output="LINES", align="L")
+    return [str(line) for line in lines] or [""]
+
+
+def _write_lines(
+    page: "FPDF", lines: Sequence[str], left: float, top: float, height: float, line: float, style: str, size: float
+) -> None:
+    """Write lines in the middle of a cell."""
+    page.set_font(_FONT, style, size)
+    y = top + (height - line * len(lines)) / 2
+    for text in lines:
+        page.set_xy(left, y)
+        page.cell(0, line, text)
+        y += line
+
+
+# What it rests on ----------------------------------------------------------------------------------------------------
+
+
+def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
+    """Warnings first, then what the plan expects and how good it is, in sentences."""
+    page.table_header = False  # type: ignore[attr-defined] # of our own document
+    lines = sheet.lines()
+    warned = [line for line in (*sheet.notes, *sheet.warnings) if line.startswith("Warning")]
+    rest = [line for line in lines if line not in warned]
+    made = f"Model {sheet.model_fingerprint[:16] or 'not known'}, seed {sheet.order.seed}, peerfront"
+    page.add_page()
+    for title, texts in (
+        ("Warnings", warned),
+        ("What this sheet rests on", [*rest, f"{made} {peerfront.__version__}."]),
+    ):
+        if texts:
+            _write_text(page, title, "B", 12, 7)
+        for text in texts:
+            _write_text(page, text.strip(), "", 9, 4.8, indent=2.5 * (len(text) - len(text.lstrip())))
+        page.ln(2)
+
+
+def _write_text(page: "FPDF", text: str, style: str, size: float, line: float, indent: float = 0.0) -> None:
+    page.set_font(_FONT, style, size)
+    width = page.w - 2 * _MARGIN - indent
+    lines: Any = page.multi_cell(width, line, _known(text) or " ", dry_run=True, output="LINES", align="L")
+    for each in lines:
+        if page.get_y() + line > page.h - _BOTTOM:
+            page.add_page()
+            page.set_font(_FONT, style, size)
+        page.set_x(_MARGIN + indent)
+        page.cell(width, line, str(each), new_x="LMARGIN", new_y="NEXT")
+    page.ln(0.8)

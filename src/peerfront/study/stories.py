@@ -1,0 +1,224 @@
+"""What a plan brings by each story of what a coupon does, and what it would bring if that story were known.
+
+Two plain stories fit most studies equally well: a person has so many people to bring and uses the first coupons first
+(`capacity`), or each coupon is used on its own (`per_coupon`). A plan is played in the world of every story that is
+left; what planning for that story alone would bring there, with the same luck, is what not knowing costs (the regret).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.story import Story
+from peerfront.problem import Allocation, BulkPolicy, Policy, Rules, State, Trajectories, World, rollout
+from peerfront.study.artifacts import Fit
+from peerfront.study.orders import Task
+
+Array = NDArray[np.float64]
+IN_WORDS = {
+    "capacity": "people have so many to bring, and use the first coupons first",
+    "per_coupon": "each coupon is used on its own",
+    "both": "people have so many to bring, and use each coupon with some chance",
+}
+"""The stories as coordinators read them, after "if"."""
+AVERAGE, CAUTIOUS = "average", "cautious"
+_SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
+_CAUTIOUS_EPISODES = 200
+_SHARES = tuple(number / 20 for number in range(21))  # of one story against the rest, for a cautious plan
+
+
+def responses_to_choose(fit: Fit) -> tuple[str, ...]:
+    """What `--response` may be for this model."""
+    return (AVERAGE, CAUTIOUS, *fit.responses)
+
+
+def planner_for(fit: Fit, response: str) -> Planner:
+    """The planner that believes what was asked for; a cautious one is chosen by `most_cautious`."""
+    if response in (AVERAGE, CAUTIOUS):
+        return fit.planner
+    if response not in fit.responses:
+        left = ", ".join(responses_to_choose(fit))
+        pinned = fit.scores.get("coupon_stories", {}).get("pinned")
+        why = f" It was fitted with --response {pinned}." if pinned else " The study rules that story out."
+        raise SettingError(f"--response is {response!r}; this model knows {left}.{why if response in IN_WORDS else ''}")
+    return fit.planner.only(response)
+
+
+def can_be_simulated(state: State) -> bool:
+    """Whether the rest of the study is small enough to be played many times."""
+    return state.remaining_budget <= _SIMULATED_BUDGET and len(state.frontier) <= _SIMULATED_BUDGET
+
+
+def ordered_planner(fit: Fit, task: Task) -> Planner:
+    """The planner that believes what the order asks for, and gives everybody the order's least."""
+    order = task.order
+    if order.response == CAUTIOUS:
+        if not can_be_simulated(task.state):
+            raise SettingError(
+                f"A cautious plan is found by simulating the rest of the study, which takes too long with more than "
+                f"{_SIMULATED_BUDGET:,} people or coupons. Plan with --response average, or for one story."
+            )
+        return most_cautious(fit, task.state, order.min_per_person, named_luck(("cautious",), _CAUTIOUS_EPISODES))
+    return replace(planner_for(fit, order.response), least_per_person=order.min_per_person)
+
+
+@dataclass(frozen=True, eq=False)
+class SheetFirst:
+    """A policy: this round as on the sheet, later rounds as the planner decides then."""
+
+    sheet: Allocation
+    planner: BulkPolicy
+    name: str = "the sheet"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        if states[0].round == 0:
+            return [self.sheet] * len(states)
+        return list(self.planner.allocate_many(states, lucks))
+
+
+@dataclass(frozen=True)
+class StoryResult:
+    """One plan, played where one story is true."""
+
+    name: str
+    weight: float
+    now: float
+    """Expected recruits of this round."""
+    expected: float
+    """Recruits in all, discounted."""
+    error: float
+    """Its standard error."""
+    regret: float
+    """How many more recruits planning with this story known would bring; chance can make it negative."""
+    regret_error: float
+
+
+def believed(fit: Fit) -> list[Story]:
+    """The stories that are left, the most believed first."""
+    return sorted(fit.planner.stories, key=lambda story: -story.weight)
+
+
+def expected_now(story: Story, state: State, sheet: Allocation) -> float:
+    """Recruits of this round, expected by one story."""
+    most = state.most_per_person
+    gains = story.response.gains(state.frontier.covariates, most)
+    return float(gains[np.arange(most) < sheet.coupons[:, None]].sum())
+
+
+def last_round(
+    fit: Fit, state: State, sheet: Allocation, planned: Allocation, alone: Mapping[str, Allocation]
+) -> list[StoryResult]:
+    """What a sheet brings in the last round, by every story, exactly; arguments as in `results_of`."""
+    results = []
+    for story in believed(fit):
+        now, before, best = (expected_now(story, state, each) for each in (sheet, planned, alone[story.name]))
+        results.append(StoryResult(story.name, story.weight, now, now, 0.0, best - before, 0.0))
+    return results
+
+
+def results_of(
+    fit: Fit, state: State, sheet: SheetFirst, planned: SheetFirst, alone: Mapping[str, SheetFirst], luck: Luck
+) -> list[StoryResult]:
+    """Play a sheet in the world of every story.
+
+    `alone` are the plans that know the story, by its name. What knowing it would add is judged by the sheet as it was
+    `planned`, before floors, lots and random numbers: their cost is not that of not knowing.
+    """
+    results = []
+    for story in believed(fit):
+        world = fit.world(state.frontier, story.name)
+        played: dict[int, Array] = {}
+        for policy in (sheet, planned, alone[story.name]):
+            if id(policy) not in played:
+                played[id(policy)] = rollout(world, policy, state.rules, luck).discounted_rewards(fit.discount)
+        earned, regret = played[id(sheet)], played[id(alone[story.name])] - played[id(planned)]
+        results.append(
+            StoryResult(
+                name=story.name,
+                weight=story.weight,
+                now=expected_now(story, state, sheet.sheet),
+                expected=float(earned.mean()),
+                error=_error(earned),
+                regret=float(regret.mean()),
+                regret_error=_error(regret),
+            )
+        )
+    return results
+
+
+def _error(values: Array) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
+    """The weights of the stories whose plan has the smallest worst regret, in simulations of every story."""
+    names = [story.name for story in fit.planner.stories]
+    if len(names) == 1:
+        return replace(fit.planner, least_per_person=least)
+    candidates = [np.array([story.weight for story in fit.planner.stories])]
+    for number in range(len(names)):
+        for share in _SHARES:
+            weights = np.full(len(names), (1.0 - share) / (len(names) - 1))
+            weights[number] = share
+            candidates.append(weights)
+    distinct = {tuple(np.round(weights, 6).tolist()): weights for weights in candidates}
+    planners, seen = [], set()
+    for weights in distinct.values():
+        planner = replace(fit.planner.weighted(weights.tolist()), least_per_person=least)
+        sheet = planner.plan(state, every_spend=False).allocation
+        # Later rounds differ little between close weights: one plan for each sheet.
+        if sheet.coupons.tobytes() not in seen:
+            seen.add(sheet.coupons.tobytes())
+            planners.append((sheet, planner))
+    earned = np.zeros((len(planners), len(names)))
+    for row, (sheet, planner) in enumerate(planners):
+        policy = SheetFirst(sheet, planner)
+        for column, name in enumerate(names):
+            played = rollout(fit.world(state.frontier, name), policy, state.rules, luck)
+            earned[row, column] = played.discounted_rewards(fit.discount).mean()
+    worst = (earned.max(axis=0) - earned).max(axis=1)
+    return planners[int(worst.argmin())][1]
+
+
+def story_table(results: Sequence[StoryResult]) -> pd.DataFrame:
+    """story, weight, expected, error, regret, regret_error: one row for each story that is left."""
+    return pd.DataFrame([{field.name: getattr(each, field.name) for field in fields(StoryResult)} for each in results])
+
+
+def story_of_episode(weights: Sequence[float], episodes: int) -> NDArray[np.int64]:
+    """A story for each of many episodes, in the shares of the weights, evenly spread, [episodes]."""
+    spread = (np.arange(episodes) + 0.5) * 0.6180339887498949 % 1.0
+    ends = np.cumsum(weights)
+    story: NDArray[np.int64] = np.minimum(np.searchsorted(ends, spread * ends[-1], side="right"), len(ends) - 1)
+    return story
+
+
+def rollout_stories(
+    worlds: Sequence[World | None],
+    story: NDArray[np.int64],
+    policy: Policy | Sequence[Policy],
+    rules: Rules,
+    luck: Luck,
+) -> Trajectories:
+    """Play each episode in the world of its story; `worlds[i]` is the world of story i, as are policies if several."""
+    parts: dict[str, NDArray[np.int64]] = {}
+    for number, world in enumerate(worlds):
+        own = np.flatnonzero(story == number)
+        if not len(own) or world is None:
+            continue
+        own_policy = policy[number] if isinstance(policy, Sequence) else policy
+        played = rollout(world, own_policy, rules, Luck(luck.keys[own]))
+        for field in fields(Trajectories):
+            values = getattr(played, field.name)
+            whole = parts.setdefault(field.name, np.zeros((len(luck), *values.shape[1:]), dtype=np.int64))
+            whole[own] = values
+    return Trajectories(**parts)

@@ -1,0 +1,132 @@
+"""The model of a week: last week's, or one that is fitted again because the file has enough that is new."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.progress import Progress
+from peerfront.foundation.settings import one_of
+from peerfront.foundation.words import counted, n_people
+from peerfront.study.fit_settings import USUAL, FitSettings
+from peerfront.study.model import Model, fit, load
+from peerfront.study.study_folder import StudyFolder
+from peerfront.study.week_order import WeekOrder
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+REFIT = (AUTO, ALWAYS, NEVER)
+_NEWS = 0.05  # share of what a model was fitted to that must be new before fitting again pays
+_FEW_NEWS = 5  # returns and holders
+_GROWN = 1.5  # times as many holders as when the model was chosen: choose again
+_WARM_EFFORT = 0.3  # share of the usual simulations where last week's planner is there to start from
+_MANY_WAIT = 10  # fewer do not say how many wait at once in later weeks
+_ROUNDS = 6  # that a model is prepared for: generations that fit into half a year
+
+
+@dataclass(frozen=True)
+class FittedTo:
+    """How much a model knows: what decides whether fitting again pays."""
+
+    day: str = ""
+    holders: int = 0
+    recruits: int = 0
+    chosen_at: int = 0
+    """Holders when the model was last chosen among all there are, instead of starting from the one before."""
+
+    def news(self, now: "FittedTo") -> int:
+        """Holders and recruits that came since."""
+        return max(now.holders - self.holders, 0) + max(now.recruits - self.recruits, 0)
+
+    def pays(self, now: "FittedTo") -> bool:
+        """Whether so much is new that the model would change."""
+        return self.news(now) >= max(_FEW_NEWS, _NEWS * (self.holders + self.recruits))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelChoice:
+    """The model of a week; None where the study is too small to fit."""
+
+    model: Model | None
+    refitted: bool
+    folder: str
+    """Where it was saved, below the study's folder, if it is an earlier week's."""
+    fitted_to: FittedTo
+    words: tuple[str, ...]
+    """Whether it is new and why, and what the fit warns of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """The model of an earlier plan of the same study."""
+
+    model: Model
+    fitted_to: FittedTo
+    folder: str = ""
+
+
+def chosen_model(
+    kept: StudyFolder,
+    study: Study,
+    schema: StudySchema,
+    order: WeekOrder,
+    left: int,
+    day: date,
+    refit: str,
+    progress: Progress,
+) -> ModelChoice:
+    """Keep last week's model, or fit again if it pays (`refit`: auto, always or never)."""
+    last = kept.last
+    earlier = None
+    if last is not None and last.facts["model"]:
+        fitted_to = FittedTo(**last.facts["fitted"])
+        earlier = Earlier(load(kept.model_of(last)), fitted_to, str(last.facts["model_folder"]))
+    return kept_or_refitted(earlier, study, schema, order, left, day, refit, progress)
+
+
+def kept_or_refitted(
+    earlier: Earlier | None,
+    study: Study,
+    schema: StudySchema,
+    order: WeekOrder,
+    left: int,
+    day: date,
+    refit: str,
+    progress: Progress,
+    *,
+    rounds: int = _ROUNDS,
+    effort: float = 1.0,
+) -> ModelChoice:
+    """Keep the earlier model, or fit again if it pays; `rounds` is how far a new one looks ahead."""
+    one_of("time to fit again", refit, REFIT)
+    now = FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
+    before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)
+    if earlier is not None:
+        needed = left - order.reserve > earlier.model.fit.planner.budget
+        if not needed and (refit == NEVER or (refit == AUTO and not fitted_to.pays(now))):
+            news = counted(fitted_to.news(now), "holder or recruit", "holders and recruits")
+            unused = "too few to change it" if refit == AUTO else "not used, as asked"
+            words = (f"The model of {fitted_to.day} is kept: {news} since, {unused}.",)
+            return ModelChoice(earlier.model, False, earlier.folder, fitted_to, words)
+    start = before if now.holders < _GROWN * fitted_to.chosen_at else None
+    now = replace(now, chosen_at=now.holders if start is None else fitted_to.chosen_at)
+    settings = FitSettings(
+        budget=max(left, 1),
+        rounds=rounds,
+        max_per_person=USUAL if order.max_per_person is None else order.max_per_person,
+        people=len(study.waiting) if len(study.waiting) >= _MANY_WAIT else None,
+        seed=order.seed,
+        effort=effort * (1.0 if start is None else _WARM_EFFORT),
+    )
+    try:
+        others = [load(Path(folder)) for folder in order.prior]
+        model = fit(study, schema, settings, prior=others, progress=progress, start=start)
+    except DataFileError as problem:
+        if before is not None or "too small to fit" not in str(problem):
+            raise
+        return ModelChoice(None, False, "", FittedTo(), (str(problem),))
+    since = f"; the fit before was of {fitted_to.day}" if before is not None else ""
+    told = [f"Fitted to {n_people(now.holders)} who have had coupons{since}."]
+    told += [line for line in model.summary if line.startswith("Warning") or "come within" in line]
+    return ModelChoice(model, True, "", now, tuple(told))

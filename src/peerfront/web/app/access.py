@@ -1,0 +1,103 @@
+"""Who may see the pages: only this computer, only with the link from the terminal, and no files that are too large.
+
+The first request with the link's token sets a signed cookie. A page of another site cannot read it (SameSite=Strict),
+and a name of another computer that points here (DNS rebinding) is refused by the Host header.
+"""
+
+from collections.abc import Callable
+
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from peerfront.web.app.serving import serving
+
+Answer = Callable[[HttpRequest], HttpResponse]
+LARGEST_UPLOAD = 100_000_000
+"""Bytes of the largest file that the pages take."""
+_COOKIE_DAYS = 30
+_SALT = "peerfront.web.app.link"
+_HOSTS = ("127.0.0.1", "localhost")
+
+
+class OnlyThisComputer:
+    """Refuse requests whose Host is another name than this computer's own."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        host = request.META.get("HTTP_HOST", "")
+        if host.rpartition(":")[0] not in _HOSTS and host not in _HOSTS:
+            return HttpResponse(
+                "This address is not served here. Use the link that the terminal shows.\n",
+                status=400,
+                content_type="text/plain; charset=utf-8",
+            )
+        response = self.answer(request)
+        # Pages hold participants' ids. The browser may show one again on its back button, nobody else may keep it.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response
+
+
+class OnlyWithTheLink:
+    """Refuse everybody who did not come by the link; their pages show nothing of the study."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/open/"):
+            return _open(request, request.path.removeprefix("/open/"))
+        if not _came_by_the_link(request):
+            return render(request, "app/refused.html", {"title": _("Use the link from the terminal")}, status=403)
+        return self.answer(request)
+
+
+class NotTooLarge:
+    """Refuse uploads that are too large before anything reads them."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        size = request.META.get("CONTENT_LENGTH") or "0"
+        if request.method == "POST" and size.isdigit() and int(size) > LARGEST_UPLOAD:
+            found = {"found": int(size) // 1_000_000, "allowed": LARGEST_UPLOAD // 1_000_000}
+            return render(request, "app/too_large.html", found, status=413)
+        return self.answer(request)
+
+
+def _cookie_name() -> str:
+    return f"peerfront_app_{serving().port}"
+
+
+def _open(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the token of the link, once: the address that stays in the browser does not hold it."""
+    if not serving().opens(token):
+        if _came_by_the_link(request):
+            return redirect("home")
+        return render(request, "app/refused.html", {"title": _("This link is of an earlier run")}, status=403)
+    response = redirect("home")
+    response.set_cookie(
+        _cookie_name(),
+        signing.dumps("opened", salt=_SALT),
+        max_age=_COOKIE_DAYS * 86_400,
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def _came_by_the_link(request: HttpRequest) -> bool:
+    try:
+        signing.loads(request.COOKIES.get(_cookie_name(), ""), salt=_SALT, max_age=_COOKIE_DAYS * 86_400)
+    except signing.BadSignature:  # an expired signature is one, too
+        return False
+    return True
+
+
+def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without its token: it is of an earlier run of the app, or cookies are not kept."""
+    return render(request, "app/form_expired.html", status=403)

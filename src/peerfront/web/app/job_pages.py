@@ -1,0 +1,89 @@
+"""The running job as a part of a page, and the button that stops it; files to download."""
+
+import mimetypes
+import re
+from pathlib import Path
+
+from csp.decorators import csp_replace
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_GET, require_POST
+
+from peerfront.web.app.folder import REPORT
+from peerfront.web.app.progress_of_steps import STEPS
+from peerfront.web.app.serving import app_folder, jobs
+
+_DOWNLOADS = re.compile(
+    r"sheet\.(csv|xlsx|pdf)|sheet-curve\.csv|waiting\.csv|schema\.toml|report\.html|log\.jsonl"
+    r"|(checked|forecast|forecast-by-date|estimates)/[a-z0-9-]+\.(csv|json|png|svg|txt|toml|dot)"
+    r"|week-[0-9]+_[0-9_-]+/[a-z]+\.(csv|xlsx|png|txt)"
+)
+_PICTURES = (".png", ".svg")
+
+
+@require_GET
+def job(request: HttpRequest) -> HttpResponse:
+    return render(request, "app/job_part.html", {"job": jobs().running})
+
+
+@require_POST
+def stop(request: HttpRequest) -> HttpResponse:
+    running = jobs().running
+    step = running.order.step if running is not None else request.POST.get("step", "")
+    jobs().stop()
+    messages.info(request, _("It is being stopped. What was there before stays as it is."))
+    return redirect(step if step in dict(STEPS) else "home")
+
+
+@require_GET
+def download(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A file that the steps made; pictures are shown, everything else is saved."""
+    file = _file(name)
+    as_picture = file.suffix in _PICTURES
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    response = FileResponse(file.open("rb"), as_attachment=not as_picture, filename=_saved_as(file), content_type=kind)
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
+
+
+@require_GET
+@xframe_options_sameorigin
+@csp_replace(
+    {
+        "default-src": ["'none'"],
+        "style-src": ["'unsafe-inline'"],
+        "img-src": ["data:"],
+        "frame-ancestors": ["'self'"],
+        "sandbox": ["allow-popups"],
+    }
+)
+def report_page(request: HttpRequest) -> HttpResponseBase:
+    """The report as it is, shut in: it may load nothing and run nothing."""
+    return FileResponse(_file(REPORT).open("rb"), content_type="text/html; charset=utf-8")
+
+
+def _file(name: str) -> Path:
+    folder = app_folder().path
+    file = folder / name
+    if not _DOWNLOADS.fullmatch(name) or not file.is_file() or not file.resolve().is_relative_to(folder):
+        raise Http404
+    return file
+
+
+def _saved_as(file: Path) -> str:
+    """The name under which a browser saves it: with the study's folder, so that sheets of two studies differ."""
+    folder = re.sub(r"[^A-Za-z0-9_-]+", "-", app_folder().path.name).strip("-") or "study"
+    return f"{folder}-{file.name}"
+
+
+pages = [
+    path("job/", job, name="job"),
+    path("job/stop/", stop, name="stop_job"),
+    path("files/<path:name>", download, name="download"),
+    path("report/page/", report_page, name="report_page"),
+]

@@ -1,0 +1,97 @@
+"""Settings of Django for a live study; the folder that PEERFRONT_LIVE_FOLDER names holds what differs between studies.
+
+Without a folder (type checks, making migrations) the keys are drawn anew and the database is in memory.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from peerfront.web.live.folder import FOLDER, Keys, LiveFolder, Serving, sqlite
+from peerfront.web.pages.common_settings import shared, templates
+
+_named = os.environ.get(FOLDER)
+LIVE_FOLDER: LiveFolder | None = LiveFolder(Path(_named)) if _named else None
+_keys = LIVE_FOLDER.keys if LIVE_FOLDER else Keys.drawn()
+_serving = LIVE_FOLDER.serving if LIVE_FOLDER else Serving()
+
+globals().update(shared())
+LANGUAGE_CODE = _serving.language
+TIME_ZONE = "UTC"
+DEBUG = False
+SECRET_KEY = _keys.secret_key
+CONTACT_KEY = _keys.contact_key
+ALLOWED_HOSTS = _serving.names_in_addresses
+DATABASES: dict[str, Any] = {"default": LIVE_FOLDER.database if LIVE_FOLDER else sqlite(Path(":memory:"))}
+INSTALLED_APPS = [
+    "peerfront.web.pages",
+    "peerfront.web.live.records",
+    "peerfront.web.live.screens",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.forms",
+    "axes",
+    "csp",
+]
+MIDDLEWARE = [
+    "peerfront.web.live.operations.logs.RequestLog",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "peerfront.web.live.operations.limits.BodyLimit",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "peerfront.web.live.operations.limits.StorableText",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "peerfront.web.live.operations.limits.LoginEnds",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "peerfront.web.live.screens.access.AccessMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+TEMPLATES = templates("django.contrib.auth.context_processors.auth", "peerfront.web.live.screens.context.study")
+ROOT_URLCONF = "peerfront.web.live.screens.urls"
+WSGI_APPLICATION = "peerfront.web.live.wsgi.application"
+
+# Logins: argon2, at most five wrong passwords, sessions that end after a shift or half an hour without work.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "screens/locked_out.html"
+AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True  # the audit tells what people did, which is enough
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # of one-time links
+SESSION_COOKIE_AGE = 30 * 60  # without work; `operations.limits` notes work, and ends a login after a long day
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+SESSION_COOKIE_NAME = "peerfront_session"
+MESSAGE_STORAGE = "django.contrib.messages.storage.fallback.FallbackStorage"  # many notes do not fit into a cookie
+CSRF_FAILURE_VIEW = "peerfront.web.live.screens.logins.form_expired"
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _serving.tls
+SECURE_SSL_REDIRECT = _serving.tls
+SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # a monitor asks on the server itself
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _serving.tls else None
+SECURE_HSTS_SECONDS = 31_536_000 if _serving.tls else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _serving.tls
+CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in _serving.names_in_addresses] if _serving.tls else []
+# Without TLS the study is served to one computer or a private network, which `peerfront live serve` says.
+SILENCED_SYSTEM_CHECKS = [] if _serving.tls else ["security.W004", "security.W008", "security.W012", "security.W016"]
+
+# What is sent in all is limited by `operations.limits.BodyLimit`, files included.
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000

@@ -1,0 +1,214 @@
+"""The study as files, which `peerfront check`, `fit`, `estimate` and `report` read as they are.
+
+study.csv             a row for each person: id, recruiter, coupons, dates, site, network size, answers
+schema.toml           how study.csv is read, and which answers plans may use (`Question.for_planning`)
+decisions.csv         the decision log: who got how many coupons in which round, with which probability
+decision_details.csv  the same with what was planned, decided and handed out, and the program's reason
+coupons.csv           every coupon: handed out, valid, used, void
+withdrawn.csv         who withdrew, and when
+README.txt            what these files are
+
+What is decided here, and why:
+
+1. There are no contact details: they are never read. Reasons that somebody typed stay in the audit alone, because they
+   may name people.
+2. People who withdrew keep their row, so that the tree stays whole; their answers and network size are left out, and so
+   are their groups (strata) and the reasons of their numbers, which tell answers.
+3. Void coupons are in coupons.csv alone. Nobody can come with them, so they do not count as coupons that a person had;
+   a coupon that was used is never void, so the tree does not change.
+4. The codes of seeds are in coupons.csv alone: nobody handed them on.
+5. A person who got coupons in several rounds has the first day of issue and the last day on which any is valid.
+6. Codes are written in groups (K7M-4RT9-XC0), so that a spreadsheet does not take them for numbers; texts that it would
+   run as formulas are marked as text (`foundation.spreadsheets`).
+
+No lock is held: people are read first, in one query, and coupons afterwards, so every person's coupon is there.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+from django.utils.translation import gettext
+
+from peerfront.data.listing import guess_columns
+from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
+from peerfront.data.reading import study_from_table
+from peerfront.data.schema_file import schema_text
+from peerfront.data.study import Study
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import make_folder, write_csv, write_text
+from peerfront.foundation.spreadsheets import csv_text
+from peerfront.web.live.export_schema import RECRUITER_ID, SITE, export_schema, reading_of
+from peerfront.web.live.export_tables import coupon_table, decision_details, decision_log, withdrawn_table
+from peerfront.web.live.export_texts import code_text, days_of, mark, one_line, written_ids
+from peerfront.web.live.records import models
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.waiting import waiting
+from peerfront.web.live.rules.settings import Settings
+
+FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.date", "issued.date", "expiry.date",
+         "waiting")  # fmt: skip
+"""Columns that every study has, beside its coupons and answers."""
+
+README = """This is the study "{name}" as files, seen on {day}.
+
+study.csv             a row for each person; schema.toml says how it is read and which answers plans may use
+decisions.csv         who got how many coupons in which round, with which probability (a decision log)
+decision_details.csv  the same with what was planned, decided and handed out, and the program's reason
+coupons.csv           every coupon: handed out, valid, used, void
+withdrawn.csv         who withdrew, and when
+
+  peerfront check study.csv --schema schema.toml
+  peerfront fit study.csv --schema schema.toml --budget N --out model
+  peerfront estimate study.csv --schema schema.toml --outcome COLUMN
+
+There are no contact details here. People who withdrew keep their row, so that the tree stays whole; their answers and
+network size are left out. Void coupons are in coupons.csv alone. Answers that somebody typed freely may still tell who
+a person is: keep these files as you keep the study's other records.
+"""
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """Where the files of an exported study are."""
+
+    folder: Path
+
+    @property
+    def study(self) -> Path:
+        return self.folder / "study.csv"
+
+    @property
+    def schema(self) -> Path:
+        return self.folder / "schema.toml"
+
+    @property
+    def decisions(self) -> Path:
+        return self.folder / "decisions.csv"
+
+    @property
+    def decision_details(self) -> Path:
+        return self.folder / "decision_details.csv"
+
+    @property
+    def coupons(self) -> Path:
+        return self.folder / "coupons.csv"
+
+    @property
+    def withdrawn(self) -> Path:
+        return self.folder / "withdrawn.csv"
+
+    @property
+    def readme(self) -> Path:
+        return self.folder / "README.txt"
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        return (
+            self.study, self.schema, self.decisions, self.decision_details, self.coupons, self.withdrawn, self.readme,
+        )  # fmt: skip
+
+
+def write_study(folder: Path) -> StudyFiles:
+    """Write the study into a folder; files of these names are replaced. Only their owner can read them."""
+    files, settings = StudyFiles(folder), study_settings()
+    table, people = _table_and_ids(settings)
+    study = live_study(table)
+    make_folder(folder)
+    write_csv(files.study, csv_text(table), private=True)
+    schema, reasons = export_schema(study, settings, answer_columns(settings, ()))
+    write_text(files.schema, schema_text(schema, reasons, files.study.name), private=True)
+    write_csv(files.decisions, csv_text(decision_log(people, settings)), private=True)
+    write_csv(files.decision_details, csv_text(decision_details(people, settings)), private=True)
+    write_csv(files.coupons, csv_text(coupon_table(people, settings)), private=True)
+    write_csv(files.withdrawn, csv_text(withdrawn_table(people, settings)), private=True)
+    today = days_of(settings)(datetime.now(ZoneInfo(settings.timezone)))
+    write_text(files.readme, README.format(name=settings.name, day=today), private=True)
+    return files
+
+
+def live_study(table: pd.DataFrame | None = None) -> Study:
+    """The study as `read_study` would read its files; with the `table` of `study_table` if there is one already."""
+    settings = study_settings()
+    table = study_table() if table is None else table
+    if table.empty:
+        raise DataFileError(gettext("Nobody takes part yet, so there is nothing to export. Add the seeds first."))
+    return study_from_table(table, reading_of(settings, tuple(table.columns)), "study.csv")
+
+
+def study_settings() -> Settings:
+    """The settings of the study; a study that has not begun has nothing to export."""
+    row = DatabaseRecords().study()
+    if row is None:
+        raise DataFileError(gettext("The study has not begun, so there is nothing to export."))
+    return row.settings
+
+
+def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
+    """Columns by question, and by other names of answers: the name, or answer_NAME where it would be misread."""
+    columns: dict[str, str] = {}
+    taken = set(FIXED)
+    for name in dict.fromkeys([*(question.name for question in settings.questions), *sorted(others)]):
+        column = f"answer_{name}" if name in FIXED or guess_columns([name], {}, "the study") else name
+        while column in taken:
+            column += "_"
+        taken.add(column)
+        columns[name] = column
+    return columns
+
+
+def study_table() -> pd.DataFrame:
+    """One row for each person in the order in which they came, all of it text; "" where nothing is known."""
+    return _table_and_ids(study_settings())[0]
+
+
+def _table_and_ids(settings: Settings) -> tuple[pd.DataFrame, Mapping[str, str]]:
+    """The table, and how each person's id is written in it."""
+    day = days_of(settings)
+    columns = ("person", "recruiter_id", "code", "site_id", "enrolled_at", "network_size", "answers", "withdrawn_at")
+    people = list(models.Person.objects.order_by("enrolled_at", "person").values_list(*columns, named=True))
+    held: dict[str, list[tuple[str, datetime, date]]] = {person.person: [] for person in people}
+    coupons = models.Coupon.objects.exclude(holder=None).filter(voided_at=None).order_by("issued_at", "code")
+    told = coupons.values_list("holder_id", "code", "issued_at", "last_day")
+    for holder, code, issued_at, last_day in told.iterator(chunk_size=2_000):
+        if holder in held:  # otherwise the person came after people were read
+            held[str(holder)].append((code_text(code), issued_at, last_day))
+    ids = written_ids(held)
+    waits = waiting_people()
+    answers = {each.person: _answers(each.answers, each.withdrawn_at) for each in people}
+    names = answer_columns(settings, {name for own in answers.values() for name in own})
+    slots = coupon_names(max(1, *(len(own) for own in held.values())) if held else 1)
+    rows = []
+    for each in people:
+        own = held[each.person]
+        seed = each.recruiter_id is None
+        size = each.network_size if each.withdrawn_at is None else None
+        row = {
+            "id": ids[each.person],
+            RECRUITER_ID: "" if seed else ids[each.recruiter_id],
+            "seed": mark(seed),
+            OWN_COUPON: "" if seed else code_text(each.code),
+            **{slot: code for slot, (code, _, _) in zip(slots, own, strict=False)},
+            NETWORK_SIZE: "" if size is None else str(size),
+            SITE: each.site_id,
+            "interview.date": day(each.enrolled_at),
+            "issued.date": day(own[0][1]) if own else "",
+            "expiry.date": max(last for _, _, last in own).isoformat() if own else "",
+            "waiting": mark(each.person in waits),
+        }
+        rows.append(row | {names[name]: text for name, text in answers[each.person].items()})
+    ordered = [*FIXED[:4], *slots, *FIXED[4:], *names.values()]
+    return pd.DataFrame(rows, columns=ordered, dtype=object).fillna(""), ids
+
+
+def waiting_people() -> set[str]:
+    """Who waits for coupons (`records.waiting`)."""
+    return set(waiting(study_settings()).values_list("person", flat=True))
+
+
+def _answers(answers: list[list[str]] | None, withdrawn_at: datetime | None) -> dict[str, str]:
+    """What a person answered; nothing of somebody who withdrew."""
+    return {} if withdrawn_at is not None else {name: one_line(answer) for name, answer in answers or ()}

@@ -1,0 +1,262 @@
+"""The folder of a live study: its keys, how it is served, its database (unless DATABASE_URL names another), its models.
+
+keys.json       secret keys, readable by their owner only; never in a back-up of the database, never in the database
+site.json       how the study is served: host names, whether behind TLS, language
+study.sqlite3   the records, if DATABASE_URL does not name a PostgreSQL database
+unfinished      only while a study begins or is restored; a folder that still has it was interrupted
+models/         fitted models by their fingerprints
+backups/        back-ups
+logs/           the server's log, without personal data
+"""
+
+import ipaddress
+import json
+import os
+import re
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cryptography.fernet import Fernet
+
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.files import write_text
+from peerfront.web.pages.common_settings import LANGUAGES
+
+FOLDER = "PEERFRONT_LIVE_FOLDER"
+"""The environment variable that names the folder to the server and its workers."""
+UNFINISHED = "unfinished"
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What must stay secret."""
+
+    secret_key: str
+    """Signs sessions and forms."""
+    contact_key: str
+    """Encrypts contact details; without it they cannot be read."""
+
+    @classmethod
+    def drawn(cls) -> "Keys":
+        return cls(secrets.token_urlsafe(50), Fernet.generate_key().decode())
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> "Keys":
+        """Keys as they are in keys.json; what cannot be a key is a ValueError that does not quote it."""
+        keys = cls(**data)
+        if not isinstance(keys.secret_key, str) or len(keys.secret_key) < 32:
+            raise ValueError("secret_key must be a text of at least 32 characters")
+        try:
+            Fernet(keys.contact_key)
+        except (TypeError, ValueError, AttributeError):
+            raise ValueError("contact_key is no key") from None
+        return keys
+
+
+@dataclass(frozen=True)
+class Serving:
+    """How the study is reached."""
+
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+    """Names by which browsers reach the server."""
+    tls: bool = False
+    """Whether a proxy in front speaks HTTPS; cookies are then sent over HTTPS only."""
+    language: str = "en"
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> "Serving":
+        """How a study is served as site.json says it, which people edit; a ValueError says what cannot be used."""
+        hosts, tls, language = data["hosts"], data["tls"], data["language"]
+        if not isinstance(hosts, list) or not hosts or not all(isinstance(each, str) for each in hosts):
+            raise ValueError('"hosts" must be a list of names, such as ["127.0.0.1", "localhost"]')
+        if bad := [each for each in hosts if not is_host(each)]:
+            raise ValueError(f'"hosts" has {bad[0]!r}: {HOST_FORM}')
+        if not isinstance(tls, bool):
+            raise ValueError('"tls" must be true or false')
+        if language not in dict(LANGUAGES):
+            raise ValueError(f'"language" must be one of {", ".join(dict(LANGUAGES))}')
+        return cls(tuple(hosts), tls, language)
+
+    @property
+    def names_in_addresses(self) -> list[str]:
+        """The hosts as they stand in the address of a page: IPv6 addresses in brackets."""
+        return [f"[{host}]" if ":" in host else host for host in self.hosts]
+
+    def address(self, port: int = 8000) -> str:
+        """Where browsers find the study: the first of its names."""
+        name = self.names_in_addresses[0]
+        return f"https://{name}" if self.tls else f"http://{name}:{port}"
+
+
+K = TypeVar("K", Keys, Serving)
+
+
+@dataclass(frozen=True)
+class LiveFolder:
+    """Where everything of one study is."""
+
+    path: Path
+
+    @property
+    def keys(self) -> Keys:
+        return self._read("keys.json", Keys)
+
+    @property
+    def serving(self) -> Serving:
+        return self._read("site.json", Serving)
+
+    @property
+    def models(self) -> Path:
+        return self.path / "models"
+
+    @property
+    def backups(self) -> Path:
+        return self.path / "backups"
+
+    @property
+    def sqlite_file(self) -> Path:
+        return self.path / "study.sqlite3"
+
+    @property
+    def database(self) -> dict[str, Any]:
+        """Django's description of the database: DATABASE_URL, or a file of SQLite in this folder."""
+        url = os.environ.get("DATABASE_URL", "")
+        return postgresql(url) if url else sqlite(self.sqlite_file)
+
+    def check_database(self) -> None:
+        """Refuse to open a study with another database than its own because DATABASE_URL is forgotten or left over."""
+        url = os.environ.get("DATABASE_URL", "")
+        if url and self.sqlite_file.exists():
+            raise SettingError(
+                f"{self.path} has records in study.sqlite3, but DATABASE_URL names another database. Unset "
+                "DATABASE_URL; or, if the study is in that database and study.sqlite3 is left over, remove that file."
+            )
+        if not url and not self.sqlite_file.exists():
+            raise SettingError(
+                f"{self.path} has no study.sqlite3, and DATABASE_URL is not set. Set DATABASE_URL to the address of the"
+                " study's database. If its records were in study.sqlite3, restore a back-up into another folder."
+            )
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    def check_new(self) -> None:
+        """Refuse a folder that holds a study, or something else."""
+        self.check_finished()
+        try:
+            is_taken = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+        except OSError as problem:
+            raise DataFileError(f"{self.path} cannot be used ({problem.strerror}). Choose another folder.") from None
+        if (self.path / "keys.json").exists():
+            raise SettingError(f"{self.path} holds a live study already. Choose another folder, or serve that study.")
+        if is_taken:
+            raise SettingError(f"{self.path} is not an empty folder. Choose another name.")
+
+    def check_finished(self) -> None:
+        """Refuse what an `init` or a restore left that was killed."""
+        if os.path.lexists(self.path / UNFINISHED):
+            raise SettingError(
+                f"{self.path} is what an init or a restore left that was interrupted; nothing in it is in use. Remove"
+                " that folder, then begin or restore again."
+            )
+
+    def create(self, serving: Serving, keys: Keys | None = None) -> None:
+        """Make the folder, with new keys unless some are given; an existing study is refused."""
+        self.check_new()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.path.chmod(0o700)  # also if it was there, empty
+            self.models.mkdir(exist_ok=True)
+            self.backups.mkdir(exist_ok=True)
+        except OSError as problem:
+            raise DataFileError(f"{self.path} cannot be made ({problem.strerror}). Choose another folder.") from None
+        self.write_keys(keys or Keys.drawn())
+        self.write_serving(serving)
+
+    def write_keys(self, keys: Keys) -> None:
+        """Write the keys, readable by their owner only from the first moment."""
+        write_text(self.path / "keys.json", json.dumps(asdict(keys), indent=2) + "\n", private=True)
+
+    def write_serving(self, serving: Serving) -> None:
+        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n")
+
+    def _read(self, name: str, kind: type[K]) -> K:
+        path = self.path / name
+        try:
+            data = json.loads(path.read_text("utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise DataFileError(
+                f"{self.path} is not the folder of a live study: it has no {name}."
+                " Make one with: peerfront live init FOLDER."
+            ) from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise DataFileError(f"{path} cannot be read: {error}. Put the study's own {name} back.") from None
+        names = set(kind.__dataclass_fields__)
+        if not isinstance(data, dict) or data.keys() != names:
+            raise DataFileError(
+                f"{path} must have exactly {', '.join(sorted(names))}. Put the study's own {name} back."
+            )
+        try:
+            return kind.from_data(data)
+        except ValueError as problem:
+            raise DataFileError(f"{path}: {problem}. Correct it.") from None
+
+
+HOST_FORM = "a name or address alone, without https://, port or path, such as study.example.org or 192.168.1.20"
+
+
+def is_host(text: str) -> bool:
+    """Whether browsers can reach a server by this name or address."""
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return _HOST_NAME.fullmatch(text) is not None
+    return "%" not in text  # no zones, such as fe80::1%eth0
+
+
+def sqlite(path: Path) -> dict[str, Any]:
+    """A file of SQLite: readers never wait, a writer takes its lock at once, and what is committed is on disk.
+
+    What is erased is overwritten with zeros, which not every build of SQLite does unasked.
+    """
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;",
+        },
+        "CONN_MAX_AGE": None,
+    }
+
+
+def postgresql(url: str) -> dict[str, Any]:
+    """A database of PostgreSQL by its URL, such as postgresql://user:password@host/name, read as `psql` reads it."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        told: dict[str, Any] = conninfo_to_dict(url) if url.startswith(("postgresql://", "postgres://")) else {}
+    except (ProgrammingError, UnicodeError, ValueError):  # whose words may quote a part of the password
+        told = {}
+    if not told.get("dbname") or re.fullmatch(r"[\d,]*", str(told.get("port", ""))) is None:
+        raise SettingError(
+            "DATABASE_URL must be like postgresql://user:password@host:5432/name, or not be set at all. Signs such as"
+            " @ : / ? # % in a password are written as %40 %3A %2F %3F %23 %25."
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": told.pop("dbname"),
+        "USER": told.pop("user", ""),
+        "PASSWORD": told.pop("password", ""),
+        "HOST": told.pop("host", ""),
+        "PORT": str(told.pop("port", "")),
+        "OPTIONS": told,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+    }

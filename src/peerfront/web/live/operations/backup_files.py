@@ -1,0 +1,137 @@
+"""What a back-up's file holds, and reading it; needs no database."""
+
+import json
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import make_folder, write_bytes
+from peerfront.web.live.folder import Keys, LiveFolder, Serving
+from peerfront.web.live.operations.backup_manifest import Manifest, digest_of, read_manifest
+from peerfront.web.live.rules.chain import Link
+
+FORMAT = 1
+ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS, MANIFEST = (
+    "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/", "manifest.json",
+)  # fmt: skip
+_LONGEST_LINE = 200_000_000  # bytes: an event with a million planned people
+_PART = 1_000_000  # bytes that are read at a time
+_BROKEN = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error, struct.error,
+    NotImplementedError, RuntimeError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class About:
+    """What a back-up says about itself."""
+
+    peerfront: str
+    made_at: str
+    events: int
+    head: str
+    staff: int
+    contacts: int
+
+
+class BackupFile:
+    """A back-up that is open for reading, with all its files as its manifest says; what is wrong is told in words."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self.told():
+            self._archive = zipfile.ZipFile(path)
+            said: dict[str, Any] = json.loads(self._archive.read(ABOUT))
+            form = said.pop("format")
+        if form != FORMAT:
+            raise DataFileError(f"{path} is a back-up of another form ({form}). Use a newer version of peerfront.")
+        with self.told():
+            self.about = About(**said)
+            self.serving = Serving.from_data(json.loads(self._archive.read(SITE)))
+            self._manifest, self._signature = read_manifest(self._archive.read(MANIFEST))
+        self._check_files(self._manifest)
+
+    def check_signature(self, keys: Keys) -> None:
+        """Refuse a back-up that was not signed with these keys."""
+        if not self._manifest.is_signed_with(keys, self._signature):
+            raise DataFileError(
+                f"{self.path} is not signed with these keys: it was changed after it was made, or keys.json is of "
+                "another study. Name this study's own keys.json, or use another back-up."
+            )
+
+    def _check_files(self, manifest: Manifest) -> None:
+        names = Counter(entry.filename for entry in self._archive.infolist())
+        names.pop(MANIFEST)
+        odd = (names.keys() ^ manifest.files.keys()) | {name for name, times in names.items() if times > 1}
+        for name in names.keys() - odd:
+            with self.told():
+                if digest_of(self._parts(name)) != manifest.files[name]:
+                    odd.add(name)
+        if (manifest.events, manifest.head) != (self.about.events, self.about.head):
+            odd.add(ABOUT)
+        if odd:
+            raise DataFileError(
+                f"{self.path} was changed after it was made, or is damaged: {', '.join(sorted(odd)[:3])} "
+                f"{'is' if len(odd) == 1 else 'are'} not as its manifest says. Use another back-up."
+            )
+
+    def links(self) -> Iterator[Link]:
+        """The chain of events, not yet checked."""
+        for row in self.rows(EVENTS):
+            with self.told():
+                yield Link(int(row["number"]), str(row["before"]), json.loads(row["data"]), str(row["hash"]))
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The lines of one of its files."""
+        with self.told(), self._archive.open(name) as file:
+            while line := file.readline(_LONGEST_LINE):
+                yield json.loads(line)
+
+    def _parts(self, name: str) -> Iterator[bytes]:
+        with self._archive.open(name) as file:
+            while part := file.read(_PART):
+                yield part
+
+    def copy_models(self, folder: Path) -> None:
+        """Write the fitted models into a folder; names that would lead out of it are refused."""
+        for entry in self._archive.infolist():
+            if not entry.filename.startswith(MODELS) or entry.is_dir():
+                continue
+            parts = PurePosixPath(entry.filename).parts[1:]
+            if not parts or any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
+                raise DataFileError(f"{self.path} holds a file with a name that no back-up has. Use another back-up.")
+            with self.told():
+                content = self._archive.read(entry)
+            target = folder.joinpath(*parts)
+            make_folder(target.parent)
+            write_bytes(target, content)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn whatever a file that is no whole back-up causes into words."""
+        try:
+            yield
+        except DataFileError:
+            raise
+        except FileNotFoundError:
+            raise DataFileError(f"There is no file {self.path}. Name a back-up.") from None
+        except _BROKEN as problem:
+            raise DataFileError(
+                f"{self.path} is no back-up of a live study, or is damaged ({type(problem).__name__}). Use another one."
+            ) from None
+
+
+def keys_from(path: Path | None) -> Keys | None:
+    """Keys that were kept apart from the back-ups; None if none are given."""
+    if path is None:
+        return None
+    if path.name != "keys.json":
+        raise DataFileError(f"{path} is not called keys.json. Name the study's own keys.json.")
+    return LiveFolder(path.parent).keys

@@ -1,0 +1,71 @@
+"""A made-up study in its third week, with one user for each role: to look around in, and for the tests of pages."""
+
+import secrets
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from peerfront.web.live.operations.beginning import CONSOLE
+from peerfront.web.live.operations.demo_history import FIRST_DAY, SETTINGS, SITES, History
+from peerfront.web.live.operations.loading import load
+from peerfront.web.live.operations.staff import staff_note, write_member
+from peerfront.web.live.records.contacts import write_contact
+from peerfront.web.live.rules.codes import new_prefix
+from peerfront.web.live.rules.journal import Journal
+from peerfront.web.live.rules.permissions import Member, Role
+from peerfront.web.live.rules.requests import AddSite, BeginStudy, Request, Wish
+
+USERS = (
+    Member("interviewer-north", Role.INTERVIEWER, "north"),
+    Member("interviewer-harbour", Role.INTERVIEWER, "harbour"),
+    Member("cashier", Role.CASHIER, None),
+    Member("coordinator", Role.COORDINATOR, None),
+    Member("analyst", Role.ANALYST, None),
+    Member("manager", Role.MANAGER, None),
+)
+
+
+@dataclass(frozen=True)
+class Login:
+    """A user of the made-up study, with the password that was drawn."""
+
+    member: Member
+    password: str
+
+
+def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
+    """Fill an empty database with a made-up study; gives its users' passwords, which are stored nowhere."""
+    now = (now or datetime.now(UTC)).replace(microsecond=0)
+    first = (now - timedelta(days=FIRST_DAY)).replace(hour=8, minute=0, second=0)
+    settings = replace(SETTINGS, deadline=(first + timedelta(days=8 * 7)).date())
+    journal = Journal()
+    logins = tuple(Login(member, _password()) for member in USERS)
+    opening: list[Wish] = [
+        BeginStudy(settings, new_prefix()),
+        *(AddSite(site, name) for site, name in SITES.items()),
+        *(staff_note("added", each.name, each.role, each.site) for each in USERS),
+    ]
+    for number, wish in enumerate(opening):
+        journal.answer(Request(f"demo-opening-{number}", Member(CONSOLE, Role.MANAGER, None), None, None, wish), first)
+    history = History(journal, first, now)
+    history.play()
+    load(journal.links)
+    for person, contact in history.contacts.items():
+        write_contact(person, contact)
+    for login in logins:
+        user = write_member(login.member.name, login.member.role, login.member.site)
+        user.set_password(login.password)
+        user.save()
+    return logins
+
+
+def table_of_logins(logins: tuple[Login, ...]) -> str:
+    """Names and passwords to be shown once."""
+    width = max(len(each.member.name) for each in logins)
+    lines = [f"  {each.member.name:<{width}}  {each.password}" for each in logins]
+    return "\n".join(["Log in as one of these (the passwords were drawn for you and are shown only now):", *lines])
+
+
+def _password() -> str:
+    """Four groups that can be typed: 80 bits."""
+    alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
+    return "-".join("".join(secrets.choice(alphabet) for _ in range(4)) for _ in range(4))

@@ -1,0 +1,66 @@
+"""Check how a study is set up: Django's checks of a server, who can read its secrets, its keys, its newest events."""
+
+import stat
+import sys
+from pathlib import Path
+from shlex import quote
+
+from peerfront.web.live.folder import LiveFolder
+from peerfront.web.live.operations.opening import unapplied_migrations
+from peerfront.web.live.operations.running import deployment_checks
+from peerfront.web.live.records import models
+from peerfront.web.live.records.contacts import readable
+from peerfront.web.live.records.database import DatabaseRecords, link_of
+from peerfront.web.live.rules.chain import FIRST
+
+NEWEST = 1_000
+"""Events at the end of the chain that are looked at; `verify` looks at all."""
+NEWEST_CONTACTS = 20
+
+
+def findings(folder: LiveFolder) -> list[str]:
+    """What should be mended, in words; nothing if all is well."""
+    found = deployment_checks() + _readable_by_others(folder)
+    if missing := unapplied_migrations():
+        return [*found, f"{len(missing)} changes of the tables are missing: start the server with --migrate."]
+    if DatabaseRecords().study() is None:
+        return [*found, "The study has not begun."]
+    return found + newest_events() + _unreadable_contacts()
+
+
+def newest_events() -> list[str]:
+    """Whether the newest events follow one another; quick, whatever the number of events."""
+    stored = list(models.Event.objects.order_by("-number")[:NEWEST])[::-1]
+    before = stored[0].before if stored and stored[0].number > 1 else FIRST
+    for event in stored:
+        link = link_of(event)
+        if link.before != before or link.hash != link.content_hash:
+            return [f"Event {event.number} does not follow the one before it: run peerfront live verify."]
+        before = link.hash
+    return []
+
+
+def _unreadable_contacts() -> list[str]:
+    newest = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
+    if all(readable(bytes(sealed)) for sealed in newest):
+        return []
+    return [
+        "Contact details cannot be read with keys.json: it is of another study. Put the study's own keys.json back."
+    ]
+
+
+def _readable_by_others(folder: LiveFolder) -> list[str]:
+    if sys.platform == "win32":
+        return []  # permissions are lists there, which os.stat does not tell
+    private = [folder.path / "keys.json"]
+    if _open_to_others(folder.path):  # otherwise nobody else reaches what is in it
+        private += [folder.sqlite_file, folder.backups, folder.models, folder.logs]
+    return [
+        f"{path} can be read by others than its owner: chmod go-rwx {quote(str(path))}."
+        for path in private
+        if _open_to_others(path)
+    ]
+
+
+def _open_to_others(path: Path) -> bool:
+    return path.exists() and bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))

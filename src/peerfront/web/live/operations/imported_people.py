@@ -1,0 +1,261 @@
+"""From a study's file, as our readers check it, to people and coupons that the rules import. Nothing is asked here.
+
+What is decided here, and why:
+
+1. Ids become pseudonyms; blanks and signs that a pseudonym cannot have become hyphens.
+2. People whose recruiter is not known are imported as seeds, so that the tree stays a tree.
+3. A file knows days, not hours: noon in the study's time zone stands for a day. Who has no date came, as far as anybody
+   knows, when the study began here.
+4. Coupons expire as the file says; where it does not say, by the settings of the study.
+5. Interviews and recruits of the file count as paid, so that nobody is paid twice.
+6. Columns that are no answers (names, identifiers, free text, dates) are not imported: they may tell who a person is.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from django.utils.translation import gettext, ngettext
+
+from peerfront.data.dates import EPOCH
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study import NOBODY, Study
+from peerfront.data.study_schema import FieldRule
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.web.live.rules.events import ImportedCoupon, PaymentKind
+from peerfront.web.live.rules.requests import ImportedPerson
+from peerfront.web.live.rules.settings import LONGEST_DAYS, LONGEST_TEXT, MOST_CHOICES, Question, QuestionKind, Settings
+
+_NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_ID = 40
+
+
+@dataclass(frozen=True)
+class FromFile:
+    """What a file brings."""
+
+    people: tuple[ImportedPerson, ...]
+    questions: tuple[Question, ...]
+    """Those of the study, or made from the file's columns if it has none."""
+    notes: tuple[str, ...]
+    """What was assumed, in sentences."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and when a study is run: what a file may not tell."""
+
+    settings: Settings
+    sites: Mapping[str, str]
+    """Names by short names."""
+    site: str | None
+    """Of people for whom the file tells none."""
+    began: datetime
+
+    def at_noon(self, day: date) -> datetime:
+        return datetime.combine(day, time(12), ZoneInfo(self.settings.timezone))
+
+
+def people_of(study: Study, place: Place) -> FromFile:
+    """Read everybody in a file; what cannot be imported is an error that names the row."""
+    if study.numbered_days:
+        raise DataFileError(
+            f"{study.source} numbers its days instead of giving dates, so nobody knows when coupons expire. Add a "
+            "column of dates."
+        )
+    questions = place.settings.questions or questions_of(study)
+    names = _pseudonyms(study)
+    sites = _sites(study, place)
+    answers = _Answers(study, questions)
+    people = tuple(
+        ImportedPerson(
+            person=names[index],
+            site=sites[index],
+            code="" if study.own_coupons is None else str(study.own_coupons[index]),
+            recruiter=None if study.recruiter[index] == NOBODY else names[study.recruiter[index]],
+            enrolled_at=place.at_noon(_day(study, index) or _study_day(place)),
+            network_size=_network_size(study, index),
+            answers=answers.of(index),
+            coupons=_coupons(study, index, place),
+            paid=(PaymentKind.INTERVIEW,)
+            if study.recruiter[index] == NOBODY
+            else (PaymentKind.INTERVIEW, PaymentKind.RECRUITING),
+        )
+        for index in range(len(study))
+    )
+    return FromFile(people, questions, tuple(_notes(study, names, answers)))
+
+
+# Who and where -------------------------------------------------------------------------------------------------------
+
+
+def _pseudonyms(study: Study) -> list[str]:
+    names: list[str] = []
+    taken: dict[str, int] = {}
+    for index, given in enumerate(study.ids):
+        name = _NOT_IN_IDENTIFIERS.sub("-", _ascii(str(given))).strip("-_")[:_LONGEST_ID]
+        if not name:
+            where = f"{study.place} {study.rows[index]}"
+            raise DataFileError(gettext("The id of {row} has neither letters nor digits. Change it.").format(row=where))
+        if name in taken:
+            raise DataFileError(
+                gettext("The ids of {row} and {other_row} would both become {name}. Change one of them.").format(
+                    row=f"{study.place} {study.rows[taken[name]]}", other_row=study.rows[index], name=name
+                )
+            )
+        taken[name] = index
+        names.append(name)
+    return names
+
+
+def _sites(study: Study, place: Place) -> list[str]:
+    column = study.columns.get("site", (None,))[0]
+    told = [""] * len(study) if column is None else [str(each).strip() for each in study.people[column]]
+    known = {name.casefold(): site for site, name in place.sites.items()}
+    known |= {site.casefold(): site for site in place.sites}
+    only = next(iter(place.sites)) if len(place.sites) == 1 else None
+    sites = []
+    for index, name in enumerate(told):
+        site = known.get(name.casefold()) if name else place.site or only
+        if site is None and name:
+            raise SettingError(
+                gettext(
+                    "There is no site {site} ({row} of {file}). Add it on the page of sites first; or correct the file."
+                ).format(site=repr(name), row=f"{study.place} {study.rows[index]}", file=study.source)
+            )
+        if site is None:
+            raise SettingError(
+                gettext("The file does not tell everybody's site. Say which one it is (--site, or on the page).")
+            )
+        sites.append(site)
+    return sites
+
+
+def _day(study: Study, index: int) -> date | None:
+    if study.days is None or not np.isfinite(study.days[index]):
+        return None
+    return EPOCH + timedelta(days=int(np.floor(study.days[index])))
+
+
+def _study_day(place: Place) -> date:
+    return place.began.astimezone(ZoneInfo(place.settings.timezone)).date()
+
+
+def _network_size(study: Study, index: int) -> int | None:
+    if study.network_size is None or not np.isfinite(study.network_size[index]):
+        return None
+    return round(float(study.network_size[index]))
+
+
+# Coupons -------------------------------------------------------------------------------------------------------------
+
+
+def _coupons(study: Study, index: int, place: Place) -> tuple[ImportedCoupon, ...]:
+    if study.coupons is None:
+        return ()
+    codes = [str(code) for code in study.coupons[index] if str(code)]
+    day = _day(study, index) or _study_day(place)
+    if study.issued_days is not None and np.isfinite(study.issued_days[index]):
+        day = EPOCH + timedelta(days=int(study.issued_days[index]))
+    first = day + timedelta(days=place.settings.active_after_days)
+    last = first + timedelta(days=place.settings.valid_days - 1)
+    if study.valid_days is not None and np.isfinite(study.valid_days[index]):
+        first, last = day, day + timedelta(days=min(int(study.valid_days[index]), LONGEST_DAYS))
+    if not study.settings.open_by_dates and not study.still_open[index]:
+        first = last = day  # the file's schema says that these cannot be used any more
+    return tuple(ImportedCoupon(code, place.at_noon(day), first, last, void=False) for code in codes)
+
+
+# Answers -------------------------------------------------------------------------------------------------------------
+
+
+def questions_of(study: Study) -> tuple[Question, ...]:
+    """Questions for the columns that tell people apart; sensitive ones are not for planning."""
+    questions: dict[str, Question] = {}
+    for rule in guess_schema(study).schema.fields:
+        if rule.name == study.network_column:
+            continue
+        question = _question(rule, sorted({str(each) for each in study.people[rule.name]} - {""}))
+        if question is not None and question.fault is None:
+            questions.setdefault(question.name, question)
+    return tuple(questions.values())
+
+
+def _question(rule: FieldRule, values: list[str]) -> Question | None:
+    name = question_name(rule.name)
+    if not name:
+        return None
+    planning = rule.use is not False
+    if rule.cuts:
+        return Question(name, rule.name, QuestionKind.NUMBER, (), planning)
+    if not 2 <= len(values) <= MOST_CHOICES or any(len(each) > 100 for each in values):
+        return Question(name, rule.name, QuestionKind.TEXT, (), planning)
+    in_order = [each for each in rule.categories if each in values]
+    return Question(name, rule.name, QuestionKind.CHOICE, tuple(dict.fromkeys([*in_order, *values])), planning)
+
+
+def question_name(text: str) -> str:
+    """A column's name as a question's: small letters, digits and underscores; empty if nothing remains."""
+    name = re.sub(r"[^a-z0-9]+", "_", _ascii(text).lower()).strip("_").lstrip("0123456789_")
+    return name[:_LONGEST_ID].rstrip("_")
+
+
+class _Answers:
+    """What people answered, by the questions of the study."""
+
+    def __init__(self, study: Study, questions: tuple[Question, ...]) -> None:
+        columns = {question_name(str(column)): str(column) for column in reversed(study.people.columns)}
+        self.columns = {each.name: columns[each.name] for each in questions if each.name in columns}
+        self.missing = [each.name for each in questions if each.name not in columns]
+        self._people = study.people
+        self._has_questions = bool(questions)
+
+    def of(self, index: int) -> tuple[tuple[str, str], ...] | None:
+        """None for somebody who answered nothing, so that the answers can still be recorded."""
+        told = {name: str(self._people[column].iat[index])[:LONGEST_TEXT] for name, column in self.columns.items()}
+        if self._has_questions and not any(told.values()):
+            return None
+        return tuple(sorted((name, text) for name, text in told.items() if text))
+
+
+def _notes(study: Study, names: list[str], answers: _Answers) -> list[str]:
+    notes = []
+    changed = sum(name != str(given) for name, given in zip(names, study.ids, strict=True))
+    orphans = int(study.orphan.sum())
+    undated = len(study) if study.days is None else int((~np.isfinite(study.days)).sum())
+    if changed:
+        words = ngettext(
+            "{number} id was rewritten, because pseudonyms have letters, digits, - and _ alone.",
+            "{number} ids were rewritten, because pseudonyms have letters, digits, - and _ alone.",
+            changed,
+        )
+        notes.append(words.format(number=f"{changed:,}"))
+    if orphans:
+        words = ngettext(
+            "{number} person whose recruiter is not known is imported as a seed.",
+            "{number} people whose recruiter is not known are imported as seeds.",
+            orphans,
+        )
+        notes.append(words.format(number=f"{orphans:,}"))
+    if undated:
+        words = ngettext(
+            "{number} person has no date; the day on which the study began here stands for it.",
+            "{number} people have no date; the day on which the study began here stands for it.",
+            undated,
+        )
+        notes.append(words.format(number=f"{undated:,}"))
+    if study.coupons is None and int(study.issued.sum()):
+        notes.append(gettext("The file has no codes of coupons, so coupons that are still open cannot be used here."))
+    if answers.missing:
+        notes.append(gettext("The file has no column for: {names}.").format(names=", ".join(answers.missing)))
+    return notes
+
+
+def _ascii(text: str) -> str:
+    """Letters without their accents, so that names of columns and ids in many languages stay readable."""
+    plain = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in plain if not unicodedata.combining(each))

@@ -1,0 +1,104 @@
+"""Open the folder of a study: Django with its settings, and a database whose tables are up to date."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.files import write_text
+from peerfront.web.live.folder import FOLDER, UNFINISHED, Keys, LiveFolder, Serving
+
+_RECORDS = "records"  # the label of our tables among those of Django's parts
+
+
+def open_folder(path: Path) -> LiveFolder:
+    """Set up Django for the study in a folder; once in a process."""
+    folder = LiveFolder(path.resolve())
+    folder.keys, folder.serving  # noqa: B018  # read now, so that what is missing is told before anything begins
+    folder.check_finished()
+    folder.check_database()
+    _set_up_django(folder)
+    return folder
+
+
+@contextmanager
+def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -> Iterator[None]:
+    """Make the folder and the tables of a new study and open it; nothing is left if it cannot begin.
+
+    What is killed here leaves a folder that says so (`UNFINISHED`), and that no command takes for a study.
+    """
+    os.umask(0o077)
+    folder.check_new()
+    try:
+        folder.create(serving, keys)
+        write_text(folder.path / UNFINISHED, "This study did not begin: remove the folder, and begin again.\n")
+        _set_up_django(folder)
+        unapplied_migrations()  # says in words if the database cannot be reached
+        migrate()
+        yield
+        (folder.path / UNFINISHED).unlink()
+    except BaseException:
+        if settings.configured:
+            connection.close()
+        shutil.rmtree(folder.path, ignore_errors=True)  # it was new, or empty
+        raise
+
+
+def _set_up_django(folder: LiveFolder) -> None:
+    os.umask(0o077)  # what is written from now on, such as the database and the log, is its owner's alone
+    os.environ[FOLDER] = str(folder.path)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
+    django.setup()
+
+
+def unapplied_migrations() -> list[str]:
+    """Changes of the tables that this version of peerfront needs and the database has not seen."""
+    try:
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as problem:
+        raise DataFileError(_unreachable(problem)) from None
+    applied = {name for app, name in executor.loader.applied_migrations if app == _RECORDS}
+    known = {name for app, name in executor.loader.graph.nodes if app == _RECORDS}
+    if newer := sorted(applied - known):
+        raise SettingError(
+            f"The database is of a newer version of peerfront ({', '.join(newer[:3])}). Use that version; or restore a "
+            "back-up that was made with this one."
+        )
+    return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
+
+
+def migrate() -> None:
+    """Bring the tables up to date."""
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+def check_migrated() -> None:
+    """Refuse a database of another version of peerfront."""
+    if missing := unapplied_migrations():
+        raise SettingError(
+            f"The database is of an earlier version of peerfront: {len(missing)} changes of its tables are missing "
+            f"({', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}). Make a back-up, then start with "
+            "--migrate."
+        )
+
+
+def _unreachable(problem: DatabaseError) -> str:
+    if connection.vendor == "sqlite":
+        return (
+            f"{connection.settings_dict['NAME']} cannot be read: {_first_line(problem)}. Free some space if the disk "
+            "is full; if the file is damaged, restore a back-up."
+        )
+    return f"The database cannot be reached: {_first_line(problem)}. Start it, or correct DATABASE_URL."
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

@@ -1,0 +1,100 @@
+"""Restore a back-up into a new folder and an empty database; success is told only after everything was compared."""
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import DataError, IntegrityError, transaction
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.web.live.folder import LiveFolder
+from peerfront.web.live.operations.backup_files import CONTACTS, STAFF, BackupFile
+from peerfront.web.live.operations.beginning import ask_here
+from peerfront.web.live.operations.loading import load
+from peerfront.web.live.records import models
+from peerfront.web.live.records.contacts import readable
+from peerfront.web.live.records.verification import compare
+from peerfront.web.live.rules.chain import FIRST
+from peerfront.web.live.rules.effects import Contradiction
+from peerfront.web.live.rules.permissions import Action, Role
+from peerfront.web.live.rules.requests import NoteAction
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What was restored."""
+
+    events: int
+    head: str
+    """The hash of the last event of the back-up."""
+    rows: int
+    staff: int
+    contacts: int
+    unreadable: int
+    """Contacts that were encrypted with other keys than the folder has."""
+
+
+def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
+    """Fill an empty database and the folder, read everything back, and compare; nothing stays if anything differs."""
+    try:
+        with transaction.atomic():
+            return _restored(backup, folder)
+    except (Contradiction, IntegrityError, DataError) as fault:
+        raise DataFileError(
+            f"{backup.path} contradicts itself ({type(fault).__name__}): it was changed, or not made by peerfront. Use "
+            "another back-up."
+        ) from None
+
+
+def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
+    links = list(backup.links())
+    head = links[-1].hash if links else FIRST
+    if (len(links), head) != (backup.about.events, backup.about.head):
+        raise DataFileError(f"{backup.path} is not complete: events are missing. Use another back-up.")
+    state = load(links)
+    with backup.told():
+        staff, contacts = _restore_staff(backup), _restore_contacts(backup)
+    if (staff, contacts) != (backup.about.staff, backup.about.contacts):
+        raise DataFileError(f"{backup.path} is not complete: users or contacts are missing. Use another back-up.")
+    stored = models.Event.objects.order_by("number").values_list("number", "before", "hash")
+    same = all(
+        told == (link.number, link.before, link.hash)
+        for told, link in zip(stored.iterator(chunk_size=5_000), links, strict=True)
+    )
+    rows, faults = compare(state)
+    if not same or faults:
+        raise DataFileError(f"What was restored differs from the back-up: {' '.join(faults[:5])} Use another disk.")
+    backup.copy_models(folder.models)
+    unreadable = sum(not readable(bytes(sealed)) for sealed in models.Contact.objects.values_list("sealed", flat=True))
+    details = (("events", str(len(links))), ("head", head), ("made_at", backup.about.made_at))
+    ask_here(NoteAction(Action.RESTORE, backup.path.name[:100], details))
+    return Restored(len(links), head, rows, staff, contacts, unreadable)
+
+
+def _restore_staff(backup: BackupFile) -> int:
+    number = 0
+    for row in backup.rows(STAFF):
+        number += 1
+        user = User.objects.create(
+            username=row["name"],
+            password=row["password"],
+            is_active=bool(row["active"]),
+            last_login=datetime.fromisoformat(row["last_login"]) if row["last_login"] else None,
+        )
+        if row["role"] is not None:
+            models.Member.objects.create(user=user, role=Role(row["role"]).value, site_id=row["site"])
+    return number
+
+
+def _restore_contacts(backup: BackupFile) -> int:
+    contacts = [
+        models.Contact(
+            person_id=row["person"],
+            sealed=base64.b64decode(row["sealed"]),
+            written_at=datetime.fromisoformat(row["written_at"]),
+        )
+        for row in backup.rows(CONTACTS)
+    ]
+    models.Contact.objects.bulk_create(contacts, batch_size=500)
+    return len(contacts)

@@ -1,0 +1,247 @@
+"""Planning jobs: at most one at a time, each in a process of its own, so that the site stays usable.
+
+The row of a job (`PlanningJob`) is all that processes know of each other. The worker says every few seconds that it
+lives; a job whose process ended without a word, or has not been heard of for long, has failed. A job that somebody
+stopped ends at the worker's next word.
+"""
+
+import logging
+import os
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db import OperationalError, connection, connections, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from peerfront.foundation.errors import PeerfrontError
+from peerfront.web.live.folder import FOLDER
+from peerfront.web.live.planning.kept_models import forget_models, live_folder
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Member as StoredMember
+from peerfront.web.live.records.models import Plan, PlanningJob
+from peerfront.web.live.rules.permissions import Action, Member, Role, is_allowed
+
+log = logging.getLogger(__name__)
+NIGHTLY = "nightly plan"
+"""Who asks for the plans that nobody asks for."""
+EFFORT = "PEERFRONT_LIVE_EFFORT"
+"""The environment variable that scales how much is simulated for a fit; 1 is usual, 0.1 a first look."""
+WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
+UNDER_WAY = (WAITING, RUNNING)
+SILENT_FOR = timedelta(seconds=120)
+"""A job that was not heard of for longer has failed."""
+HEARTBEAT = 2.0  # seconds between two words of a worker
+LARGEST_SEED = 2**31 - 1
+DIED = gettext_noop("The process that made the plan ended without a word. Make the plan again.")
+SILENT = gettext_noop("Nothing was heard of the process that made the plan. Make the plan again.")
+_JOBS = 0x706C616E  # the lock of those who start a job on PostgreSQL
+_LOGS_KEPT = 20
+_PLANS_KEPT = 10  # newest plans whose models stay, approved or not
+_processes: dict[int, subprocess.Popen[bytes]] = {}
+
+
+class PlanningBusy(PeerfrontError):
+    """A plan is being made already."""
+
+
+class NotAllowed(PeerfrontError):
+    """Who asks may not propose a plan for the whole study."""
+
+
+def ask_for_plan(asked_by: str, *, if_still: Callable[[], bool] | None = None) -> PlanningJob:
+    """Start a job for somebody who may propose plans; refused while another one is under way.
+
+    `if_still` is asked again where nobody else can start one: whether a job is wanted after all.
+    """
+    member = member_named(asked_by)
+    if member is None or not is_allowed(Action.PROPOSE_PLAN, member.role, own_site=member.covers(None)):
+        raise NotAllowed(f"{asked_by} may not propose a plan for all sites.")
+    with transaction.atomic():
+        _one_at_a_time()
+        settle()
+        if under_way() is not None or (if_still is not None and not if_still()):
+            raise PlanningBusy("A plan is being made already. Wait until it is done, or stop it.")
+        job = PlanningJob.objects.create(asked_by=asked_by, asked_at=timezone.now(), state=WAITING)
+    try:
+        start_worker(job)
+    except OSError as problem:
+        _fail(job.pk, str(problem))
+    return job
+
+
+def under_way() -> PlanningJob | None:
+    """The job that is waiting or running, if there is one."""
+    return PlanningJob.objects.filter(state__in=UNDER_WAY).order_by("-pk").first()
+
+
+def newest() -> PlanningJob | None:
+    """The newest job, after jobs that died were noticed."""
+    settle()
+    return PlanningJob.objects.order_by("-pk").first()
+
+
+def stop(job: PlanningJob) -> bool:
+    """Stop a job that is under way; whether it was."""
+    stopped = PlanningJob.objects.filter(pk=job.pk, state__in=UNDER_WAY).update(
+        state=STOPPED, ended_at=timezone.now(), step=""
+    )
+    return stopped == 1
+
+
+def settle(now: datetime | None = None) -> None:
+    """Notice jobs whose process ended without a word: at once where this process started it, else after a while."""
+    now = now or timezone.now()
+    for number, process in list(_processes.items()):
+        if process.poll() is not None:
+            _fail(number, DIED)
+            _processes.pop(number, None)
+    for job in PlanningJob.objects.filter(state__in=UNDER_WAY):
+        if now - (job.seen_at or job.asked_at) > SILENT_FOR:
+            _fail(job.pk, SILENT)
+
+
+def member_named(name: str) -> Member | None:
+    """Who may ask, as the login would establish it; the nightly plan asks as a coordinator of the whole study."""
+    if name == NIGHTLY:
+        return Member(NIGHTLY, Role.COORDINATOR, None)
+    stored = StoredMember.objects.filter(user__username=name, user__is_active=True).first()
+    return None if stored is None else Member(name, Role(stored.role), stored.site_id)
+
+
+def start_worker(job: PlanningJob) -> None:
+    """Start the process of a job, apart from this one; what it writes goes to a file of its own."""
+    folder = live_folder()
+    folder.logs.mkdir(exist_ok=True)
+    for old in sorted(folder.logs.glob("planning-*.log"), key=lambda path: path.stat().st_mtime)[:-_LOGS_KEPT]:
+        old.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "peerfront.web.live.planning.worker", str(folder.path), str(job.pk)]
+    with (folder.logs / f"planning-{job.pk}.log").open("ab") as output:
+        _processes[job.pk] = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, FOLDER: str(folder.path)},
+        )
+
+
+def run(job_id: int) -> None:
+    """Do the work of a job; in the worker process."""
+    began = PlanningJob.objects.filter(pk=job_id, state=WAITING).update(state=RUNNING, seen_at=timezone.now())
+    if not began:
+        log.info("Job %d is not waiting any more.", job_id)
+        return
+    heart = _Heart(job_id)
+    heart.start()
+    try:
+        _work(job_id, heart)
+    except _Stopped:
+        log.info("Job %d was stopped.", job_id)
+    except PeerfrontError as problem:
+        _fail(job_id, str(problem))
+    except Exception as fault:
+        log.exception("Job %d failed.", job_id)
+        _fail(job_id, f"{type(fault).__name__}: {fault}"[:500])
+        raise SystemExit(1) from None
+    finally:
+        heart.stop()
+
+
+class _Stopped(Exception):
+    """Somebody stopped the job before its plan was proposed."""
+
+
+def _work(job_id: int, heart: "_Heart") -> None:
+    from peerfront.web.live.planning.making import make_plan, publish_forecast
+    from peerfront.web.live.planning.proposing import propose
+    from peerfront.web.live.planning.study_order import today_of
+
+    read_at = timezone.now()
+    row = DatabaseRecords().study()
+    if row is None:
+        raise PeerfrontError(gettext_noop("The study has not begun, so there is nothing to plan."))
+    member = member_named(PlanningJob.objects.get(pk=job_id).asked_by)
+    if member is None:
+        raise NotAllowed(gettext_noop("Who asked for this plan works here no more. Make the plan again."))
+    seed = secrets.randbelow(LARGEST_SEED + 1)
+    proposal = make_plan(row, today_of(row.settings, timezone.now()), seed, effort(), heart.progress)
+    heart.stop()
+    propose(proposal, member, f"planning-{job_id}-{seed}", read_at, alongside=lambda plan: _done(job_id, plan))
+    publish_forecast(proposal.model, seed)
+    forget_models(_plans_in_use())
+
+
+def _done(job_id: int, plan: int) -> None:
+    """End the job in the transaction in which its plan is proposed, so that a stopped job proposes nothing."""
+    done = {"state": DONE, "share": 1.0, "plan": plan, "message": "", "step": "", "ended_at": timezone.now()}
+    if not PlanningJob.objects.filter(pk=job_id, state=RUNNING).update(**done):
+        raise _Stopped
+
+
+def _plans_in_use() -> set[tuple[str, int]]:
+    """Models and seeds of plans by which coupons were handed out, and of the newest plans."""
+    told = Plan.objects.order_by("-plan").values_list("model", "seed")
+    return {*told[:_PLANS_KEPT], *told.filter(round__isnull=False)}
+
+
+def effort() -> float:
+    """How much is simulated, as a share of the usual."""
+    try:
+        return min(max(float(os.environ.get(EFFORT, "1")), 0.01), 10.0)
+    except ValueError:
+        raise PeerfrontError(f"{EFFORT} must be a number, such as 0.5.") from None
+
+
+class _Heart:
+    """Tells the database every few seconds that the worker lives and how far it is; ends it if somebody stopped it."""
+
+    def __init__(self, job_id: int) -> None:
+        self._job_id, self._share, self._step = job_id, 0.0, ""
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def progress(self, share: float, step: str) -> None:
+        self._share, self._step = share, step
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _beat(self) -> None:
+        try:
+            while not self._end.wait(HEARTBEAT):
+                told = {"seen_at": timezone.now(), "share": self._share, "step": self._step}
+                try:
+                    heard = PlanningJob.objects.filter(pk=self._job_id, state=RUNNING).update(**told)
+                except OperationalError:  # somebody writes for long, or the database is away: say it a little later
+                    log.warning("Job %d could not say that it lives.", self._job_id)
+                    connections.close_all()
+                    continue
+                if not heard:
+                    log.info("Job %d was stopped.", self._job_id)
+                    os._exit(0)
+        finally:
+            connections.close_all()
+
+
+def _fail(job_id: int, message: str) -> None:
+    PlanningJob.objects.filter(pk=job_id, state__in=UNDER_WAY).update(
+        state=FAILED, ended_at=timezone.now(), step="", message=message
+    )
+
+
+def _one_at_a_time() -> None:
+    """SQLite's transactions begin with the lock of the only writer; PostgreSQL takes one here."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_JOBS])

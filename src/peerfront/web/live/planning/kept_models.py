@@ -1,0 +1,210 @@
+"""The models of a running study in its folder: models/FINGERPRINT.
+
+model/          the artifact of the fit; nothing here for the plain rule of a study that is too small for a model
+fitted.json     what it was fitted to, by which the next plan decides whether to fit again
+plan-SEED/      what a plan made with it says: summary.json, curve.csv, forecast.csv
+forecast.csv    people by date as the newest plan with this model expects them: date, expected, low, high
+
+A model's name is the beginning of its artifact's checksum.
+"""
+
+import json
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings as django_settings
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import make_folder, write_text
+from peerfront.study.artifacts import MANIFEST
+from peerfront.study.model import Model, load
+from peerfront.study.week_model import FittedTo
+from peerfront.web.live.folder import LiveFolder
+
+SAME_FOR_ALL = "same-for-all"
+"""The name of the plain rule of a study that is too small for a model."""
+_NAME = 16  # characters of a checksum
+_MOST_LOADED = 2
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a model was fitted to and for."""
+
+    fitted_to: FittedTo
+    columns: tuple[str, ...]
+    """Answers that plans were allowed to use."""
+    cap: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    """What a plan says beside its lines, for the page of the plan."""
+
+    day: str
+    refitted: bool
+    waiting: int
+    budget: int
+    """Coupons that were left to plan with."""
+    open_coupons: int
+    words: tuple[str, ...]
+    """What to hand out, and what was drawn by lot or at random."""
+    ahead: tuple[str, ...]
+    """What to expect."""
+    details: tuple[str, ...]
+    about_model: tuple[str, ...]
+    certificate: tuple[str, ...]
+    """How good the plan is, at least, by the model."""
+    expected: float | None
+    """Recruits expected in all; None by the plain rule."""
+    expected_error: float | None
+    expected_now: float | None
+    """Recruits expected from this round's coupons."""
+    chances: dict[str, str] = field(default_factory=dict)
+    """By person: the chance that each of their coupons is used."""
+    brings: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By person: recruits expected from their coupons, and later ones through these."""
+    strata: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """By stratum: the chance of 0, 1, ... coupons; empty where people may differ one by one."""
+    strata_columns: tuple[str, ...] = ()
+    """The answers of which the strata are made."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(line for line in self.words if line.startswith("Warning"))
+
+    @property
+    def plain_words(self) -> tuple[str, ...]:
+        return tuple(line for line in self.words if not line.startswith("Warning"))
+
+
+def model_name(fingerprint: str) -> str:
+    """The name of the model with this checksum, as records and folders use it."""
+    return fingerprint[:_NAME]
+
+
+def live_folder() -> LiveFolder:
+    """The folder of the study that this process serves."""
+    folder = django_settings.LIVE_FOLDER
+    if folder is None:
+        raise DataFileError("This process serves no study: PEERFRONT_LIVE_FOLDER does not name a folder.")
+    assert isinstance(folder, LiveFolder)
+    return folder
+
+
+def forget_models(in_use: Collection[tuple[str, int]]) -> None:
+    """Remove what is kept of plans that are not among these models and seeds; a plan each night would fill the disk."""
+    models = {model for model, _ in in_use}
+    plans = {KeptModel(model).plan(seed).folder for model, seed in in_use}
+    for folder in live_folder().models.iterdir():
+        if folder.is_dir() and folder.name not in models and (folder / "fitted.json").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        for plan in folder.glob("plan-*"):
+            if plan not in plans:
+                shutil.rmtree(plan, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class KeptModel:
+    """The folder of one model."""
+
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        return live_folder().models / self.name
+
+    @property
+    def artifact(self) -> Path:
+        return self.folder / "model"
+
+    @property
+    def forecast(self) -> Path:
+        return self.folder / "forecast.csv"
+
+    def plan(self, seed: int) -> "PlanFolder":
+        return PlanFolder(self.folder / f"plan-{seed}")
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """What the model was fitted to; None if that is not there."""
+        try:
+            data = json.loads((self.folder / "fitted.json").read_text("utf-8"))
+            return Fitted(FittedTo(**data["fitted_to"]), tuple(data["columns"]), int(data["cap"]), int(data["rounds"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, model: Model, fitted: Fitted) -> None:
+        """Keep a new model; one with the same checksum is the same and stays."""
+        make_folder(self.folder)
+        if not self.artifact.exists():
+            model.save(self.artifact)
+        write_text(self.folder / "fitted.json", json.dumps(asdict(fitted), indent=2) + "\n")
+
+
+@dataclass(frozen=True)
+class PlanFolder:
+    """What a plan says beside its lines, in files."""
+
+    folder: Path
+
+    @property
+    def curve(self) -> Path:
+        return self.folder / "curve.csv"
+
+    @property
+    def forecast(self) -> Path:
+        return self.folder / "forecast.csv"
+
+    def save(self, summary: PlanSummary, files: dict[str, str]) -> None:
+        make_folder(self.folder)
+        for name, content in files.items():
+            write_text(self.folder / name, content, private=True)
+        text = json.dumps(asdict(summary), indent=1, ensure_ascii=False)
+        write_text(self.folder / "summary.json", text + "\n", private=True)
+
+    @property
+    def summary(self) -> PlanSummary | None:
+        """What the plan says; None if its file is not there or was spoilt."""
+        try:
+            data: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
+            for name in ("words", "ahead", "details", "about_model", "certificate", "strata_columns"):
+                data[name] = tuple(data[name])
+            data["brings"] = {person: tuple(pair) for person, pair in data["brings"].items()}
+            data["strata"] = {name: tuple(chances) for name, chances in data["strata"].items()}
+            return PlanSummary(**data)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+
+_loaded: OrderedDict[Path, Model] = OrderedDict()
+_loading = threading.Lock()
+
+
+def loaded_model(name: str) -> Model | None:
+    """A model by its name, loaded once for this process; None for the plain rule, or where there is no such model."""
+    artifact = KeptModel(name).artifact
+    with _loading:
+        if artifact in _loaded:
+            _loaded.move_to_end(artifact)
+            return _loaded[artifact]
+        if not artifact.is_dir():
+            return None
+        model = load(artifact)
+        if not _is_called(artifact, name):
+            raise DataFileError(f"{artifact} is another model than its name says. Restore it from a back-up.")
+        _loaded[artifact] = model
+        while len(_loaded) > _MOST_LOADED:
+            _loaded.popitem(last=False)
+        return model
+
+
+def _is_called(artifact: Path, name: str) -> bool:
+    """Whether an artifact that could be read, so that it has its checksum, is the one of this name."""
+    return model_name(str(json.loads((artifact / MANIFEST).read_text("utf-8"))["sha256"])) == name

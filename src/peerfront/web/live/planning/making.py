@@ -1,0 +1,263 @@
+"""Make a plan from the records: read the study, fit again if it pays, plan for who waits, look ahead, keep the files.
+
+This runs in a worker process and takes minutes. Nothing is proposed here: `jobs.run` asks the rules for that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.data.study import Study
+from peerfront.data.study_calendar import coupon_counts, waiting_people
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.progress import Progress, part_of
+from peerfront.foundation.spreadsheets import csv_text
+from peerfront.foundation.words import n_coupons
+from peerfront.study.date_forecast import PLAN, DateForecast
+from peerfront.study.model import Model
+from peerfront.study.sheet_words import promises_of
+from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
+from peerfront.study.week_order import WeekOrder
+from peerfront.study.week_plan import WeekPlan, planned_week
+from peerfront.web.live.export_schema import export_schema
+from peerfront.web.live.exporting import answer_columns, live_study, study_table
+from peerfront.web.live.planning.kept_models import (
+    SAME_FOR_ALL,
+    Fitted,
+    KeptModel,
+    PlanSummary,
+    loaded_model,
+    model_name,
+)
+from peerfront.web.live.planning.plain_words import all_without_commands
+from peerfront.web.live.planning.steps import FITTING, PLANNING, READING, SAVING
+from peerfront.web.live.planning.study_order import is_over, order_of, plannable
+from peerfront.web.live.records import models
+from peerfront.web.live.rules.events import PlannedCoupons
+from peerfront.web.live.rules.records import StudyRow
+from peerfront.web.live.rules.settings import LONGEST_TEXT, Settings
+
+USUAL_STUDIES = 400
+"""Simulated studies of a forecast by date."""
+_SMALLEST_PROBABILITY = 1e-6
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A plan to be proposed."""
+
+    model: str
+    seed: int
+    lines: tuple[PlannedCoupons, ...]
+
+
+def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Progress) -> Proposal:
+    """Make a plan for everybody who waits, with the coupons that are kept, and keep its files in the study's folder."""
+    settings = row.settings
+    if is_over(settings, today):
+        raise SettingError(
+            f"The last day of recruitment is {settings.deadline}, so nothing is left to plan. If recruitment goes on, "
+            "the manager changes that day in the settings."
+        )
+    progress(0.0, READING)
+    study = _as_of(live_study(study_table()), today)
+    columns = answer_columns(settings, ())
+    schema, _ = export_schema(study, _strata_allowed(settings), columns)
+    allowed = tuple(rule.name for rule in schema.used)
+    left = plannable(row.kept)
+    order = order_of(settings, left, seed, cap=settings.cap)
+    earlier, fitted = _earlier()
+    is_same = fitted is not None and (fitted.columns, fitted.cap, fitted.rounds) == (
+        allowed, settings.cap, settings.rounds,
+    )  # fmt: skip
+    learning = part_of(lambda share, _: progress(share, FITTING), 0.05, 0.75)
+    refit = AUTO if is_same else ALWAYS
+    choice = kept_or_refitted(
+        earlier, study, schema, order, left, today, refit, learning, rounds=settings.rounds, effort=effort
+    )
+    progress(0.75, PLANNING)
+    strata = _usable_strata(settings, columns, choice.model)
+    order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
+    waits, _ = waiting_people(study)
+    looking = part_of(lambda share, _: progress(share, PLANNING), 0.75, 0.95)
+    n_studies = max(round(USUAL_STUDIES * min(effort, 1.0)), 20)
+    plan, notes = _planned(choice.model, study, waits, order, left, today, n_studies, looking)
+    progress(0.95, SAVING)
+    if choice.model is None:
+        kept = KeptModel(SAME_FOR_ALL)
+    else:
+        kept = KeptModel(model_name(choice.model.fit.fingerprint))
+        if choice.refitted:
+            kept.save(choice.model, Fitted(choice.fitted_to, allowed, settings.cap, settings.rounds))
+    people = _people_of(plan)
+    missing = [name for name in settings.plan_strata if columns[name] not in strata]
+    notes = [*notes, *_without(missing), *_kept_back(row.kept - left)]
+    summary = replace(_summary(plan, choice, people, notes), day=today.isoformat(), waiting=int(waits.sum()),
+                      budget=left, open_coupons=coupon_counts(study).open, strata=dict(plan.sheet.chances),
+                      strata_columns=strata)  # fmt: skip
+    forecast = "" if plan.forecast is None else forecast_text(plan.forecast)
+    kept.plan(seed).save(summary, {"curve.csv": _curve_text(plan), **({"forecast.csv": forecast} if forecast else {})})
+    return Proposal(kept.name, seed, _lines(plan, people))
+
+
+def publish_forecast(model: str, seed: int) -> None:
+    """Let the forecast of a plan that was proposed be the newest of its model."""
+    from peerfront.foundation.files import write_text
+
+    kept = KeptModel(model)
+    source = kept.plan(seed).forecast
+    if source.exists():
+        write_text(kept.forecast, source.read_text("utf-8"))
+
+
+# What is read --------------------------------------------------------------------------------------------------------
+
+
+def _as_of(study: Study, today: date) -> Study:
+    return study if study.day is None else study.as_of(today)
+
+
+def _strata_allowed(settings: Settings) -> Settings:
+    """The same settings, in which plans may use the answers that strata are made of."""
+    questions = tuple(
+        replace(each, for_planning=each.for_planning or each.name in settings.plan_strata)
+        for each in settings.questions
+    )
+    return replace(settings, questions=questions)
+
+
+def _usable_strata(settings: Settings, columns: Mapping[str, str], model: Model | None) -> tuple[str, ...]:
+    """Columns of the strata that the model knows; the others tell nobody apart."""
+    known = () if model is None else model.fit.schema.names
+    return tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
+
+
+def _earlier() -> tuple[Earlier | None, Fitted | None]:
+    """The model of the newest plan that has one, if it can be read."""
+    for name in models.Plan.objects.order_by("-plan").values_list("model", flat=True)[:20]:
+        fitted = KeptModel(name).fitted
+        if fitted is None:
+            continue
+        try:
+            model = loaded_model(name)
+        except DataFileError:
+            continue
+        if model is not None:
+            return Earlier(model, fitted.fitted_to, name), fitted
+    return None, None
+
+
+# What is planned -----------------------------------------------------------------------------------------------------
+
+
+def _planned(
+    model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, today: date,
+    n_studies: int, progress: Progress,
+) -> tuple[WeekPlan, list[str]]:  # fmt: skip
+    """The plan, and what to say if random numbers had to be left out."""
+    try:
+        return planned_week(model, study, waits, order, left, today, 1, n_studies, progress), []
+    except SettingError as problem:
+        if not order.randomise:
+            raise
+        without = replace(order, randomise=0.0)
+        plan = planned_week(model, study, waits, without, left, today, 1, n_studies, progress)
+        return plan, [f"Warning: nobody gets a random number of coupons this time. {problem}"]
+
+
+def _without(missing: list[str]) -> list[str]:
+    if not missing:
+        return []
+    names = ", ".join(missing)
+    return [
+        f"Warning: {names} should make groups in which everybody is planned alike, but too few people differ in it for "
+        "the model to know it. Groups are made without it."
+    ]
+
+
+def _kept_back(coupons: int) -> list[str]:
+    return [f"{n_coupons(coupons)} are kept back: no plan can count on more."] if coupons else []
+
+
+# What is kept --------------------------------------------------------------------------------------------------------
+
+
+def _people_of(plan: WeekPlan) -> dict[str, str]:
+    """Pseudonyms by the ids of the exported file, which marks ids that readers would take for nothing (NA)."""
+    written = [str(person) for person in plan.table["person"]]
+    known = set(models.Person.objects.values_list("person", flat=True))
+    return {each: each if each in known else _unmarked(each, known) for each in written}
+
+
+def _unmarked(written: str, known: set[str]) -> str:
+    name = written
+    while name not in known and name.endswith("_"):
+        name = name[:-1]
+    return name
+
+
+def _lines(plan: WeekPlan, people: dict[str, str]) -> tuple[PlannedCoupons, ...]:
+    lines = []
+    for each in plan.decisions:
+        probability = min(max(float(each["probability"]), _SMALLEST_PROBABILITY), 1.0)
+        stratum = "" if each["stratum"] is None else str(each["stratum"])
+        lines.append(
+            PlannedCoupons(
+                people[each["person"]], int(each["planned"]), stratum[:LONGEST_TEXT], probability,
+                str(each["reason"])[:LONGEST_TEXT],
+            )
+        )  # fmt: skip
+    return tuple(lines)
+
+
+def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes: list[str]) -> PlanSummary:
+    sheet, table, has_model = plan.sheet, plan.table, choice.model is not None
+    names = [people[str(person)] for person in table["person"]]
+    return PlanSummary(
+        day="",
+        refitted=choice.refitted,
+        waiting=len(table),
+        budget=0,
+        open_coupons=0,
+        words=all_without_commands([*plan.words, *notes]),
+        ahead=all_without_commands(plan.ahead),
+        details=all_without_commands(plan.details),
+        about_model=all_without_commands(map(str, choice.words)),
+        certificate=all_without_commands(promises_of(sheet)),
+        expected=float(sheet.expected) if has_model and sheet.certificate is not None else None,
+        expected_error=None if sheet.expected_error is None else float(sheet.expected_error),
+        expected_now=float(table["expected_now"].sum()) if has_model else None,
+        chances=dict(zip(names, map(str, table["chance_used"]), strict=True)) if has_model else {},
+        brings={
+            name: (float(now), float(later))
+            for name, now, later in zip(names, table["expected_now"], table["expected_later"], strict=True)
+        }
+        if has_model
+        else {},
+    )
+
+
+def _curve_text(plan: WeekPlan) -> str:
+    return csv_text(plan.sheet.curve, float_format="%.4f")
+
+
+def forecast_text(forecast: DateForecast) -> str:
+    """People who have taken part by date, seeds included, as the plan expects them: date, expected, low, high.
+
+    The first row is the day of the plan. In 8 of 10 simulated studies the number lies between low and high.
+    """
+    weeks = forecast.weeks[forecast.weeks["policy"] == PLAN]
+    already = forecast.already
+    table = pd.DataFrame(
+        {
+            "date": [forecast.today.isoformat(), *weeks["until"]],
+            "expected": [float(already), *(already + weeks["total"])],
+            "low": [float(already), *(already + weeks["total_p10"])],
+            "high": [float(already), *(already + weeks["total_p90"])],
+        }
+    )
+    return csv_text(table, float_format="%.2f")

@@ -1,0 +1,123 @@
+"""Whose coupons may still bring somebody, read from the records: open coupons, and those promised by the approved plan.
+
+Recruits who will come with them join the next round, so plans for one person count on them, as plans for everybody do.
+Days count as in `advice.coupon_calendar`: ages from the first day of a coupon, validity to its last.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import pandas as pd
+from django.db.models import Count
+
+from peerfront.data.rdsat import NETWORK_SIZE
+from peerfront.data.study_schema import StudySchema
+from peerfront.foundation.covariates import UNKNOWN, Codes
+from peerfront.models.coupons_seen import CouponsSeen
+from peerfront.study.standing import OpenHolders
+from peerfront.web.live.exporting import answer_columns
+from peerfront.web.live.planning.study_order import usable_days
+from peerfront.web.live.records import models
+from peerfront.web.live.rules.records import PlanRow
+from peerfront.web.live.rules.settings import Settings
+
+Told = tuple[tuple[tuple[str, str], ...], int | None]
+"""Answers and network size."""
+
+
+@dataclass(frozen=True)
+class _Issue:
+    """Coupons of one person that are valid from the same day to the same day."""
+
+    told: Told
+    site: str
+    coupons: int
+    used: int
+    age: float
+    validity: float
+
+
+def open_holders(
+    settings: Settings, schema: StudySchema, sites: tuple[str, ...], today: date, plan: PlanRow
+) -> OpenHolders:
+    """Everybody whose coupons can be used after today, with the codes of a model's schema."""
+    issues = [*_handed_out(today), *_promised(settings, plan)]
+    place = {name: number for number, name in enumerate(sites)}
+    holder = np.repeat(np.arange(len(issues)), [issue.used for issue in issues])
+    seen = CouponsSeen(
+        np.array([issue.coupons for issue in issues], dtype=np.int64),
+        np.array([issue.age for issue in issues], dtype=np.float64),
+        holder,
+        np.full(len(holder), np.nan),  # when they were used does not matter any more
+        np.array([issue.validity for issue in issues], dtype=np.float64),
+        np.array([place.get(issue.site, -1) for issue in issues], dtype=np.int64),
+        sites,
+    )
+    return OpenHolders(seen, codes_of(settings, schema, [issue.told for issue in issues]))
+
+
+def codes_of(settings: Settings, schema: StudySchema, people: Iterable[Told]) -> Codes:
+    """The codes of people by their answers, [people, fields]; answers that a model does not know are unknown."""
+    told = list(people)
+    codes = np.full((len(told), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
+    if not schema.used:
+        return np.zeros_like(codes)  # everybody is alike
+    questions = {column: name for name, column in answer_columns(settings, ()).items()}
+    answers = [dict(own) for own, _ in told]
+    for number, rule in enumerate(schema.used):
+        if rule.name == NETWORK_SIZE:
+            values = ["" if size is None else str(size) for _, size in told]
+        else:
+            name = questions.get(rule.name, rule.name)
+            values = [own.get(name, "").strip() for own in answers]
+        column, wrong = rule.encode(pd.Series(values, dtype=object))
+        codes[:, number] = np.where(wrong, UNKNOWN, column)
+    return codes
+
+
+def _handed_out(today: date) -> list[_Issue]:
+    """Coupons of which one can still be used after today, counted by the database."""
+    counted = (
+        models.Coupon.objects.filter(holder__isnull=False, voided_at=None, last_day__gt=today)
+        .values_list("holder_id", "first_day", "last_day")
+        .annotate(coupons=Count("pk"), used=Count("redemption"))
+        .order_by("holder_id", "first_day", "last_day")
+    )
+    rows = [row for row in counted if row[4] < row[3]]
+    told = _told({str(row[0]) for row in rows})
+    return [
+        _Issue(*told[str(holder)], coupons, used, float(max((today - first).days, 0)), float((last - first).days))
+        for holder, first, last, coupons, used in rows
+    ]
+
+
+def _promised(settings: Settings, plan: PlanRow) -> list[_Issue]:
+    """Coupons that the approved plan promises to people who have not got theirs yet, as if they got them today."""
+    current = plan.round or 0
+    decided = models.Decision.objects.filter(round=current).values("person")
+    lines = models.PlanLine.objects.filter(plan_id=plan.plan, person__withdrawn_at=None).exclude(person__in=decided)
+    promised = dict(lines.values_list("person_id", "coupons"))
+    overrides = models.Override.objects.filter(round=current, person__withdrawn_at=None)
+    promised |= dict(overrides.exclude(person__in=decided).values_list("person_id", "coupons"))
+    told = _told(set(promised))
+    return [
+        _Issue(*told[person], coupons, 0, 0.0, usable_days(settings))
+        for person, coupons in sorted(promised.items())
+        if coupons > 0
+    ]
+
+
+def _told(people: set[str]) -> Mapping[str, tuple[Told, str]]:
+    """Answers, network size and site of some people; nothing of what somebody said who withdrew."""
+    names, found = sorted(people), {}
+    for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
+        rows = models.Person.objects.filter(pk__in=names[start : start + 500]).values_list(
+            "person", "answers", "network_size", "site_id", "withdrawn_at"
+        )
+        for person, answers, size, site, withdrawn_at in rows:
+            gone = withdrawn_at is not None
+            own = () if gone else tuple((name, answer) for name, answer in answers or ())
+            found[person] = ((own, None if gone else size), site)
+    return found

@@ -1,0 +1,166 @@
+"""The look-ups of the rules (`rules.records.Records`), each one indexed query, and rows to and from the tables."""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar, cast
+
+from django.db import models as django_models
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.web.live.records import models
+from peerfront.web.live.rules import records
+from peerfront.web.live.rules.chain import Link
+from peerfront.web.live.rules.events import DecidedBy, Event, PaymentKind
+from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.stored_events import plain_value, value_from
+
+R = TypeVar("R", bound=records.Row)
+
+
+def _answers(data: Any) -> Any:
+    return None if data is None else tuple((name, answer) for name, answer in data)
+
+
+_READ: dict[tuple[type, str], Any] = {
+    (records.StudyRow, "settings"): lambda data: value_from(data, Settings),
+    (records.PersonRow, "answers"): _answers,
+    (records.PlanRow, "status"): records.PlanStatus,
+    (records.DecisionRow, "decided_by"): DecidedBy,
+    (records.PaymentRow, "kind"): PaymentKind,
+}
+_WRITTEN = dict.fromkeys(_READ, plain_value)
+
+
+def _columns(kind: type[records.Row]) -> dict[str, str]:
+    stored = cast(Any, models.FOLLOWING[kind]).STORED
+    return {each.name: stored.get(each.name, each.name) for each in fields(kind)}
+
+
+_COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
+
+
+def row_of(kind: type[R], stored: django_models.Model) -> R:
+    """Make the row that a line of its table holds."""
+    return _row(kind, stored, lambda read, value: read(value))
+
+
+def _row(kind: type[R], stored: django_models.Model, apply: Callable[[Callable[[Any], Any], Any], Any]) -> R:
+    values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
+    for name in values:
+        if read := _READ.get((kind, name)):
+            values[name] = apply(read, values[name])
+    return cast(Any, kind)(**values)  # type: ignore[no-any-return]
+
+
+def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return read(value)
+    except (ValueError, TypeError, DataFileError):
+        return value
+
+
+def columns_of(row: records.Row) -> dict[str, Any]:
+    """Return the columns of a row's line in its table."""
+    kind = type(row)
+    values = {}
+    for name, column in _COLUMNS[kind].items():
+        value = getattr(row, name)
+        written = _WRITTEN.get((kind, name))
+        values[column] = value if written is None else written(value)
+    return values
+
+
+def key_of(row: records.Row) -> dict[str, Any]:
+    """Return the columns by which a row is found in its table."""
+    if isinstance(row, records.StudyRow):
+        return {"id": 1}
+    model = models.FOLLOWING[type(row)]
+    constraints = [each for each in model._meta.constraints if isinstance(each, django_models.UniqueConstraint)]
+    names = list(constraints[0].fields) if constraints else [cast(Any, model._meta.pk).name]
+    columns = columns_of(row)
+    return {(column := cast(Any, model._meta.get_field(name)).attname): columns[column] for name in names}
+
+
+def table(kind: type[R]) -> Iterator[R]:
+    """Read all rows of a class to compare them; a value that cannot be read stays as it is stored, and so differs."""
+    for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
+        yield _row(kind, stored, _read_if_possible)
+
+
+class DatabaseRecords:
+    """What the rules read, from the database. Use it inside the transaction of `recording.answer`, or just to look."""
+
+    def _one(self, kind: type[R], /, **key: Any) -> R | None:
+        found = models.FOLLOWING[kind]._default_manager.filter(**key).order_by()[:1]  # sorting one row takes time, too
+        return next((row_of(kind, stored) for stored in found), None)
+
+    def study(self) -> records.StudyRow | None:
+        return self._one(records.StudyRow, pk=1)
+
+    def site(self, site: str) -> records.SiteRow | None:
+        return self._one(records.SiteRow, pk=site)
+
+    def person(self, person: str) -> records.PersonRow | None:
+        return self._one(records.PersonRow, pk=person)
+
+    def _some(self, kind: type[R], keys: Collection[str]) -> dict[str, R]:
+        """The rows of a class by their only keys, as far as they are there."""
+        names = list(keys)
+        found: dict[str, R] = {}
+        for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
+            part = models.FOLLOWING[kind]._default_manager.filter(pk__in=names[start : start + 500]).order_by()
+            found |= {str(stored.pk): row_of(kind, stored) for stored in part}
+        return found
+
+    def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
+        return self._some(records.PersonRow, people)
+
+    def coupon(self, code: str) -> records.CouponRow | None:
+        return self._one(records.CouponRow, pk=code)
+
+    def coupons(self, codes: Collection[str]) -> Mapping[str, records.CouponRow]:
+        return self._some(records.CouponRow, codes)
+
+    def coupons_of(self, person: str) -> Sequence[records.CouponRow]:
+        held = models.Coupon.objects.filter(holder_id=person)
+        return sorted((row_of(records.CouponRow, stored) for stored in held), key=lambda row: row.code)
+
+    def redemption(self, code: str) -> records.RedemptionRow | None:
+        return self._one(records.RedemptionRow, pk=code)
+
+    def plan(self, plan: int) -> records.PlanRow | None:
+        return self._one(records.PlanRow, pk=plan)
+
+    def plan_line(self, plan: int, person: str) -> records.PlanLineRow | None:
+        return self._one(records.PlanLineRow, plan_id=plan, person_id=person)
+
+    def plan_lines(self, plan: int) -> Sequence[records.PlanLineRow]:
+        lines = models.PlanLine.objects.filter(plan_id=plan)
+        return sorted((row_of(records.PlanLineRow, stored) for stored in lines), key=lambda row: row.person)
+
+    def plan_lines_of(self, person: str) -> Sequence[records.PlanLineRow]:
+        lines = models.PlanLine.objects.filter(person_id=person).order_by("plan_id")
+        return [row_of(records.PlanLineRow, stored) for stored in lines]
+
+    def override(self, round: int, person: str) -> records.OverrideRow | None:
+        return self._one(records.OverrideRow, round=round, person_id=person)
+
+    def decision(self, round: int, person: str) -> records.DecisionRow | None:
+        return self._one(records.DecisionRow, round=round, person_id=person)
+
+    def decisions_of(self, person: str) -> Sequence[records.DecisionRow]:
+        decisions = models.Decision.objects.filter(person_id=person).order_by("round")
+        return [row_of(records.DecisionRow, stored) for stored in decisions]
+
+    def payment(self, code: str, kind: PaymentKind) -> records.PaymentRow | None:
+        return self._one(records.PaymentRow, coupon_id=code, kind=kind.value)
+
+    def events_of(self, request_key: str) -> Sequence[Event]:
+        stored = models.Event.objects.filter(request_key=request_key).order_by("part")
+        return tuple(link_of(event).event for event in stored)
+
+
+def link_of(stored: models.Event) -> Link:
+    """Make the link of the chain that a line of the table of events holds."""
+    return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)

@@ -1,0 +1,277 @@
+"""The tables of a running study, on SQLite and PostgreSQL.
+
+Tables of `FOLLOWING` follow from the events alone (`rules.effects`); nothing else writes them, and `verify` rebuilds
+them from the events and compares. Their unique keys carry the invariants whatever two tablets do at once: one
+redemption of a coupon, one payment for a coupon and kind, one decision for a person and round, one event for a request
+and part, and no two events after the same one.
+
+Fields have the names of the row they store (`rules.records`); `ROW` names it, and `STORED` says where a name differs.
+"""
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from peerfront.web.live.rules import records
+from peerfront.web.live.rules.permissions import Role
+
+NAME = 40  # characters of an identifier
+CODE = 40
+
+
+class Study(models.Model):
+    """One study for each database; its row is number 1."""
+
+    ROW: ClassVar = records.StudyRow
+    STORED: ClassVar = {"approved_plan": "approved_plan_id"}
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    prefix = models.CharField(max_length=8)
+    settings = models.JSONField()
+    kept = models.IntegerField()
+    last_plan = models.IntegerField()
+    approved_plan = models.ForeignKey("Plan", models.PROTECT, null=True, related_name="+")
+    rounds = models.IntegerField()
+    last_time = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(id=1), name="one_study"),
+            models.CheckConstraint(condition=models.Q(kept__gte=0), name="budget_kept"),
+        ]
+
+
+class Site(models.Model):
+    ROW: ClassVar = records.SiteRow
+    STORED: ClassVar[dict[str, str]] = {}
+
+    site = models.CharField(max_length=NAME, primary_key=True)
+    name = models.CharField(max_length=100)
+
+    class Meta:
+        ordering: ClassVar = ["name", "site"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Person(models.Model):
+    ROW: ClassVar = records.PersonRow
+    STORED: ClassVar = {"site": "site_id", "recruiter": "recruiter_id"}
+
+    person = models.CharField(max_length=NAME, primary_key=True)
+    site = models.ForeignKey(Site, models.PROTECT)
+    code = models.CharField(max_length=CODE, unique=True)
+    recruiter = models.ForeignKey("self", models.PROTECT, null=True, related_name="recruits")
+    enrolled_at = models.DateTimeField(db_index=True)
+    network_size = models.IntegerField(null=True)
+    answers = models.JSONField(null=True)
+    coupons = models.IntegerField()
+    last_issued_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    imported = models.CharField(max_length=64)
+
+    class Meta:
+        ordering: ClassVar = ["person"]
+
+    def __str__(self) -> str:
+        return self.person
+
+
+class Coupon(models.Model):
+    ROW: ClassVar = records.CouponRow
+    STORED: ClassVar = {"holder": "holder_id", "site": "site_id"}
+
+    code = models.CharField(max_length=CODE, primary_key=True)
+    holder = models.ForeignKey(Person, models.PROTECT, null=True, related_name="held")
+    site = models.ForeignKey(Site, models.PROTECT)
+    issued_at = models.DateTimeField(db_index=True)
+    first_day = models.DateField()
+    last_day = models.DateField(db_index=True)
+    voided_at = models.DateTimeField(null=True)
+    why_void = models.TextField()
+    imported = models.BooleanField()
+
+    class Meta:
+        ordering: ClassVar = ["code"]
+
+
+class Redemption(models.Model):
+    """A coupon is used once, and a person came with one coupon."""
+
+    ROW: ClassVar = records.RedemptionRow
+    STORED: ClassVar = {"code": "coupon_id", "person": "person_id", "site": "site_id"}
+
+    coupon = models.OneToOneField(Coupon, models.PROTECT, primary_key=True)
+    person = models.OneToOneField(Person, models.PROTECT)
+    at = models.DateTimeField(db_index=True)
+    site = models.ForeignKey(Site, models.PROTECT)
+
+
+class Plan(models.Model):
+    ROW: ClassVar = records.PlanRow
+    STORED: ClassVar[dict[str, str]] = {}
+
+    plan = models.IntegerField(primary_key=True)
+    model = models.CharField(max_length=NAME)
+    seed = models.BigIntegerField()
+    proposed_at = models.DateTimeField()
+    status = models.CharField(max_length=10)
+    round = models.IntegerField(null=True, unique=True)
+    promised = models.IntegerField()
+
+
+class PlanLine(models.Model):
+    ROW: ClassVar = records.PlanLineRow
+    STORED: ClassVar = {"plan": "plan_id", "person": "person_id"}
+
+    plan = models.ForeignKey(Plan, models.PROTECT, related_name="lines")
+    person = models.ForeignKey(Person, models.PROTECT, related_name="plan_lines")
+    coupons = models.IntegerField()
+    planned = models.IntegerField()
+    stratum = models.TextField()
+    probability = models.FloatField()
+    reason = models.TextField()
+    why_changed = models.TextField()
+
+    class Meta:
+        ordering: ClassVar = ["plan", "person"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["plan", "person"], name="one_line")]
+
+
+class Override(models.Model):
+    ROW: ClassVar = records.OverrideRow
+    STORED: ClassVar = {"person": "person_id"}
+
+    round = models.IntegerField()
+    person = models.ForeignKey(Person, models.PROTECT, related_name="overrides")
+    coupons = models.IntegerField()
+    actor = models.CharField(max_length=150)
+    why = models.TextField()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["round", "person"], name="one_override")]
+
+
+class Decision(models.Model):
+    """Nobody gets coupons twice in a round."""
+
+    ROW: ClassVar = records.DecisionRow
+    STORED: ClassVar = {"person": "person_id"}
+
+    round = models.IntegerField()
+    person = models.ForeignKey(Person, models.PROTECT, related_name="decisions")
+    coupons = models.IntegerField()
+    planned = models.IntegerField(null=True)
+    decided = models.IntegerField()
+    decided_by = models.CharField(max_length=10)
+    model = models.CharField(max_length=NAME)
+    seed = models.BigIntegerField()
+    stratum = models.TextField()
+    probability = models.FloatField(null=True)
+    reason = models.TextField()
+    why_fewer = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["round", "person"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["round", "person"], name="one_decision")]
+
+
+class Payment(models.Model):
+    """Each kind is paid once for a coupon."""
+
+    ROW: ClassVar = records.PaymentRow
+    STORED: ClassVar = {"code": "coupon_id", "person": "person_id", "site": "site_id"}
+
+    coupon = models.ForeignKey(Coupon, models.PROTECT, related_name="payments")
+    kind = models.CharField(max_length=10)
+    person = models.ForeignKey(Person, models.PROTECT, related_name="payments")
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    at = models.DateTimeField()
+    site = models.ForeignKey(Site, models.PROTECT)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["coupon", "kind"], name="paid_once")]
+
+
+class Refusal(models.Model):
+    ROW: ClassVar = records.RefusalRow
+    STORED: ClassVar[dict[str, str]] = {}
+
+    request_key = models.CharField(max_length=100, primary_key=True)
+    action = models.CharField(max_length=30)
+    reason = models.CharField(max_length=30)
+    code = models.CharField(max_length=CODE)
+    at = models.DateTimeField(db_index=True)
+    site = models.CharField(max_length=NAME, null=True)
+
+
+FOLLOWING: dict[type[Any], type[models.Model]] = {
+    model.ROW: model
+    for model in (
+        Study, Site, Person, Coupon, Redemption, Plan, PlanLine, Override, Decision, Payment, Refusal,
+    )
+}  # fmt: skip
+"""The table of each row that follows from the events."""
+
+
+class Event(models.Model):
+    """What happened, chained by hashes (`rules.chain`). Rows are added, never changed or removed.
+
+    But answers that somebody asked to be erased, and what tells them, leave their events; the hashes stay
+    (`rules.erasing`).
+    """
+
+    number = models.BigIntegerField(primary_key=True)
+    before = models.CharField(max_length=64, unique=True)
+    hash = models.CharField(max_length=64)
+    request_key = models.CharField(max_length=100)
+    part = models.IntegerField()
+    kind = models.CharField(max_length=30, db_index=True)
+    actor = models.CharField(max_length=150)
+    site = models.CharField(max_length=NAME, null=True)
+    at = models.DateTimeField(db_index=True)
+    data = models.TextField()
+    """The event as JSON text; the columns above only help to search."""
+
+    class Meta:
+        ordering: ClassVar = ["number"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["request_key", "part"], name="one_answer")]
+
+
+class Member(models.Model):
+    """What somebody who may log in is in the study: a role, for one site or (None) for all."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="member")
+    role = models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role])
+    site = models.ForeignKey(Site, models.PROTECT, null=True, blank=True)
+
+
+class Contact(models.Model):
+    """How to reach a person: apart from everything else, encrypted, and deletable without breaking anything."""
+
+    person = models.OneToOneField(Person, models.PROTECT, primary_key=True)
+    sealed = models.BinaryField()
+    """Encrypted with a key that is not in the database (`records.contacts`)."""
+    written_at = models.DateTimeField()
+
+
+class PlanningJob(models.Model):
+    """A fit and plan in a process of its own: what it does now, and how it ended."""
+
+    asked_by = models.CharField(max_length=150)
+    asked_at = models.DateTimeField()
+    state = models.CharField(max_length=10, default="waiting")
+    """waiting, running, done, failed or stopped."""
+    step = models.CharField(max_length=200, default="")
+    share = models.FloatField(default=0.0)
+    """What part of the work is done, 0 to 1."""
+    seen_at = models.DateTimeField(null=True)
+    """When the process last said that it lives."""
+    ended_at = models.DateTimeField(null=True)
+    plan = models.ForeignKey(Plan, models.PROTECT, null=True)
+    message = models.TextField(default="")
+    """Why it failed, or what it found, for the coordinator."""

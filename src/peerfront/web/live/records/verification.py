@@ -1,0 +1,122 @@
+"""Compare the tables with what the events rebuild: whether the chain is whole, and every row follows from it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.db import connection, transaction
+from django.utils.translation import gettext
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.web.live.records import models
+from peerfront.web.live.records.database import link_of, table
+from peerfront.web.live.records.recording import event_columns
+from peerfront.web.live.rules.chain import FIRST, Link, checked
+from peerfront.web.live.rules.effects import Contradiction
+from peerfront.web.live.rules.state import State, rebuild
+
+_MOST_TOLD = 20
+_COLUMNS = ("request_key", "part", "kind", "actor", "site", "at")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared, and what differs."""
+
+    events: int
+    head: str
+    """The hash of the last event: note it elsewhere, and nobody can rewrite the past unnoticed."""
+    rows: int
+    faults: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        return not self.faults
+
+
+def verify() -> Verification:
+    """Read all events, rebuild all tables in memory, and compare, as of one moment; nobody has to wait."""
+    with one_moment():
+        links, faults = _links()
+        head = links[-1].hash if links else FIRST
+        try:
+            state = rebuild(checked(links))
+        except (DataFileError, Contradiction) as broken:
+            return Verification(len(links), head, 0, (str(broken),))
+        rows, differences = compare(state)
+    return Verification(len(links), head, rows, tuple(_some(differences + faults)))
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Read as of one moment, although others write meanwhile."""
+    if connection.in_atomic_block:
+        yield
+        return
+    # SQLite's transactions here begin by taking the lock of writers; a reader does without.
+    mode = getattr(connection, "transaction_mode", None)
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        cast(Any, connection).transaction_mode = None
+    try:
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+    finally:
+        if connection.vendor == "sqlite":
+            cast(Any, connection).transaction_mode = mode
+
+
+def _links() -> tuple[list[Link], list[str]]:
+    """Read the chain, and list events whose columns differ from their content; the columns only help to search."""
+    links, faults = [], []
+    for stored in models.Event.objects.order_by("number").iterator(chunk_size=2_000):
+        try:
+            link = link_of(stored)
+        except (ValueError, RecursionError):  # no JSON text: the check of the chain tells that it was changed
+            link = Link(stored.number, stored.before, {}, stored.hash)
+        links.append(link)
+        try:
+            columns = event_columns(link)
+        except (KeyError, TypeError, ValueError):
+            continue  # no event at all, which the check of the chain tells
+        if any(columns[name] != getattr(stored, name) for name in _COLUMNS):
+            words = gettext("Columns of event {number} differ from its content.")
+            faults.append(words.format(number=stored.number))
+    return links, faults
+
+
+def compare(state: State) -> tuple[int, list[str]]:
+    """Count the rows of the tables, and list what differs from a state that was rebuilt from the events."""
+    faults: list[str] = []
+    rows = 0
+    for kind in models.FOLLOWING:
+        expected, name = dict(state.table(kind)), models.FOLLOWING[kind]._meta.verbose_name
+        for row in table(kind):
+            rows += 1
+            follows = expected.pop(row.key, None)
+            if follows is None:
+                faults.append(gettext("{row} follows from no event.").format(row=f"{name} {_named(row.key)}"))
+            elif follows != row:
+                words = gettext("{row} differs from what the events say: {columns}.")
+                faults.append(words.format(row=f"{name} {_named(row.key)}", columns=_difference(row, follows)))
+        faults += [gettext("{row} is missing.").format(row=f"{name} {_named(key)}") for key in expected]
+    return rows, faults
+
+
+def _some(faults: list[str]) -> Iterator[str]:
+    yield from faults[:_MOST_TOLD]
+    if len(faults) > _MOST_TOLD:
+        yield gettext("... and {number} more.").format(number=len(faults) - _MOST_TOLD)
+
+
+def _named(key: tuple[str | int, ...]) -> str:
+    return " ".join(str(each) for each in key) or "itself"
+
+
+def _difference(row: object, follows: object) -> str:
+    """Name the columns that differ, without their contents, which may be sensitive."""
+    return ", ".join(name for name, value in vars(row).items() if vars(follows).get(name) != value)

@@ -1,0 +1,267 @@
+"""Decide what a request does: events to be added, or a refusal that says what was found and what to do.
+
+`decide` is pure. It reads single rows through the look-ups of `Records`, which a state in memory and a database both
+offer, and changes nothing. Use it like this inside one transaction, whatever the database:
+
+1. begin a transaction in which nobody else writes (SQLite: IMMEDIATE; PostgreSQL: an advisory lock);
+2. `answer = decide(records, request, now)`;
+3. add `answer.events` to the hash chain (`chain.linked`) and write the rows of `effects.effects` for each, in order;
+   after an event `AnswersErased`, replace the links that tell answers of the person by `chain.erased`;
+4. commit, then answer the person. If it fails on a unique key (somebody was faster), begin again at 1.
+
+The same request key gives the same answer, which is marked as `repeated`: skip step 3, its events are recorded already.
+A refusal has an event, too, so step 3 is the same for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from peerfront.web.live.rules import coupons, importing, notes, people, plans, studies
+from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
+from peerfront.web.live.rules.erasing import texts, told_by
+from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
+from peerfront.web.live.rules.permissions import Action, is_allowed, roles_allowed
+from peerfront.web.live.rules.records import Records, StudyRow
+from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
+from peerfront.web.live.rules.requests import (
+    AddSeed,
+    AddSite,
+    ApprovePlan,
+    BeginStudy,
+    ChangePlan,
+    ChangeSettings,
+    CorrectAnswers,
+    EnrolPerson,
+    EraseAnswers,
+    ExtendCoupon,
+    ImportPeople,
+    IssueCoupons,
+    NoteAction,
+    OverrideCoupons,
+    Pay,
+    ProposePlan,
+    RecordAnswers,
+    Request,
+    ScanCoupon,
+    StopPlan,
+    VoidCoupon,
+    Wish,
+    WithdrawPerson,
+)
+from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, find_coupon
+
+STEP_BACK = timedelta(minutes=5)
+"""Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
+LONGEST_KEY = 100
+AT_A_SITE = frozenset(
+    {Action.SCAN_COUPON, Action.ENROL_PERSON, Action.ADD_SEED, Action.RECORD_ANSWERS, Action.ISSUE_COUPONS, Action.PAY}
+)
+"""Done where the person is; the site is recorded."""
+OF_THE_STUDY = frozenset(
+    {
+        Action.BEGIN_STUDY, Action.CHANGE_SETTINGS, Action.ADD_SITE, Action.PROPOSE_PLAN, Action.CHANGE_PLAN,
+        Action.APPROVE_PLAN, Action.STOP_PLAN, Action.IMPORT_STUDY, Action.EXPORT, Action.MANAGE_USERS, Action.BACK_UP,
+        Action.RESTORE,
+    }
+)  # fmt: skip
+"""Concern all sites, wherever they are done."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What happens."""
+
+    events: tuple[Event, ...]
+    repeated: bool = False
+    """The request was answered before; these events are recorded already."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why nothing happens, and the event that records it."""
+
+    refusal: Refusal
+    events: tuple[Event, ...]
+    repeated: bool = False
+
+    @property
+    def reason(self) -> Reason:
+        return self.refusal.reason
+
+    @property
+    def what_to_do(self) -> str:
+        return self.refusal.what_to_do
+
+
+Answer = Accepted | Refused
+
+
+def decide(records: Records, request: Request, now: datetime, draw_code: Callable[[str], str] = new_code) -> Answer:
+    """Answer a request at a time of the server's clock; `draw_code` makes a code for a study's prefix."""
+    for time in (now, request.device_time):
+        if time is not None and time.tzinfo is None:
+            raise ValueError(f"{time} has no time zone; use UTC.")
+    if not (0 < len(request.key) <= LONGEST_KEY and request.key.isascii() and request.key.isprintable()):
+        return Refused(refusal(Reason.BAD_NAME, name="request_key", length=len(request.key)), ())
+    recorded = tuple(records.events_of(request.key))
+    if recorded:
+        return _same_answer(request, recorded)
+    study = records.study()
+    outcome = _refused_before(records, study, request, now) or _outcome(records, study, request, now, draw_code)
+    at = now if study is None or isinstance(outcome, Refusal) else max(now, study.last_time)
+    member = request.member
+    at_a_site = request.wish.action not in OF_THE_STUDY and not bad_identifier("site", request.site or "")
+    site = request.site if at_a_site else None
+    stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, request.digest)
+    if isinstance(outcome, Refusal):
+        return Refused(outcome, (Event(stamp, 1, _refused_fact(records, study, request, outcome)),))
+    return Accepted(tuple(Event(stamp, part, fact) for part, fact in enumerate(outcome, start=1)))
+
+
+def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
+    first = recorded[0]
+    if first.stamp.request_digest != request.digest or _other_texts(request.wish, recorded):
+        return Refused(refusal(Reason.KEY_REUSED), (), repeated=True)
+    if isinstance(first.fact, RequestRefused):
+        return Refused(Refusal(Reason(first.fact.reason), first.fact.arguments), recorded, repeated=True)
+    return Accepted(recorded, repeated=True)
+
+
+def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
+    """Tell whether a repeated request has other texts than were recorded for it; texts erased since may be any."""
+    asked: dict[str, dict[str, object]] = {}
+    if isinstance(wish, RecordAnswers | CorrectAnswers):
+        asked = {wish.person: {"answers": _in_order(wish.answers)}}
+    elif isinstance(wish, ImportPeople):
+        asked = {each.person: {"answers": _in_order(each.answers)} for each in wish.people}
+    elif isinstance(wish, ProposePlan):
+        asked = {line.person: texts(line) for line in wish.lines}
+    return any(
+        texts(told) != asked[told.person]
+        for event in recorded
+        for told in told_by(event.fact)
+        if told.salt and told.person in asked
+    )
+
+
+def _in_order(answers: Answers | None) -> Answers | None:
+    return None if answers is None else tuple(sorted(answers))
+
+
+def _refused_before(records: Records, study: StudyRow | None, request: Request, now: datetime) -> Refusal | None:
+    """Refuse what no request may do: beyond the role or the site, or with a wrong clock."""
+    action, member = request.wish.action, request.member
+    if not is_allowed(action, member.role, own_site=True):
+        allowed = ", ".join(role.value for role in roles_allowed(action))
+        return refusal(Reason.ROLE, role=member.role.value, action=action.value, allowed=allowed)
+    if action is Action.BEGIN_STUDY:
+        if study is not None:
+            return refusal(Reason.BEGUN)
+    elif study is None:
+        return refusal(Reason.NOT_BEGUN)
+    concerned = None if action in OF_THE_STUDY else request.site
+    if concerned is not None and (bad := bad_identifier("site", concerned)):
+        return bad
+    if (concerned is not None or action in OF_THE_STUDY) and not is_allowed(
+        action, member.role, own_site=member.covers(concerned)
+    ):
+        if concerned is None:
+            return refusal(Reason.WHOLE_STUDY, own_site=member.site)
+        return refusal(Reason.SITE, site=concerned, own_site=member.site)
+    if action not in OF_THE_STUDY and (
+        (action in AT_A_SITE and request.site is None)
+        or (request.site is not None and records.site(request.site) is None)
+    ):
+        return refusal(Reason.NO_SITE, site=request.site or "")
+    if study is None:
+        return None
+    return _bad_clock(study.settings, request, now) or _server_stepped_back(study, now)
+
+
+def _bad_clock(settings: Settings, request: Request, now: datetime) -> Refusal | None:
+    """Refuse a device whose clock, or the server's, must be wrong; only the server's time decides anything else."""
+    device = request.device_time
+    if device is None:
+        return None
+    ahead, behind = timedelta(minutes=settings.clock_ahead_minutes), timedelta(hours=settings.clock_behind_hours)
+    if -behind <= device - now <= ahead:
+        return None
+    return refusal(Reason.CLOCK, device_time=_minute(device), server_time=_minute(now))
+
+
+def _server_stepped_back(study: StudyRow, now: datetime) -> Refusal | None:
+    if now >= study.last_time - STEP_BACK:
+        return None
+    return refusal(Reason.SERVER_CLOCK, server_time=_minute(now), last_time=_minute(study.last_time))
+
+
+def _storable(device_time: datetime | None) -> datetime | None:
+    """Leave out a time so far off that it cannot be written in UTC; the refusal tells it."""
+    return device_time if device_time is None or 1900 < device_time.year < 9000 else None
+
+
+def _minute(at: datetime) -> str:
+    return at.isoformat(sep=" ", timespec="minutes")
+
+
+def _outcome(
+    records: Records, study: StudyRow | None, request: Request, now: datetime, draw_code: Callable[[str], str]
+) -> Outcome:
+    wish = request.wish
+    if isinstance(wish, BeginStudy):
+        return studies.begin_study(wish)
+    assert study is not None, "refused before"
+    situation = Situation(records, study, request, max(now, study.last_time), draw_code)
+    match wish:
+        case ChangeSettings():
+            return studies.change_settings(situation, wish)
+        case AddSite():
+            return studies.add_site(situation, wish)
+        case AddSeed():
+            return people.add_seed(situation, wish)
+        case ScanCoupon():
+            return coupons.scan_coupon(situation, wish)
+        case EnrolPerson():
+            return people.enrol_person(situation, wish)
+        case RecordAnswers():
+            return people.record_answers(situation, wish)
+        case CorrectAnswers():
+            return people.correct_answers(situation, wish)
+        case WithdrawPerson():
+            return people.withdraw_person(situation, wish)
+        case EraseAnswers():
+            return people.erase_answers(situation, wish)
+        case ProposePlan():
+            return plans.propose_plan(situation, wish)
+        case ChangePlan():
+            return plans.change_plan(situation, wish)
+        case ApprovePlan():
+            return plans.approve_plan(situation, wish)
+        case StopPlan():
+            return plans.stop_plan(situation, wish)
+        case OverrideCoupons():
+            return coupons.override_coupons(situation, wish)
+        case IssueCoupons():
+            return coupons.issue_coupons(situation, wish)
+        case VoidCoupon():
+            return coupons.void_coupon(situation, wish)
+        case ExtendCoupon():
+            return coupons.extend_coupon(situation, wish)
+        case Pay():
+            return people.pay(situation, wish)
+        case ImportPeople():
+            return importing.import_people(situation, wish)
+        case NoteAction():
+            return notes.note_action(situation, wish)
+        case _:
+            assert_never(wish)
+
+
+def _refused_fact(records: Records, study: StudyRow | None, request: Request, refused: Refusal) -> Fact:
+    typed = getattr(request.wish, "typed", "")
+    coupon = None if study is None or not typed else find_coupon(records, study, typed)
+    code = coupon.code if coupon is not None else plain_characters(typed) if has_code_form(typed) else ""
+    return RequestRefused(request.wish.action, refused.reason.value, refused.arguments, code)

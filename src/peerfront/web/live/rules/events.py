@@ -1,0 +1,316 @@
+"""What happened in a study: facts, each with who, when, where and which request.
+
+Events are only ever added. Everything else (people, coupons, payments, plans) follows from them: see `effects`. Who a
+person is, is not here: a person is a pseudonym, and contact details are kept elsewhere, so that they can be deleted.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+
+from peerfront.web.live.rules.permissions import Action, Role
+from peerfront.web.live.rules.settings import Settings
+
+
+class PaymentKind(StrEnum):
+    """What a payment is for; each is paid once for a coupon."""
+
+    INTERVIEW = "interview"
+    """To the person who came with the coupon."""
+    RECRUITING = "recruiting"
+    """To the person who had handed it on."""
+
+
+class DecidedBy(StrEnum):
+    """Where the number of coupons comes from."""
+
+    PLAN = "plan"
+    ARRIVAL = "arrival"
+    """A plan for one person who came after the plan was made, by the approved model."""
+    OVERRIDE = "override"
+
+
+Answers = tuple[tuple[str, str], ...]
+"""Questions with their answers, in order of the questions' names."""
+ERASABLE = {"not_in_digest": True}
+"""Fields compared one by one when a request comes again: a digest would let people guess what was erased."""
+
+
+@dataclass(frozen=True)
+class PlannedCoupons:
+    """How many coupons a plan gives a person, and all that estimates and audits need to know of it."""
+
+    person: str
+    coupons: int
+    stratum: str = field(metadata=ERASABLE)
+    """Made of answers; empty if there are no strata, and once it was erased (`erasing`)."""
+    probability: float
+    """The chance that this person would get this number."""
+    reason: str = field(metadata=ERASABLE)
+    """May quote answers; empty once it was erased."""
+    salt: str = field(default="", metadata=ERASABLE)
+    """Characters that nobody can guess, drawn when the plan is proposed; empty once stratum and reason were erased."""
+    commitment: str = field(default="", metadata=ERASABLE)
+    """Hash of salt, stratum and reason, which stands for them in the chain."""
+
+
+@dataclass(frozen=True)
+class StudyBegun:
+    prefix: str
+    """With which all its coupon codes begin."""
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class SettingsChanged:
+    settings: Settings
+    why: str
+
+
+@dataclass(frozen=True)
+class SiteAdded:
+    site: str
+    name: str
+
+
+@dataclass(frozen=True)
+class SeedAdded:
+    person: str
+    code: str
+    """A code of the study's own, used at once: so every person came with a code, and is paid by it."""
+
+
+@dataclass(frozen=True)
+class CouponScanned:
+    """A coupon was shown that could be used."""
+
+    code: str
+
+
+@dataclass(frozen=True)
+class PersonEnrolled:
+    person: str
+    code: str
+    recruiter: str
+
+
+@dataclass(frozen=True)
+class AnswersRecorded:
+    person: str
+    network_size: int | None
+    answers: Answers | None
+    """None once they were erased (`erasing`)."""
+    salt: str = ""
+    """Characters that nobody can guess; empty once the answers were erased."""
+    commitment: str = ""
+    """Hash of salt and answers, which stands for them in the chain."""
+
+
+@dataclass(frozen=True)
+class AnswersCorrected:
+    person: str
+    network_size: int | None
+    answers: Answers | None
+    why: str
+    salt: str = ""
+    commitment: str = ""
+
+
+@dataclass(frozen=True)
+class AnswersErased:
+    """All answers of a person were erased, in these records and in the events before this one."""
+
+    person: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PersonWithdrawn:
+    person: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PlanProposed:
+    plan: int
+    model: str
+    """Fingerprint of the fitted model."""
+    seed: int
+    lines: tuple[PlannedCoupons, ...]
+
+
+@dataclass(frozen=True)
+class PlanChanged:
+    """The coordinator gave people other numbers than the plan, before approving it."""
+
+    plan: int
+    lines: tuple[tuple[str, int], ...]
+    """Person and new number of coupons."""
+    why: str
+
+
+@dataclass(frozen=True)
+class PlanApproved:
+    plan: int
+    round: int
+
+
+@dataclass(frozen=True)
+class PlanStopped:
+    plan: int
+    why: str
+
+
+@dataclass(frozen=True)
+class CouponsOverridden:
+    """A person gets another number of coupons in this round than the plan says; the stamp tells who decided."""
+
+    person: str
+    round: int
+    coupons: int
+    why: str
+
+
+@dataclass(frozen=True)
+class CouponsIssued:
+    """A person got coupons, or none: the decision with all that led to it."""
+
+    person: str
+    round: int
+    codes: tuple[str, ...]
+    planned: int | None
+    """What the plan said; None if nothing was planned for this person."""
+    decided: int
+    """What was to be handed out; fewer codes mean that the person took fewer."""
+    decided_by: DecidedBy
+    model: str
+    seed: int
+    stratum: str
+    probability: float | None
+    """The chance of the planned number; None for an override without a plan."""
+    reason: str
+    why_fewer: str
+    first_day: date
+    last_day: date
+    salt: str = field(default="", metadata=ERASABLE)
+    """Empty once stratum and reason were erased (`erasing`)."""
+    commitment: str = field(default="", metadata=ERASABLE)
+    """Hash of salt, stratum and reason, which stands for them in the chain."""
+
+
+@dataclass(frozen=True)
+class CouponVoided:
+    code: str
+    why: str
+
+
+@dataclass(frozen=True)
+class CouponExtended:
+    code: str
+    last_day: date
+    why: str
+
+
+@dataclass(frozen=True)
+class PaymentMade:
+    code: str
+    kind: PaymentKind
+    person: str
+    """Who was paid."""
+    amount: int
+    currency: str
+
+
+@dataclass(frozen=True)
+class ImportedCoupon:
+    """A coupon that was handed out before the study was run here."""
+
+    code: str
+    issued_at: datetime
+    first_day: date
+    last_day: date
+    void: bool
+
+
+@dataclass(frozen=True)
+class PersonImported:
+    """Somebody took part before the study was run here."""
+
+    person: str
+    site: str
+    code: str
+    """With which the person came."""
+    drawn: bool
+    """The file had no code, so this one of the study's own stands for it; a recruiter counts as having handed it on."""
+    recruiter: str | None
+    enrolled_at: datetime
+    network_size: int | None
+    answers: Answers | None
+    coupons: tuple[ImportedCoupon, ...]
+    """Handed out to this person."""
+    paid: tuple[PaymentKind, ...]
+    """What was paid for the code already."""
+    digest: str
+    """Tells, with salt and commitment, whether a file that is imported again says the same of the person."""
+    salt: str = ""
+    commitment: str = ""
+
+
+@dataclass(frozen=True)
+class ActionNoted:
+    """Something was done or looked at that changes no row here: contact details, printing, export, users, back-ups.
+
+    Never personal data: a note stays for ever. Write that a telephone number was changed, not the number.
+    """
+
+    action: Action
+    subject: str
+    """Whom or what it concerns: a person's pseudonym, a file, the name of an account; or nothing."""
+    details: tuple[tuple[str, str], ...]
+    """Names and values that the audit shows, such as the format of an export."""
+
+
+@dataclass(frozen=True)
+class RequestRefused:
+    """Something was asked for and refused: every refused scan is here."""
+
+    action: Action
+    reason: str
+    arguments: tuple[tuple[str, str], ...]
+    code: str
+    """The code that was typed, where it is an imported one or has the form of our own; otherwise empty.
+
+    Other text is not kept: somebody may have typed a name.
+    """
+
+
+Fact = (
+    StudyBegun | SettingsChanged | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled | AnswersRecorded
+    | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged | PlanApproved | PlanStopped
+    | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade | PersonImported | ActionNoted
+    | RequestRefused
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Who did something, in which role, where, when, and by which request."""
+
+    actor: str
+    role: Role
+    site: str | None
+    device_time: datetime | None
+    """What the device's clock said; None if it did not tell. Only the server's time decides anything."""
+    server_time: datetime
+    request_key: str
+    request_digest: str
+    """Tells a repeated request from another one that uses the same key."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One fact. A request has several events at times; key and part together are unique."""
+
+    stamp: Stamp
+    part: int
+    fact: Fact

@@ -1,0 +1,257 @@
+"""Rules of imports: go on with a study that began in a spreadsheet, and import the same or a longer file again."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+from peerfront.foundation.chained_log import one_spelling
+from peerfront.web.live.rules.erasing import commitment, committed
+from peerfront.web.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
+from peerfront.web.live.rules.people import bad_answers
+from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.records import CouponRow, PersonRow
+from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
+from peerfront.web.live.rules.requests import ImportedPerson, ImportPeople, asked
+from peerfront.web.live.rules.settings import LONGEST_DAYS
+from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, out_of_range
+
+MOST_PEOPLE = 100_000
+MOST_COUPONS = 1_000
+"""Of one person."""
+EARLIEST_YEAR = 1900
+
+
+def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
+    """Add people who are not in the study yet, recruiters first; refuse a file that says otherwise of people who are.
+
+    Refusals tell ids and numbers only: a name may stand in the column of codes.
+    """
+    if bad := bad_text("source", wish.source, longest=100) or out_of_range(
+        "number_of_people", len(wish.people), 1, MOST_PEOPLE
+    ):
+        return bad
+    entries = _read(situation, wish.people)
+    ordered = entries if isinstance(entries, Refusal) else _recruiters_first(entries)
+    if isinstance(ordered, Refusal):
+        return ordered
+    named = {each.person for each in ordered} | {each.recruiter for each in ordered if each.recruiter is not None}
+    known = situation.records.people(sorted(named))
+    new = _new_people(situation, ordered, known)
+    if isinstance(new, Refusal):
+        return new
+    if refused := _bad_recruiter(new, known) or _bad_codes(situation, new):
+        return refused
+    given = {coupon.code for each in new for coupon in each.coupons} | {each.code for each in new}
+    drawn = iter(situation.unknown_codes(sum(not each.code for each in new), besides=given))
+    counts = (("imported", str(len(new))), ("there_before", str(len(ordered) - len(new))))
+    noted = ActionNoted(Action.IMPORT_STUDY, wish.source, counts)
+    return (noted, *(_fact(each, drawn, situation.salt()) for each in new))
+
+
+def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImported:
+    imported = PersonImported(
+        person=entry.person,
+        site=entry.site,
+        code=entry.code or next(drawn),
+        drawn=not entry.code,
+        recruiter=entry.recruiter,
+        enrolled_at=entry.enrolled_at,
+        network_size=entry.network_size,
+        answers=entry.answers,
+        coupons=entry.coupons,
+        paid=entry.paid,
+        digest=_digest(entry),
+    )
+    return committed(imported, salt)
+
+
+def _digest(entry: ImportedPerson) -> str:
+    return hashlib.sha256(one_spelling(asked(entry))).hexdigest()[:16]
+
+
+def _is_said_again(row: PersonRow, entry: ImportedPerson) -> bool:
+    """Tell whether a file says the same of a person as when they were imported; erased answers are not compared."""
+    digest, *of_answers = row.imported.split(":")
+    if digest != _digest(entry):
+        return False
+    return not of_answers or commitment(of_answers[0], answers=entry.answers).startswith(of_answers[1])
+
+
+def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
+    """Write entries as they are stored: times in UTC, codes in one spelling, lists in order."""
+    entries, names = [], set()
+    for number, given in enumerate(people, start=1):
+        entry = _entry(situation, given)
+        if isinstance(entry, str):
+            return refusal(Reason.IMPORT_ENTRY, entry=number, name=entry)
+        if entry.person in names:
+            return refusal(Reason.IMPORT_PERSON_TWICE, person=entry.person)
+        names.add(entry.person)
+        entries.append(entry)
+    for site in sorted({entry.site for entry in entries}):
+        if situation.records.site(site) is None:
+            return refusal(Reason.NO_SITE, site=site)
+    return entries
+
+
+def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
+    """Write an entry as it is stored, or name what cannot be used in it."""
+    for name, text in (("person", given.person), ("site", given.site), ("recruiter", given.recruiter)):
+        if text is not None and bad_identifier(name, text):
+            return name
+    if not _is_past(situation, given.enrolled_at):
+        return "enrolment_time"
+    if bad_answers((), given.network_size):
+        return "network_size"
+    answers = given.answers or ()
+    if bad_answers(answers, None) or any(_unstorable(text) for each in answers for text in each):
+        return "answers"
+    if given.recruiter is None and PaymentKind.RECRUITING in given.paid:
+        return "payments"
+    code = situation.stored_code(given.code) if given.code.strip() else ""
+    if code is None:
+        return "code"
+    if len(given.coupons) > MOST_COUPONS:
+        return "coupons"
+    coupons: list[ImportedCoupon] = []
+    for each in given.coupons:
+        coupon = _coupon(situation, each)
+        if isinstance(coupon, str):
+            return coupon
+        coupons.append(coupon)
+    return replace(
+        given,
+        code=code,
+        enrolled_at=given.enrolled_at.astimezone(UTC),
+        answers=None if given.answers is None else tuple(sorted(given.answers)),
+        coupons=tuple(sorted(coupons, key=lambda coupon: coupon.code)),
+        paid=tuple(sorted(set(given.paid))),
+    )
+
+
+def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon | str:
+    """Write a coupon as it is stored, or name what cannot be used in it."""
+    code = situation.stored_code(given.code)
+    if code is None:
+        return "coupon_code"
+    if not _is_past(situation, given.issued_at):
+        return "issue_time"
+    if not date(EARLIEST_YEAR, 1, 1) <= given.first_day <= given.last_day:
+        return "first_day"
+    if given.last_day > situation.today + timedelta(days=LONGEST_DAYS):
+        return "last_day"
+    return replace(given, code=code, issued_at=given.issued_at.astimezone(UTC))
+
+
+def _unstorable(text: str) -> bool:
+    """Tell whether a text has characters that a database refuses: null, and halves of surrogate pairs."""
+    return any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_past(situation: Situation, at: datetime) -> bool:
+    """Tell whether a time is of today or earlier; later today counts, because files know days and are read as noon."""
+    if at.tzinfo is None:
+        raise ValueError(f"{at} has no time zone; use UTC.")
+    return EARLIEST_YEAR <= at.year <= situation.today.year + 1 and situation.day(at) <= situation.today
+
+
+def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
+    """Sort entries so that everybody comes after their recruiter; refuse a cycle."""
+    by_name = {entry.person: entry for entry in entries}
+    placed: dict[str, ImportedPerson] = {}
+    for entry in entries:
+        path: dict[str, ImportedPerson] = {}  # from the entry up to a seed, or to somebody who has a place
+        upwards: ImportedPerson | None = entry
+        while upwards is not None and upwards.person not in placed:
+            if upwards.person in path:
+                return refusal(Reason.IMPORT_CYCLE, person=upwards.person)
+            path[upwards.person] = upwards
+            upwards = None if upwards.recruiter is None else by_name.get(upwards.recruiter)
+        placed |= reversed(path.items())
+    return list(placed.values())
+
+
+def _new_people(
+    situation: Situation, entries: Sequence[ImportedPerson], known: Mapping[str, PersonRow]
+) -> list[ImportedPerson] | Refusal:
+    """Select people who are not in the study; refuse a file in which one of the others differs."""
+    new = []
+    for entry in entries:
+        row = known.get(entry.person)
+        if row is None:
+            new.append(entry)
+        elif not _is_said_again(row, entry) and (name := _difference(situation, row, entry)):
+            return refusal(Reason.IMPORT_CONFLICT, person=entry.person, name=name)
+    return new
+
+
+def _difference(situation: Situation, row: PersonRow, entry: ImportedPerson) -> str | None:
+    """Name something that a file says otherwise than the study; None if nothing differs."""
+    coupons = {
+        ImportedCoupon(each.code, each.issued_at, each.first_day, each.last_day, each.voided_at is not None)
+        for each in situation.records.coupons_of(row.person)
+    }
+    paid = tuple(kind for kind in PaymentKind if situation.records.payment(row.code, kind) is not None)
+    same = {
+        "site": row.site == entry.site,
+        "recruiter": row.recruiter == entry.recruiter,
+        "code": entry.code in ("", row.code),
+        "enrolment_time": row.enrolled_at == entry.enrolled_at,
+        "network_size": row.network_size == entry.network_size,
+        "answers": row.answers == entry.answers,
+        "coupons": coupons == set(entry.coupons),
+        "payments": set(entry.paid) <= set(paid),
+    }
+    return next((name for name, is_same in same.items() if not is_same), None)
+
+
+def _bad_recruiter(new: Sequence[ImportedPerson], known: Mapping[str, PersonRow]) -> Refusal | None:
+    there = known.keys() | {entry.person for entry in new}
+    for entry in new:
+        if entry.recruiter is not None and entry.recruiter not in there:
+            return refusal(Reason.IMPORT_RECRUITER, person=entry.person, recruiter=entry.recruiter)
+    return None
+
+
+def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal | None:
+    """Every code is issued once and used once, by a recruit of the person who got it."""
+    named = {coupon.code for entry in new for coupon in entry.coupons} | {entry.code for entry in new if entry.code}
+    known = situation.records.coupons(sorted(named))
+    holders: dict[str, str] = {}
+    void = set()
+    for entry in new:
+        for coupon in entry.coupons:
+            if (other := holders.get(coupon.code) or _owner(situation, known.get(coupon.code))) is not None:
+                return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
+            holders[coupon.code] = entry.person
+            if coupon.void:
+                void.add(coupon.code)
+    users: dict[str, str] = {}
+    for entry in new:
+        if not entry.code:
+            continue
+        if entry.code in users:
+            return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=users[entry.code])
+        users[entry.code] = entry.person
+        if entry.recruiter is None:
+            if (other := holders.get(entry.code) or _owner(situation, known.get(entry.code))) is not None:
+                return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
+        elif entry.code in holders:
+            if holders[entry.code] != entry.recruiter or entry.code in void:
+                return refusal(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
+        else:
+            row, used = known.get(entry.code), situation.records.redemption(entry.code)
+            if used is not None:
+                return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=used.person)
+            if row is None or row.holder != entry.recruiter or row.voided_at is not None:
+                return refusal(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
+    return None
+
+
+def _owner(situation: Situation, row: CouponRow | None) -> str | None:
+    """Who got a coupon of the study, or came with it as a seed; None if there is no such coupon."""
+    if row is None:
+        return None
+    redemption = situation.records.redemption(row.code)
+    return row.holder or (redemption.person if redemption is not None else "")

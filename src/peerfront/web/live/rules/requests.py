@@ -1,0 +1,277 @@
+"""What people ask for: one class for each button, and the envelope that says who asks, where, when and under which key.
+
+A key is made once, when a form is shown; sending the form again, by a double click or after a lost connection, sends
+the same key and gets the same answer. A form that is shown again after a refusal gets a new key, so that it can be sent
+once the cause is mended.
+"""
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, ClassVar
+
+from peerfront.foundation.chained_log import one_spelling
+from peerfront.web.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
+from peerfront.web.live.rules.permissions import NOTED, Action, Member
+from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.stored_events import plain_value
+
+_BY_SERVER = {"not_in_digest": True}  # made anew by the server each time a request is sent, so not what was asked
+
+
+@dataclass(frozen=True)
+class BeginStudy:
+    action: ClassVar[Action] = Action.BEGIN_STUDY
+    settings: Settings
+    prefix: str = field(metadata=_BY_SERVER)
+    """Of `codes.new_prefix`, and of no other study here."""
+
+
+@dataclass(frozen=True)
+class ChangeSettings:
+    action: ClassVar[Action] = Action.CHANGE_SETTINGS
+    settings: Settings
+    why: str
+
+
+@dataclass(frozen=True)
+class AddSite:
+    action: ClassVar[Action] = Action.ADD_SITE
+    site: str
+    name: str
+
+
+@dataclass(frozen=True)
+class AddSeed:
+    action: ClassVar[Action] = Action.ADD_SEED
+    person: str
+    """A new pseudonym, or that of an enrolled person whom somebody recognised."""
+
+
+@dataclass(frozen=True)
+class ScanCoupon:
+    action: ClassVar[Action] = Action.SCAN_COUPON
+    typed: str
+
+
+@dataclass(frozen=True)
+class EnrolPerson:
+    action: ClassVar[Action] = Action.ENROL_PERSON
+    typed: str
+    person: str
+    """A new pseudonym, or that of an enrolled person whom somebody recognised."""
+
+
+@dataclass(frozen=True)
+class RecordAnswers:
+    action: ClassVar[Action] = Action.RECORD_ANSWERS
+    person: str
+    network_size: int | None
+    answers: Answers = field(metadata=ERASABLE)
+
+
+@dataclass(frozen=True)
+class CorrectAnswers:
+    action: ClassVar[Action] = Action.CORRECT_ANSWERS
+    person: str
+    network_size: int | None
+    answers: Answers = field(metadata=ERASABLE)
+    why: str
+
+
+@dataclass(frozen=True)
+class WithdrawPerson:
+    action: ClassVar[Action] = Action.WITHDRAW_PERSON
+    person: str
+    void_coupons: bool
+    """Whether coupons that the person handed on are void, too."""
+    why: str
+
+
+@dataclass(frozen=True)
+class EraseAnswers:
+    """Erase what somebody who withdrew had answered, and strata and reasons that tell it, from the events, too.
+
+    The network size stays, and what members of the staff wrote as their reasons.
+    """
+
+    action: ClassVar[Action] = Action.ERASE_ANSWERS
+    person: str
+    why: str
+    """Never what was answered: it stays."""
+
+
+@dataclass(frozen=True)
+class ProposePlan:
+    action: ClassVar[Action] = Action.PROPOSE_PLAN
+    model: str
+    seed: int
+    lines: tuple[PlannedCoupons, ...]
+    read_at: datetime | None = field(default=None, metadata=_BY_SERVER)
+    """When the records were read from which the plan was made; None for a plan that was made in no time."""
+
+
+@dataclass(frozen=True)
+class ChangePlan:
+    action: ClassVar[Action] = Action.CHANGE_PLAN
+    plan: int
+    lines: tuple[tuple[str, int], ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class ApprovePlan:
+    action: ClassVar[Action] = Action.APPROVE_PLAN
+    plan: int
+
+
+@dataclass(frozen=True)
+class StopPlan:
+    action: ClassVar[Action] = Action.STOP_PLAN
+    plan: int
+    why: str
+
+
+@dataclass(frozen=True)
+class OverrideCoupons:
+    action: ClassVar[Action] = Action.OVERRIDE_COUPONS
+    person: str
+    coupons: int
+    why: str
+
+
+@dataclass(frozen=True)
+class PlanForOne:
+    """The server's plan for a person who came after the approved plan was made."""
+
+    model: str
+    seed: int
+    coupons: int
+    stratum: str
+    probability: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class IssueCoupons:
+    action: ClassVar[Action] = Action.ISSUE_COUPONS
+    person: str
+    coupons: int | None = None
+    """How many are handed out; None for the number that was decided."""
+    why_fewer: str = ""
+    plan_for_one: PlanForOne | None = field(default=None, metadata=_BY_SERVER)
+    """Used only where the approved plan has no line for the person."""
+
+
+@dataclass(frozen=True)
+class VoidCoupon:
+    action: ClassVar[Action] = Action.VOID_COUPON
+    typed: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ExtendCoupon:
+    action: ClassVar[Action] = Action.EXTEND_COUPON
+    typed: str
+    last_day: date
+    why: str
+
+
+@dataclass(frozen=True)
+class Pay:
+    action: ClassVar[Action] = Action.PAY
+    typed: str
+    kind: PaymentKind
+
+
+@dataclass(frozen=True)
+class ImportedPerson:
+    """What a file says of somebody who took part before the study was run here."""
+
+    person: str
+    site: str
+    code: str
+    """With which the person came; empty if the file does not know."""
+    recruiter: str | None
+    """None for a seed."""
+    enrolled_at: datetime
+    network_size: int | None
+    answers: Answers | None = field(metadata=ERASABLE)
+    """None if they are still to be recorded."""
+    coupons: tuple[ImportedCoupon, ...] = ()
+    """Handed out to this person."""
+    paid: tuple[PaymentKind, ...] = ()
+    """What was paid for the person's code already, so that it is not paid again."""
+
+
+@dataclass(frozen=True)
+class ImportPeople:
+    """Go on with a study that began in a spreadsheet; people who are there already and alike are passed over."""
+
+    action: ClassVar[Action] = Action.IMPORT_STUDY
+    people: tuple[ImportedPerson, ...]
+    source: str
+    """Such as the name of the file."""
+
+
+@dataclass(frozen=True)
+class NoteAction:
+    """Note for the audit what changes none of the rules' rows; whoever may do it may note it.
+
+    Send it in the transaction that does it, and do it only if the note is accepted. Never personal data: a note stays
+    for ever, also when contact details are deleted.
+    """
+
+    noted: Action
+    """One of `NOTED`; other actions have events of their own."""
+    subject: str = ""
+    """For contact details and printed coupons the person's pseudonym; otherwise what it is about, or nothing."""
+    details: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.noted not in NOTED:
+            raise ValueError(f"{self.noted} is not noted: it has an event of its own.")
+
+    @property
+    def action(self) -> Action:
+        return self.noted
+
+
+Wish = (
+    BeginStudy | ChangeSettings | AddSite | AddSeed | ScanCoupon | EnrolPerson | RecordAnswers | CorrectAnswers
+    | WithdrawPerson | EraseAnswers | ProposePlan | ChangePlan | ApprovePlan | StopPlan | OverrideCoupons | IssueCoupons
+    | VoidCoupon | ExtendCoupon | Pay | ImportPeople | NoteAction
+)  # fmt: skip
+
+
+def asked(value: Any) -> Any:
+    """Return what somebody asked for as plain data, without what the server made and without what can be erased."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        told = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
+        return {each.name: asked(getattr(value, each.name)) for each in told}
+    return [asked(each) for each in value] if isinstance(value, tuple) else plain_value(value)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A wish with who has it, where and when."""
+
+    key: str
+    member: Member
+    site: str | None
+    """Where it is done; None for the study as a whole."""
+    device_time: datetime | None
+    wish: Wish
+
+    @property
+    def digest(self) -> str:
+        """Tell this request from another with the same key: who, where, what; not times, nor what `asked` omits."""
+        what = {
+            "action": self.wish.action.value,
+            "actor": self.member.name,
+            "site": self.site,
+            "asked": asked(self.wish),
+        }
+        return hashlib.sha256(one_spelling(what)).hexdigest()[:16]

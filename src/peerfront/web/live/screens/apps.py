@@ -1,0 +1,25 @@
+"""The screens as a part of Django; its check refuses a page that the table of access does not know."""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.core.checks import CheckMessage, Error, register
+
+
+class ScreensConfig(AppConfig):
+    name = "peerfront.web.live.screens"
+    label = "screens"
+
+    def ready(self) -> None:
+        from peerfront.web.live.operations import limits  # noqa: F401  # it notes when a login begins
+
+        register(_every_page_has_its_access)
+
+
+def _every_page_has_its_access(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    from peerfront.web.live.screens.access import missing_pages
+
+    return [
+        Error(f"The page {name} has no line in screens.access.PAGES, so nobody could open it.", id="peerfront.E001")
+        for name in missing_pages()
+    ]

@@ -1,0 +1,83 @@
+"""A person comes with a coupon: scan or type it, and see whether it can be used and what to do."""
+
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.events import CouponScanned
+from peerfront.web.live.rules.refusals import Reason, Refusal
+from peerfront.web.live.rules.requests import ScanCoupon
+from peerfront.web.live.rules.situation import find_coupon
+from peerfront.web.live.screens.access import AtWork
+from peerfront.web.live.screens.asking import RequestForm, ask_with, new_key
+from peerfront.web.live.screens.next_steps import NextStep, next_step
+from peerfront.web.live.screens.sight import study_or_404
+from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.workplaces import at_a_site
+
+LONGEST_KEPT = 100
+"""Characters of what was typed that go further; a code is shorter."""
+SCAN_BOX = {
+    "class": "scan",
+    "autofocus": True,
+    "autocomplete": "off",
+    "autocapitalize": "characters",
+    "spellcheck": "false",
+    "data-select": "yes",
+}
+"""A field into which a scanner types."""
+
+
+class ScanForm(RequestForm):
+    """One coupon."""
+
+    typed = forms.CharField(label=_("Coupon code"), widget=forms.TextInput(attrs=SCAN_BOX))
+
+    def clean_typed(self) -> str:
+        return str(self.cleaned_data["typed"])[:LONGEST_KEPT]
+
+
+@at_a_site
+def arrive(request: HttpRequest) -> HttpResponse:
+    """Ask whether a coupon can be used; from one that can, go on to enrolment."""
+    if request.method != "POST":
+        return render(request, "screens/arrive.html", {"form": ScanForm()})
+    form = ScanForm(request.POST)
+    if not form.is_valid():
+        return render(request, "screens/arrive.html", {"form": form})
+    answered = ask_with(form, request, ScanCoupon(form.cleaned_data["typed"]))
+    if isinstance(answered, Accepted):
+        fact = answered.events[0].fact
+        assert isinstance(fact, CouponScanned)
+        return redirect(enrolment_address(fact.code))
+    return refused_coupon(request, form.cleaned_data["typed"], answered.refusal)
+
+
+def enrolment_address(code: str) -> str:
+    """The page on which a person is enrolled with a coupon."""
+    return f"{reverse('enrol')}?{urlencode({'code': code})}"
+
+
+def refused_coupon(request: HttpRequest, typed: str, refusal: Refusal) -> HttpResponse:
+    """Say why a coupon cannot be used and what to do, ready for the next one."""
+    mend = refusal.reason in (Reason.MISTYPED, Reason.UNLISTED)  # typed again with one character mended
+    form = ScanForm(initial={"typed": typed if mend else "", "key": new_key()})
+    found, to_do = found_and_to_do(refusal)
+    context: dict[str, Any] = {"form": form, "found": found, "to_do": to_do, "step": step_after_use(request, typed)}
+    return render(request, "screens/arrive.html", context)
+
+
+def step_after_use(request: HttpRequest, typed: str) -> NextStep | None:
+    """For the coupon of somebody whose enrolment here was interrupted: where to go on."""
+    study = study_or_404()
+    coupon = find_coupon(DatabaseRecords(), study, typed)
+    redemption = None if coupon is None else DatabaseRecords().redemption(coupon.code)
+    person = None if redemption is None else DatabaseRecords().person(redemption.person)
+    return None if person is None else next_step(study, person, cast(AtWork, request).member)

@@ -1,0 +1,117 @@
+"""The board: every coupon that was handed out, by state, site and code."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+
+from peerfront.web.live.records.database import row_of
+from peerfront.web.live.records.models import Coupon
+from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
+from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.records import CouponRow, StudyRow
+from peerfront.web.live.screens.coupon_states import TONES, WORDS, in_state, shown_state
+from peerfront.web.live.screens.paging import list_page
+from peerfront.web.live.screens.sight import chosen_site, day_of, only_site, sites_in_sight, study_or_404, today_of
+
+LONGEST_SEARCH = 60
+
+
+@dataclass(frozen=True)
+class ShownCoupon:
+    """A line of the board."""
+
+    row: CouponRow
+    code: str
+    issued: date
+    site: str
+    state: str
+    used_by: str
+
+    @property
+    def words(self) -> Promise | str:
+        return WORDS[self.state]
+
+    @property
+    def tone(self) -> str:
+        return TONES[self.state]
+
+
+@dataclass(frozen=True)
+class StateCard:
+    """How many coupons are in a state, and the address of their list."""
+
+    state: str
+    count: int
+    chosen: bool
+
+    @property
+    def words(self) -> Promise | str:
+        return WORDS[self.state]
+
+    @property
+    def tone(self) -> str:
+        return TONES[self.state]
+
+
+def board(request: HttpRequest) -> HttpResponse:
+    """Show how many coupons are in each state, and list those that the address asks for."""
+    study = study_or_404()
+    today = today_of(study)
+    site = chosen_site(request, Action.SEE_BOARD)
+    sites = sites_in_sight(request, Action.SEE_BOARD)
+    state = request.GET.get("state", "")
+    state = state if state in WORDS else ""
+    search = request.GET.get("search", "")[:LONGEST_SEARCH].strip()
+    handed_out = Coupon.objects.exclude(holder=None)
+    handed_out = handed_out if site is None else handed_out.filter(site=site)
+    counts = counts_by_state(handed_out, today)
+    coupons = handed_out.filter(in_state(state, today)) if state else handed_out
+    coupons = coupons.filter(like_code(search)) if search else coupons
+    page = list_page(request, coupons.select_related("redemption").order_by("-issued_at", "code"))
+    return render(
+        request,
+        "screens/board.html",
+        {
+            "cards": [StateCard(each, counts[each], each == state) for each in WORDS],
+            "issued": study.settings.budget - study.kept,
+            "kept": study.kept,
+            "budget": study.settings.budget,
+            "state": state,
+            "search": search,
+            "site": site,
+            "only_site": only_site(request, Action.SEE_BOARD),
+            "site_choices": sites,
+            "page": page,
+            "coupons": [shown_coupon(each, study, sites) for each in page.rows],
+        },
+    )
+
+
+def counts_by_state(coupons: QuerySet[Coupon], today: date) -> dict[str, int]:
+    """How many coupons are in each state, in one query."""
+    return coupons.aggregate(**{state: Count("pk", filter=in_state(state, today)) for state in map(str, WORDS)})
+
+
+def like_code(search: str) -> Q:
+    """Codes that begin as somebody typed, with blanks, hyphens and look-alikes; or those of a holder."""
+    own, foreign = plain_characters(search), foreign_code(search)
+    found = Q(holder_id=search)
+    found |= Q(code__startswith=own) if own else Q()
+    return found | Q(code__startswith=foreign) if foreign else found
+
+
+def shown_coupon(stored: Coupon, study: StudyRow, sites: dict[str, str]) -> ShownCoupon:
+    """A stored coupon as a line of the board."""
+    row = row_of(CouponRow, stored)
+    redemption = getattr(stored, "redemption", None)
+    used_by = "" if redemption is None else str(redemption.person_id)
+    if redemption is not None and redemption.site_id not in sites:
+        used_by = gettext("somebody at another site")
+    state = shown_state(row, redemption is not None, today_of(study))
+    issued = day_of(study, row.issued_at)
+    return ShownCoupon(row, shown_code(row.code), issued, sites.get(row.site, row.site), state, used_by)

@@ -1,0 +1,253 @@
+"""Enrol somebody on one page: pseudonym, answers and, if they agree, how to reach them; with a coupon or as a seed.
+
+Enrolment and answers are two requests with keys made from the form's key, so that a form that is sent twice, or again
+after it was interrupted half-way, does each once.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.web.live.records.contacts import write_contact
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.deciding import Accepted, Refused
+from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.records import CouponRow, StudyRow
+from peerfront.web.live.rules.refusals import Reason, Refusal
+from peerfront.web.live.rules.requests import AddSeed, EnrolPerson, NoteAction, RecordAnswers, ScanCoupon
+from peerfront.web.live.rules.situation import find_coupon
+from peerfront.web.live.screens.access import AtWork
+from peerfront.web.live.screens.arrival import LONGEST_KEPT, refused_coupon, step_after_use
+from peerfront.web.live.screens.asking import RequestForm, ask, ask_with
+from peerfront.web.live.screens.interviews import InterviewForm
+from peerfront.web.live.screens.next_steps import next_step
+from peerfront.web.live.screens.previews import would_answer
+from peerfront.web.live.screens.pseudonyms import person_typed, propose_pseudonym
+from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.workplaces import at_a_site, site_name
+
+_PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_CONTACT = ("name", "phone", "note")
+
+
+class EnrolmentForm(InterviewForm):
+    """Everything that is asked when somebody is enrolled."""
+
+    person = forms.CharField(
+        label=_("Pseudonym"),
+        help_text=_("Write it on the person's papers. Never use a name."),
+        max_length=40,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "pseudonym"}),
+        error_messages={"max_length": _("Use at most 40 characters.")},
+    )
+    consent = forms.BooleanField(label=_("The person agrees that the study keeps how to reach them."), required=False)
+    contact_name = forms.CharField(label=_("Name"), max_length=200, required=False)
+    contact_phone = forms.CharField(
+        label=_("Telephone"), max_length=100, required=False, widget=forms.TextInput(attrs={"inputmode": "tel"})
+    )
+    contact_note = forms.CharField(
+        label=_("How to reach them"), max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for name in _CONTACT:
+            self.fields[f"contact_{name}"].widget.attrs["autocomplete"] = "off"
+
+    def clean_person(self) -> str:
+        person = str(self.cleaned_data["person"])
+        if not _PSEUDONYM.fullmatch(person):
+            raise forms.ValidationError(
+                _("Use letters a to z, digits, hyphens and underscores only; begin with a letter or a digit.")
+            )
+        return person
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if any(self.contact.values()) and not cleaned.get("consent"):
+            self.add_error("consent", _("Tick this if the person agrees; otherwise empty the fields below."))
+        return cleaned
+
+    @property
+    def contact(self) -> dict[str, str]:
+        """How to reach the person, as it was typed."""
+        return {name: str(self.cleaned_data.get(f"contact_{name}", "")) for name in _CONTACT}
+
+
+class KnownPersonForm(RequestForm):
+    """Somebody comes with a coupon who takes part already."""
+
+    known = forms.CharField(
+        label=_("Their pseudonym"), max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        super().__init__(data, auto_id="known_%s")  # two forms on one page
+
+    def clean_known(self) -> str:
+        row = person_typed(str(self.cleaned_data["known"]))
+        if row is None:
+            raise forms.ValidationError(_("Nobody with this pseudonym takes part. Look the person up in the list."))
+        return row.person
+
+
+@at_a_site
+def enrol(request: HttpRequest) -> HttpResponse:
+    """Enrol the person who shows a coupon that can be used."""
+    study = study_or_404()
+    typed = request.GET.get("code", "")[:LONGEST_KEPT]
+    coupon = find_coupon(DatabaseRecords(), study, typed)
+    if request.method == "POST" and coupon is not None:
+        if "known" in request.POST:
+            return _came_again(request, study, coupon)
+        form = EnrolmentForm(study.settings, request.POST)
+        if form.is_valid():
+            wish = EnrolPerson(coupon.code, form.cleaned_data["person"])
+            answered = ask_with(form, request, wish, alongside=_contact_writer(request, form))
+            if isinstance(answered, Accepted):
+                return _answers_after(request, form)
+            return _page(request, study, _mended(form, answered.refusal), coupon, refusal=answered.refusal)
+        return _page(request, study, form, coupon)
+    seen = would_answer(request, ScanCoupon(typed))
+    if isinstance(seen, Refused) or coupon is None:
+        assert isinstance(seen, Refused), "a coupon that is not found is refused"
+        return refused_coupon(request, typed, seen.refusal)
+    return _page(request, study, _new_form(study), coupon)
+
+
+@at_a_site
+def add_seed(request: HttpRequest) -> HttpResponse:
+    """Enrol somebody without a coupon, from whom others will come."""
+    study = study_or_404()
+    if request.method != "POST":
+        return _page(request, study, _new_form(study), None)
+    form = EnrolmentForm(study.settings, request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, None)
+    wish = AddSeed(form.cleaned_data["person"])
+    answered = ask_with(form, request, wish, alongside=_contact_writer(request, form))
+    if isinstance(answered, Accepted):
+        return _answers_after(request, form)
+    return _page(request, study, _mended(form, answered.refusal), None, refusal=answered.refusal)
+
+
+@at_a_site
+def answers(request: HttpRequest, person: str) -> HttpResponse:
+    """Record the answers of somebody whose enrolment was interrupted."""
+    row = person_in_sight(request, person, Action.RECORD_ANSWERS)
+    study = study_or_404()
+    if request.method != "POST":
+        if row.answers is not None:
+            return redirect("hand_out", person)
+        return _answers_page(request, person, InterviewForm(study.settings))
+    form = InterviewForm(study.settings, request.POST)
+    if not form.is_valid():
+        return _answers_page(request, person, form)
+    return _record(request, person, form, form.cleaned_data["key"])
+
+
+def _new_form(study: StudyRow) -> EnrolmentForm:
+    proposed = propose_pseudonym()
+    return EnrolmentForm(study.settings, initial={"person": proposed})
+
+
+def _contact_writer(request: HttpRequest, form: EnrolmentForm) -> Callable[[Accepted], None] | None:
+    """Write how to reach the person in the transaction that enrols them, with a note for the audit."""
+    person, contact = form.cleaned_data["person"], form.contact
+    if not any(contact.values()):
+        return None
+
+    def write(_: Accepted) -> None:
+        noted = ask(
+            request,
+            NoteAction(Action.WRITE_CONTACT, person),
+            key=f"{form.cleaned_data['key']}-contact",
+            alongside=lambda _: write_contact(person, contact),
+        )
+        assert isinstance(noted, Accepted), noted
+
+    return write
+
+
+def _answers_after(request: HttpRequest, form: EnrolmentForm) -> HttpResponse:
+    return _record(request, form.cleaned_data["person"], form, f"{form.cleaned_data['key']}-answers")
+
+
+def _record(request: HttpRequest, person: str, form: InterviewForm, key: str) -> HttpResponse:
+    """Record answers and go on to the coupons; if they are refused, the page of the answers keeps what was typed."""
+    wish = RecordAnswers(person, form.cleaned_data["network_size"], form.answers)
+    answered = ask(request, wish, key=key, device_time=form.device_clock)
+    if isinstance(answered, Accepted):
+        if not answered.repeated:
+            messages.success(request, gettext("%(person)s is enrolled.") % {"person": person})
+        return redirect("hand_out", person)
+    row = DatabaseRecords().person(person)
+    if row is not None and row.answers is not None:
+        messages.warning(request, " ".join(found_and_to_do(answered.refusal)))
+        return redirect("hand_out", person)
+    form.with_new_key()
+    return _answers_page(request, person, form, answered.refusal)
+
+
+def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> HttpResponse:
+    """Record that somebody who takes part came with a coupon: nobody is enrolled, and the coupon stays unused."""
+    known = KnownPersonForm(request.POST)
+    if not known.is_valid():
+        return _page(request, study, _new_form(study), coupon, known=known)
+    person = known.cleaned_data["known"]
+    answered = ask_with(known, request, EnrolPerson(coupon.code, person))
+    if isinstance(answered, Accepted):  # the key is that of the form by which they were enrolled
+        return redirect("hand_out", person)
+    return _page(request, study, _new_form(study), coupon, refusal=answered.refusal, came_again=person)
+
+
+def _mended(form: EnrolmentForm, refusal: Refusal) -> EnrolmentForm:
+    """The form to be sent again after a refusal; a pseudonym that somebody else got meanwhile is drawn anew."""
+    form.with_new_key()
+    if refusal.reason is Reason.ALREADY_ENROLLED:
+        entries = form.data.copy()  # type: ignore[attr-defined]
+        entries["person"] = propose_pseudonym()
+        form.data = entries
+    return form
+
+
+def _page(
+    request: HttpRequest, study: StudyRow, form: EnrolmentForm, coupon: CouponRow | None, *,
+    refusal: Refusal | None = None, known: KnownPersonForm | None = None, came_again: str | None = None,
+) -> HttpResponse:  # fmt: skip
+    found, to_do = found_and_to_do(refusal) if refusal else ("", "")
+    step = None
+    if came_again is not None:
+        row = DatabaseRecords().person(came_again)
+        step = next_step(study, row, cast(AtWork, request).member) if row else None
+    elif refusal is not None and refusal.reason is Reason.USED and coupon is not None:
+        step = step_after_use(request, coupon.code)
+    return render(
+        request,
+        "screens/enrol.html",
+        {
+            "form": form,
+            "coupon": coupon,
+            "coupon_site": site_name(coupon.site) if coupon else "",
+            "known_form": known or KnownPersonForm(),
+            "found": found,
+            "to_do": to_do,
+            "step": step,
+        },
+    )
+
+
+def _answers_page(
+    request: HttpRequest, person: str, form: InterviewForm, refusal: Refusal | None = None
+) -> HttpResponse:
+    found, to_do = found_and_to_do(refusal) if refusal else ("", "")
+    context = {"form": form, "person": person, "found": found, "to_do": to_do}
+    return render(request, "screens/answers.html", context)

@@ -1,0 +1,165 @@
+"""Hand out coupons: how many a person gets, why, and by whom it was decided; fewer with a reason."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.deciding import Accepted, Refused
+from peerfront.web.live.rules.events import CouponsIssued
+from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.records import PersonRow, StudyRow
+from peerfront.web.live.rules.refusals import Reason, Refusal
+from peerfront.web.live.rules.requests import IssueCoupons, PlanForOne
+from peerfront.web.live.rules.settings import LARGEST_CAP, LONGEST_TEXT
+from peerfront.web.live.screens.asking import RequestForm, ask_with, new_key
+from peerfront.web.live.screens.coupon_prints import print_address
+from peerfront.web.live.screens.previews import would_answer
+from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.workplaces import at_a_site
+
+
+class HandOutForm(RequestForm):
+    """The number that the page showed; sent as it is, or fewer with a reason."""
+
+    decided = forms.IntegerField(min_value=0, max_value=LARGEST_CAP, widget=forms.HiddenInput)
+    coupons = forms.IntegerField(min_value=0, max_value=LARGEST_CAP, label=_("Number of coupons"), required=False)
+    why_fewer = forms.CharField(label=_("Why fewer"), max_length=LONGEST_TEXT, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        fewer = cleaned.get("coupons")
+        if fewer is not None and fewer < cleaned.get("decided", 0) and not cleaned.get("why_fewer"):
+            self.add_error("why_fewer", _("Write in a few words why."))
+        return cleaned
+
+    @property
+    def number(self) -> int:
+        """How many are handed out."""
+        fewer: int | None = self.cleaned_data["coupons"]
+        decided: int = self.cleaned_data["decided"]
+        return decided if fewer is None else fewer
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What the rules would do for a person now."""
+
+    issued: CouponsIssued | None
+    """The decision with its reasons; None if there is none."""
+    refusal: Refusal | None
+    """Why the number that was decided cannot be handed out."""
+
+    @property
+    def most(self) -> int:
+        """The largest number that can be handed out now."""
+        if self.issued is None:
+            return 0
+        if self.refusal is None:
+            return self.issued.decided
+        told = dict(self.refusal.arguments)
+        if self.refusal.reason is Reason.OVER_BUDGET:
+            return max(0, int(told["free"]))
+        if self.refusal.reason is Reason.OVER_CAP:
+            return max(0, int(told["cap"]) - (int(told["coupons"]) - self.issued.decided))
+        return 0
+
+    @property
+    def fewer(self) -> list[int]:
+        """Smaller numbers that can be handed out with a reason, largest first."""
+        decided = self.issued.decided if self.issued else 0
+        return list(range(min(self.most, decided - 1), -1, -1))
+
+
+@at_a_site
+def hand_out(request: HttpRequest, person: str) -> HttpResponse:
+    """Show how many coupons a person gets and why; hand them out, once in a round."""
+    row = person_in_sight(request, person, Action.ISSUE_COUPONS)
+    study = study_or_404()
+    for_one = _plan_for_one(study, row)
+    if request.method != "POST":
+        return _page(request, row, _preview(request, person, for_one))
+    form = HandOutForm(request.POST)
+    if not form.is_valid():
+        return _page(request, row, _preview(request, person, for_one), form)
+    wish = IssueCoupons(person, form.number, form.cleaned_data["why_fewer"], for_one)
+    answered = ask_with(form, request, wish)
+    if isinstance(answered, Refused):
+        seen = _preview(request, person, for_one)
+        form.with_new_key()
+        return _page(request, row, seen, form, refusal=answered.refusal)
+    issued = answered.events[0].fact
+    assert isinstance(issued, CouponsIssued)
+    if not issued.codes:
+        messages.success(request, gettext("It is recorded that %(person)s gets no coupons.") % {"person": person})
+        return redirect("home")
+    told = ngettext(
+        "%(person)s gets %(number)d coupon. Print it now.",
+        "%(person)s gets %(number)d coupons. Print them now.",
+        len(issued.codes),
+    )
+    messages.success(request, told % {"person": person, "number": len(issued.codes)})
+    return redirect(print_address(person, form.cleaned_data["key"]))
+
+
+def _plan_for_one(study: StudyRow, person: PersonRow) -> PlanForOne | None:
+    """The number for somebody who came after the approved plan; made before the transaction, which must be short."""
+    records = DatabaseRecords()
+    if (
+        study.approved_plan is None
+        or person.answers is None
+        or records.plan_line(study.approved_plan, person.person) is not None
+        or records.override(study.rounds, person.person) is not None
+        or records.decision(study.rounds, person.person) is not None
+    ):
+        return None
+    from peerfront.web.live.planning.for_one import plan_for_one  # heavy: only for those who need it
+
+    return plan_for_one(person.person)
+
+
+def _preview(request: HttpRequest, person: str, for_one: PlanForOne | None) -> Preview:
+    whole = would_answer(request, IssueCoupons(person, plan_for_one=for_one))
+    if isinstance(whole, Accepted):
+        fact = whole.events[0].fact
+        assert isinstance(fact, CouponsIssued)
+        return Preview(fact, None)
+    # None at all is within every budget and cap, so this tells whether a number was decided.
+    none = would_answer(request, IssueCoupons(person, 0, "-", for_one))
+    decided = none.events[0].fact if isinstance(none, Accepted) else None
+    return Preview(decided if isinstance(decided, CouponsIssued) else None, whole.refusal)
+
+
+def _page(
+    request: HttpRequest, row: PersonRow, seen: Preview, form: HandOutForm | None = None,
+    refusal: Refusal | None = None,
+) -> HttpResponse:  # fmt: skip
+    decided = seen.issued.decided if seen.issued else None
+    shown_before = form.data.get("decided") if form is not None else None
+    changed = decided is not None and shown_before not in (None, str(decided))
+    if form is None or changed or (decided is None and not form.errors):
+        form = HandOutForm(initial={"decided": decided})
+    why = refusal or seen.refusal
+    if changed and refusal is not None and refusal.reason in (Reason.OVER_DECISION, Reason.NO_REASON):
+        why = seen.refusal  # the page says that the number changed, which explains it better
+    found, to_do = found_and_to_do(why) if why else ("", "")
+    context = {
+        "person": row,
+        "seen": seen,
+        "issued": seen.issued,
+        "form": form,
+        "fewer_key": new_key(),
+        "changed": changed,
+        "found": found,
+        "to_do": to_do,
+        "reason": why.reason.value if why else "",
+        "held": DatabaseRecords().coupons_of(row.person) if row.coupons else [],
+    }
+    return render(request, "screens/hand_out.html", context)

@@ -1,0 +1,103 @@
+"""Import: go on with a study that began in a spreadsheet; the file is read by the readers of `peerfront check`."""
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.foundation.errors import PeerfrontError
+from peerfront.web.live.operations.limits import LARGEST_STUDY_FILE
+from peerfront.web.live.operations.study_import import file_for_study, import_study
+from peerfront.web.live.records.models import Site
+from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.screens.asking import RequestForm
+from peerfront.web.live.screens.whole_study import ask_whole
+from peerfront.web.live.screens.words import found_and_to_do
+
+_SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".rdsat")
+_LARGEST_SCHEMA = 200_000
+
+
+class ImportForm(RequestForm):
+    """A file, and what it may not tell."""
+
+    file = forms.FileField(
+        label=_("File of the study"), help_text=_("CSV, Excel, RDSAT or a survey app's JSON; at most 20 MB.")
+    )
+    schema = forms.FileField(
+        label=_("Schema file"), required=False, help_text=_("schema.toml, if peerfront check made one for this file.")
+    )
+    site = forms.ChoiceField(label=_("Site of people for whom the file tells none"), required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sites = [("", gettext("The file tells everybody's site")), *Site.objects.values_list("site", "name")]
+        cast(forms.ChoiceField, self.fields["site"]).choices = sites[1:] if len(sites) == 2 else sites
+
+    def clean_file(self) -> "UploadedFile[Any]":
+        file: UploadedFile[Any] = self.cleaned_data["file"]
+        if not str(file.name).lower().endswith(_SUFFIXES):
+            raise forms.ValidationError(gettext("Choose a CSV, Excel (.xlsx), RDSAT or JSON file."))
+        if (file.size or 0) > LARGEST_STUDY_FILE:
+            raise forms.ValidationError(gettext("The file is larger than 20 MB."))
+        return file
+
+    def clean_schema(self) -> "UploadedFile[Any] | None":
+        schema: UploadedFile[Any] | None = self.cleaned_data["schema"]
+        if schema is not None and (schema.size or 0) > _LARGEST_SCHEMA:
+            raise forms.ValidationError(gettext("This is no schema file: it is too large."))
+        return schema
+
+
+def import_page(request: HttpRequest) -> HttpResponse:
+    """Look at a file without importing it, or import all of it."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        name, site = str(form.cleaned_data["file"].name), form.cleaned_data["site"] or None
+        try:
+            study = _read(form.cleaned_data["file"], form.cleaned_data["schema"])
+            if "look" in request.POST:
+                context |= {"study_file": study, "brings": file_for_study(study, site), "file_name": name}
+            else:
+                done = import_study(study, name, site, partial(ask_whole, form, request))
+                if isinstance(done.answer, Accepted):
+                    new, same = done.counts
+                    words = gettext("{new} people are imported; {same} were there already and are the same.")
+                    messages.success(request, words.format(new=new, same=same))
+                    for note in done.file.notes:
+                        messages.info(request, note)
+                    return redirect("import_study")
+                context["found"], context["to_do"] = found_and_to_do(done.answer.refusal)
+        except PeerfrontError as problem:
+            context["problem"] = str(problem)
+        form.with_new_key()
+    return render(request, "screens/management/import.html", context)
+
+
+def _read(file: "UploadedFile[Any]", schema: "UploadedFile[Any] | None") -> Any:
+    """Read a file that was sent, from a folder that is removed at once."""
+    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+
+    with tempfile.TemporaryDirectory(prefix="peerfront-import-") as folder:
+        suffix = Path(str(file.name)).suffix.lower()
+        path = Path(folder) / f"study{suffix}"
+        with path.open("wb") as copy:
+            for part in file.chunks():
+                copy.write(part)
+        reading = ReadSettings()
+        if schema is not None:
+            told = Path(folder) / "schema.toml"
+            told.write_bytes(schema.read())
+            reading = read_schema(told).reading
+        return read_study(path, reading)

@@ -1,0 +1,84 @@
+"""Log in and out. A session that ends within a form loses nothing: what was typed is sent after logging in."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.web.live.records.models import Member
+from peerfront.web.live.screens.resending import Entries, entries_of, opened, sealed, send_again
+
+_LAST = "peerfront_last_user"
+"""The cookie that tells who logged in last in this browser."""
+
+
+class LoginForm(AuthenticationForm):
+    """Name and password of somebody who has a role in the study."""
+
+    def confirm_login_allowed(self, user: User) -> None:
+        super().confirm_login_allowed(user)
+        if not Member.objects.filter(user_id=user.pk).exists():
+            raise ValidationError(_("This user has no role in the study. A manager can give one."), code="no_role")
+
+
+class Login(LoginView):
+    """Ask for name and password; afterwards return to the page, or send what was typed when the session had ended."""
+
+    authentication_form = LoginForm
+    template_name = "screens/login.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        carried = self.request.POST.get("carried", "")
+        return super().get_context_data(**kwargs) | {"carried": sealed(opened(carried))}
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response, who = super().form_valid(form), str(form.get_user().pk)
+        entries = opened(self.request.POST.get("carried", ""))
+        if entries is not None:
+            # Tablets are shared: what one person typed is not recorded in another's name without a click.
+            same = self.request.get_signed_cookie(_LAST, default="", salt=_LAST) == who
+            response = send_again(self.request, entries, at_once=same)
+        response.set_signed_cookie(
+            _LAST, who, salt=_LAST, httponly=True, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+        )
+        return response
+
+
+def login_again(request: HttpRequest) -> HttpResponseBase:
+    """Send somebody who is not logged in to the login page; entries of a form that was sent come along."""
+    page = request.resolver_match.view_name if request.resolver_match else ""
+    if page == "logout":
+        return redirect("login")
+    if request.method != "POST":
+        return redirect(f"{reverse('login')}?{urlencode({'next': request.get_full_path()})}")
+    return _login_page(request, entries_of(request), request.get_full_path())
+
+
+def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without its token: somebody logged in meanwhile, or cookies are gone. What was typed can be sent again.
+
+    Only a form that the browser says comes from this site is offered again, so no other site can have it sent.
+    """
+    from_here = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
+    entries = entries_of(request) if from_here else None
+    if not request.user.is_authenticated and from_here:
+        if "password" in request.POST:  # the login page itself was old
+            return _login_page(request, opened(request.POST.get("carried", "")), reverse("home"), ended=False)
+        return _login_page(request, entries, reverse("home"))
+    if entries is not None:
+        return send_again(request, entries, at_once=False, status=403)
+    return render(request, "screens/form_expired.html", status=403)
+
+
+def _login_page(request: HttpRequest, entries: Entries | None, next_page: str, *, ended: bool = True) -> HttpResponse:
+    context = {"form": LoginForm(request), "next": next_page, "carried": sealed(entries), "ended": ended}
+    return render(request, "screens/login.html", context, status=403)

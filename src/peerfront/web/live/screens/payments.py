@@ -1,0 +1,183 @@
+"""Pay what is owed for a coupon, once for each kind, and print a receipt."""
+
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.codes import shown_code
+from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.events import PaymentKind, PaymentMade
+from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.records import CouponRow, StudyRow
+from peerfront.web.live.rules.refusals import Reason, Refusal
+from peerfront.web.live.rules.requests import Pay
+from peerfront.web.live.rules.situation import find_coupon
+from peerfront.web.live.screens.access import AtWork
+from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX
+from peerfront.web.live.screens.asking import RequestForm, ask_with
+from peerfront.web.live.screens.money import shown_amount
+from peerfront.web.live.screens.owed_payments import Owed, OwedPayments
+from peerfront.web.live.screens.previews import would_answer
+from peerfront.web.live.screens.pseudonyms import person_typed
+from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.workplaces import at_a_site, site_name
+
+KINDS: dict[PaymentKind, Promise | str] = {
+    PaymentKind.INTERVIEW: _("For the interview, to the person who came with the coupon"),
+    PaymentKind.RECRUITING: _("For recruiting, to the person who handed the coupon on"),
+}
+SHORT_KINDS: dict[PaymentKind, Promise | str] = {
+    PaymentKind.INTERVIEW: _("Interview"),
+    PaymentKind.RECRUITING: _("Recruiting"),
+}
+MOST_LISTED = 50
+LOOK_UP_BOX = SCAN_BOX | {"class": "scan as-typed", "autocapitalize": "none"}
+"""A field for codes and pseudonyms, which may have small letters."""
+
+
+class LookUpForm(forms.Form):
+    """A coupon, or a person, for which something may be owed."""
+
+    typed = forms.CharField(label=_("Coupon code or pseudonym"), widget=forms.TextInput(attrs=LOOK_UP_BOX))
+
+
+class PayForm(RequestForm):
+    """One payment."""
+
+    typed = forms.CharField(max_length=LONGEST_KEPT, widget=forms.HiddenInput)
+    kind = forms.ChoiceField(choices=[(kind.value, kind.value) for kind in PaymentKind], widget=forms.HiddenInput)
+
+
+@dataclass(frozen=True)
+class Due:
+    """A payment for a coupon: what is owed, or why nothing is."""
+
+    kind: PaymentKind
+    person: str | None
+    amount: str | None
+    form: PayForm | None
+    found: str = ""
+    to_do: str = ""
+    receipt: str | None = None
+
+    @property
+    def words(self) -> Promise | str:
+        return KINDS[self.kind]
+
+
+@at_a_site
+def pay(request: HttpRequest) -> HttpResponse:
+    """Find what is owed for a coupon or to a person, and pay it."""
+    study = study_or_404()
+    if request.method == "POST" and "kind" in request.POST:
+        return _paid(request, study)
+    typed = (request.POST if request.method == "POST" else request.GET).get("typed", "").strip()[:LONGEST_KEPT]
+    return _page(request, study, typed)
+
+
+@at_a_site
+def receipt(request: HttpRequest) -> HttpResponse:
+    """A payment that was made, to be printed and signed."""
+    study = study_or_404()
+    coupon = find_coupon(DatabaseRecords(), study, request.GET.get("code", "")[:LONGEST_KEPT])
+    kind = request.GET.get("kind", "")
+    if coupon is None or kind not in set(PaymentKind):
+        raise Http404
+    payment = DatabaseRecords().payment(coupon.code, PaymentKind(kind))
+    if payment is None:
+        raise Http404
+    person_in_sight(request, payment.person, Action.PAY)
+    context = {
+        "payment": payment,
+        "number": f"{shown_code(payment.code)}-{payment.kind.value[0].upper()}",
+        "code": shown_code(payment.code),
+        "amount": shown_amount(payment.amount, payment.currency),
+        "kind": SHORT_KINDS[payment.kind],
+        "site": site_name(payment.site),
+    }
+    return render(request, "screens/receipt.html", context)
+
+
+def receipt_address(code: str, kind: PaymentKind) -> str:
+    """The page with the receipt of a payment."""
+    return f"{reverse('receipt')}?{urlencode({'code': code, 'kind': kind.value})}"
+
+
+def _paid(request: HttpRequest, study: StudyRow) -> HttpResponse:
+    form = PayForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, request.POST.get("typed", "")[:LONGEST_KEPT])
+    kind, typed = PaymentKind(form.cleaned_data["kind"]), form.cleaned_data["typed"]
+    answered = ask_with(form, request, Pay(typed, kind))
+    if isinstance(answered, Accepted):
+        fact = answered.events[0].fact
+        assert isinstance(fact, PaymentMade)
+        return redirect(receipt_address(fact.code, fact.kind))
+    return _page(request, study, typed, (kind, answered.refusal))
+
+
+def _page(
+    request: HttpRequest, study: StudyRow, typed: str, refused: tuple[PaymentKind, Refusal] | None = None
+) -> HttpResponse:
+    """The page with what is owed for what was typed, and what is owed at this site."""
+    site = cast(AtWork, request).work_site
+    owed = OwedPayments(study.settings, site)
+    context = {
+        "look_up": LookUpForm(),
+        "owed": owed.newest(MOST_LISTED),
+        "n_owed": owed.count(),
+        "site_name": site_name(site or ""),
+    }
+    coupon = find_coupon(DatabaseRecords(), study, typed) if typed else None
+    if refused is not None:
+        found, to_do = found_and_to_do(refused[1])
+        context |= {"found": found, "to_do": to_do}
+        if coupon is not None and refused[1].reason is Reason.PAID:
+            context["receipt"] = receipt_address(coupon.code, refused[0])
+    if coupon is not None:
+        context |= {"coupon": coupon, "dues": [_due(request, coupon, kind) for kind in PaymentKind]}
+    elif typed:
+        context |= _person_or_refusal(request, study, typed)
+    return render(request, "screens/pay.html", context)
+
+
+def _due(request: HttpRequest, coupon: CouponRow, kind: PaymentKind) -> Due:
+    seen = would_answer(request, Pay(coupon.code, kind))
+    if isinstance(seen, Accepted):
+        fact = seen.events[0].fact
+        assert isinstance(fact, PaymentMade)
+        return Due(kind, fact.person, shown_amount(fact.amount, fact.currency), _pay_form(coupon.code, kind))
+    found, to_do = found_and_to_do(seen.refusal)
+    paid = seen.refusal.reason is Reason.PAID
+    return Due(kind, None, None, None, found, to_do, receipt_address(coupon.code, kind) if paid else None)
+
+
+def _pay_form(code: str, kind: PaymentKind) -> PayForm:
+    return PayForm(initial={"typed": code, "kind": kind.value}, auto_id=f"{code}-{kind.value}-%s")
+
+
+def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dict[str, object]:
+    """What is owed to a person of this site, or why what was typed is neither a coupon nor such a person."""
+    person = person_typed(typed)
+    member = cast(AtWork, request).member
+    if person is None or not member.covers(person.site):
+        answered = would_answer(request, Pay(typed, PaymentKind.INTERVIEW))
+        assert not isinstance(answered, Accepted), "there is no such coupon"
+        found, to_do = found_and_to_do(answered.refusal)
+        if answered.refusal.reason is Reason.UNLISTED:  # it does not look like a code, so it may be a pseudonym
+            found = gettext("This is neither a coupon nor a person of your sites.")
+            to_do = gettext("Compare it with the coupon or with the person's papers, and type it again.")
+        return {"found": found, "to_do": to_do, "look_up": LookUpForm(initial={"typed": typed})}
+    owed: list[Owed] = OwedPayments(study.settings, person=person.person).newest(MOST_LISTED)
+    dues = [Due(each.kind, each.person, each.amount, _pay_form(each.code, each.kind)) for each in owed]
+    return {"payee": person.person, "payee_dues": list(zip(owed, dues, strict=True))}

@@ -1,0 +1,157 @@
+"""What a coordinator can do for one person: another number of coupons, corrected answers, withdrawal."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.effects import promised_to
+from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.records import PersonRow
+from peerfront.web.live.rules.requests import CorrectAnswers, EraseAnswers, OverrideCoupons, WithdrawPerson
+from peerfront.web.live.rules.settings import LARGEST_CAP
+from peerfront.web.live.screens.asking import RequestForm
+from peerfront.web.live.screens.coupon_page import why_field
+from peerfront.web.live.screens.form_pages import FormPage, answer_form
+from peerfront.web.live.screens.interviews import InterviewForm
+from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+
+
+class OverrideForm(RequestForm):
+    coupons = forms.IntegerField(
+        label=_("Coupons in this round"),
+        min_value=0,
+        max_value=LARGEST_CAP,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    why = why_field()
+
+
+class WithdrawForm(RequestForm):
+    void_coupons = forms.BooleanField(
+        label=_("Make the coupons that the person handed on void, too"),
+        help_text=_("Leave it empty if others may still come with them."),
+        required=False,
+    )
+    why = why_field()
+
+
+class EraseForm(RequestForm):
+    why = why_field()
+
+
+class CorrectionForm(InterviewForm):
+    """The answers as they are recorded, to be changed; what is left empty is not answered."""
+
+    def __init__(self, person: PersonRow, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        told = dict(person.answers or ())
+        self.initial["network_size"] = person.network_size
+        for question, shown in zip(self.questions, list(self.interview_fields())[1:], strict=True):
+            answer = told.get(question.name, "")
+            self.initial[shown.name] = answer
+            field = self.fields[shown.name]
+            if isinstance(field, forms.ChoiceField):
+                # The recorded answer may be none of the present choices; an empty one takes the answer back.
+                choices = dict.fromkeys([*question.choices, *([answer] if answer else [])])
+                field.choices = [*((choice, choice) for choice in choices), ("", _("Not answered"))]
+        names = {question.name for question in self.questions}
+        self.not_asked = tuple((name, answer) for name, answer in told.items() if name not in names)
+        """Answers to questions that are not asked any more; they stay."""
+        self.fields["why"] = why_field()
+
+    def clean(self) -> dict[str, Any]:
+        return super(InterviewForm, self).clean() or self.cleaned_data
+
+
+def override_coupons(request: HttpRequest, person: str) -> HttpResponse:
+    """Decide on another number than the plan's, before the person gets coupons in this round."""
+    row = person_in_sight(request, person, Action.OVERRIDE_COUPONS)
+    study = study_or_404()
+    planned = promised_to(DatabaseRecords(), study, row.person)
+    form = OverrideForm(request.POST or None, initial={"coupons": planned})
+    page = FormPage(
+        title=gettext("Another number of coupons for %(person)s") % {"person": row.person},
+        lead=gettext("The plan's number stays recorded beside yours, with your reason."),
+        button=gettext("Decide"),
+        done=gettext("The number for %(person)s is decided.") % {"person": row.person},
+        back=reverse("person", args=[row.person]),
+        back_label=row.person,
+        facts=(
+            (gettext("Planned for this round"), gettext("nothing yet") if planned is None else str(planned)),
+            (gettext("Got so far"), str(row.coupons)),
+            (gettext("Most for one person"), str(study.settings.cap)),
+        ),
+    )
+
+    def wish() -> OverrideCoupons:
+        return OverrideCoupons(row.person, form.cleaned_data["coupons"], form.cleaned_data["why"])
+
+    return answer_form(request, form, page, wish, site=row.site)
+
+
+def correct_answers(request: HttpRequest, person: str) -> HttpResponse:
+    """Replace answers that were recorded; those before stay in the audit."""
+    row = person_in_sight(request, person, Action.CORRECT_ANSWERS)
+    form = CorrectionForm(row, study_or_404().settings, request.POST or None)
+    page = FormPage(
+        title=gettext("Correct the answers of %(person)s") % {"person": row.person},
+        lead=gettext("The answers as they were stay in the audit."),
+        button=gettext("Correct them"),
+        done=gettext("The answers of %(person)s are corrected.") % {"person": row.person},
+        back=reverse("person", args=[row.person]),
+        back_label=row.person,
+    )
+
+    def wish() -> CorrectAnswers:
+        answers = tuple(sorted(form.answers + form.not_asked))
+        return CorrectAnswers(row.person, form.cleaned_data["network_size"], answers, form.cleaned_data["why"])
+
+    return answer_form(request, form, page, wish, site=row.site)
+
+
+def withdraw_person(request: HttpRequest, person: str) -> HttpResponse:
+    """Ask nothing more of somebody who does not want to take part any longer."""
+    row = person_in_sight(request, person, Action.WITHDRAW_PERSON)
+    form = WithdrawForm(request.POST or None)
+    page = FormPage(
+        title=gettext("%(person)s withdraws from the study") % {"person": row.person},
+        lead=gettext(
+            "They get no more coupons and are asked nothing more; what they are owed can still be paid. Their answers "
+            "are left out of exports and estimates. This cannot be undone."
+        ),
+        button=gettext("Record the withdrawal"),
+        done=gettext("%(person)s has withdrawn.") % {"person": row.person},
+        back=reverse("person", args=[row.person]),
+        back_label=row.person,
+        danger=True,
+    )
+
+    def wish() -> WithdrawPerson:
+        return WithdrawPerson(row.person, form.cleaned_data["void_coupons"], form.cleaned_data["why"])
+
+    return answer_form(request, form, page, wish, site=row.site)
+
+
+def erase_answers(request: HttpRequest, person: str) -> HttpResponse:
+    """Erase what somebody who withdrew had answered, from the audit, too."""
+    row = person_in_sight(request, person, Action.ERASE_ANSWERS)
+    form = EraseForm(request.POST or None)
+    page = FormPage(
+        title=gettext("Erase the answers of %(person)s") % {"person": row.person},
+        lead=gettext(
+            "The answers are erased for good, from the audit, too, and with them the reasons and groups of decisions "
+            "about them, which may tell an answer. How many people they know stays, and so do their place among "
+            "recruiters and recruits and what staff wrote. Back-ups that were made before still hold the answers."
+        ),
+        button=gettext("Erase them"),
+        done=gettext("The answers of %(person)s are erased.") % {"person": row.person},
+        back=reverse("person", args=[row.person]),
+        back_label=row.person,
+        danger=True,
+    )
+    return answer_form(request, form, page, lambda: EraseAnswers(row.person, form.cleaned_data["why"]), site=row.site)

@@ -1,0 +1,22 @@
+"""Every page of the live study by its name; who may open it says `access.PAGES`."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from peerfront.web.live.screens import access, field_pages, home, logins, management_pages, plan_pages, study_pages
+
+handler400 = "peerfront.web.live.screens.faults.bad_request"
+handler403 = "peerfront.web.live.screens.faults.not_allowed"
+handler404 = "peerfront.web.live.screens.faults.not_found"
+handler500 = "peerfront.web.live.screens.faults.server_fault"
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("login/", logins.Login.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path("work-at/", access.work_at, name="work_at"),
+    path("healthz", home.healthz, name="healthz"),
+    *field_pages.pages,
+    *study_pages.pages,
+    *plan_pages.pages,
+    *management_pages.pages,
+]

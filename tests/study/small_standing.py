@@ -1,0 +1,145 @@
+"""A small study on one of its days, with coupons that are out; and a plain simulation by days, in loops."""
+
+from datetime import date
+from functools import cache
+
+import numpy as np
+
+from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
+from peerfront.models.coupons_seen import CouponsSeen
+from peerfront.models.open_coupons import sample_returns
+from peerfront.models.return_times import ReturnTimes
+from peerfront.study.day_models import DayModels, DrawnModels
+from peerfront.study.day_simulator import DaySettings
+from peerfront.study.standing import Standing
+from study.small_advice import a_fit, a_frontier
+
+
+def some_times(draws: int = 7) -> ReturnTimes:
+    """Return times like those that were published, known as well as after a few weeks."""
+    rng = named_generator("some times", draws)
+    points = np.log([12.0, 1.0]) + rng.standard_normal((draws, 2)) * [0.2, 0.1]
+    return ReturnTimes("lognormal", 12.0, 1.0, draws=points)
+
+
+@cache
+def a_standing(waiting: int = 6, holders: int = 12, valid: float = 45.0, seed: int = 1) -> Standing:
+    """So many people wait, and so many have had coupons, some of which are open."""
+    rng, fit = named_generator("a standing", seed), a_fit()
+    codes = (rng.random((holders, len(fit.schema.sizes))) * fit.schema.sizes).astype(np.int16)
+    coupons = rng.integers(1, 4, holders)
+    ages = rng.integers(0, 60, holders).astype(np.float64)
+    returned = np.minimum(rng.integers(0, 3, holders), np.where(ages > 5, coupons, 0))
+    holder = np.repeat(np.arange(holders), returned)
+    return_ages = np.floor(rng.random(len(holder)) * np.minimum(ages[holder], valid))
+    seen = CouponsSeen(coupons, ages, holder, return_ages, np.full(holders, valid))
+    return Standing(date(2027, 1, 4), a_frontier(waiting), seen, codes, 40, valid)
+
+
+def drawn_models(
+    studies: int = 30, exact: bool = False, stories: tuple[str, ...] = ("capacity", "per_coupon")
+) -> tuple[DrawnModels, Luck]:
+    luck = named_luck(("days", studies), studies)
+    models = DayModels.of(a_fit(5, *stories), some_times())
+    return DrawnModels.of(models, a_standing().seen, luck, exact=exact), luck
+
+
+def plain_study(
+    models: DrawnModels, standing: Standing, policy, settings: DaySettings, luck: Luck, study: int, share_left=None
+):
+    """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week."""
+    key = luck.keys[study : study + 1]
+    one = Luck(key)
+    people = [  # key, covariates
+        (int(fold(key, np.array([n]))[0]), standing.waiting.covariates[n]) for n in range(len(standing.waiting))
+    ]
+    now = standing.open
+    holders, coming = [], []  # dicts; (day, key, codes, holder)
+    for n in range(len(now)):
+        own = int(fold(key, np.array([(1 << 32) + n]))[0])
+        seen = now.seen
+        holders.append(
+            {
+                "key": own,
+                "codes": now.covariates[n],
+                "coupons": int(seen.coupons[n]),
+                "returned": int(seen.recruits[n]),
+                "issued": -seen.ages[n],
+                "valid": seen.validity[n],
+            }
+        )
+
+    def child(holder: int, ordinal: int, day: float) -> None:
+        own = fold(np.array([holders[holder]["key"]], np.uint64), np.array([ordinal]))
+        codes = models.models.offspring.sample(holders[holder]["codes"][None], Luck(own))[0]
+        coming.append((int(day), int(own[0]), codes, holder))
+
+    if len(now):
+        chances = models.count_chances(study, now.covariates, now.seen.coupons)
+        keys = Luck(np.array([each["key"] for each in holders], np.uint64))
+        drawn = sample_returns(chances, now.seen, models.times[models.time_of[study]], keys)
+        for n in range(len(now)):
+            for ordinal, day in enumerate(drawn.days[drawn.holder == n].tolist()):
+                child(n, (1 << 20) + ordinal, day)
+    interviews = [0] * (settings.days + 1)
+    remaining, recruited = settings.budget, 0
+    arrivals, queues, spents, opens = [], [], [], []
+    queue: list = []  # day, key, codes
+    begin = 0
+    for end in settings.ends:
+        spent = 0
+        if people:
+            coupons = policy.one(begin, settings.days - begin, people, remaining, holders, study, one)
+            spent = int(sum(coupons))
+            for (own, codes), number in zip(people, coupons, strict=True):
+                if number == 0:
+                    continue
+                luck_ = Luck(np.array([own], np.uint64))
+                start = begin + standing.active_after_days
+                holders.append(
+                    {
+                        "key": own,
+                        "codes": codes,
+                        "coupons": int(number),
+                        "returned": 0,
+                        "issued": start,
+                        "valid": standing.valid_days,
+                    }
+                )
+                who = np.array([study])
+                brought = int(models.recruits(who, codes[None], np.array([number]), luck_)[0])
+                ages = models.ages(who, luck_, int(number), standing.valid_days)[0]
+                for ordinal in range(brought):
+                    child(len(holders) - 1, ordinal, start + ages[ordinal])
+            remaining -= spent
+        people, came, left = [], 0, 1.0
+        if share_left is not None:
+            left = float(share_left(np.array([recruited]))[0])
+        places = settings.places(begin + 1, end)
+        served = 0
+        due = []
+        for day in range(end + 1):
+            for each in sorted((each for each in coming if each[0] == day), key=lambda each: each[1]):
+                if Luck(np.array([each[1]], np.uint64)).uniform("not recruited yet")[0] >= left:
+                    continue
+                due.append(each)
+        coming = [each for each in coming if each[0] > end]
+        line = [(each, True) for each in queue] + [((day, own, codes), False) for day, own, codes, _ in due]
+        for _, _, _, holder in due:
+            holders[holder]["returned"] += 1
+            came += 1
+        queue = []
+        for (day, own, codes), before in sorted(line, key=lambda each: (each[0][0], each[0][1])):
+            if places is not None and served >= places:
+                queue.append((day, own, codes))
+                continue
+            served += 1
+            interviews[begin + 1 if before else day] += 1
+            people.append((own, codes))
+        recruited += came
+        arrivals.append(came)
+        queues.append(len(queue))
+        spents.append(spent)
+        opens.append(sum(h["coupons"] - h["returned"] for h in holders if end - h["issued"] < h["valid"]))
+        begin = end
+    return interviews, arrivals, queues, spents, opens

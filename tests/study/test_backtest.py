@@ -1,0 +1,187 @@
+"""Back-tests: what a forecast of the past is told, what it is compared with, and what is said about it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.reading import read_study
+from peerfront.data.schema_guess import guess_schema
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.figures import rendered
+from peerfront.problem import Crowd
+from peerfront.study import backtest as module
+from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, coverage_of
+from peerfront.study.backtest_words import flat_weeks, verdict_of
+from peerfront.study.day_simulator import PlanningDay
+from peerfront.study.past_forecast import AsHandedOut, forecast_from_day, forecast_from_wave
+from study.small_advice import study_csv
+
+FEW = BacktestSettings(studies=20)
+
+
+@pytest.fixture(scope="module")
+def a_dated_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, StudySchema]:
+    """A study in which everybody comes between 1 and 30 days after the recruiter."""
+    rng = np.random.default_rng(5)
+    lines = study_csv(110).splitlines()
+    day: dict[str, int] = {}
+    rows = [lines[0]]
+    for line in lines[1:]:
+        cells = line.split(",")
+        when = day.get(cells[1], int(rng.integers(0, 10))) if cells[1] else int(rng.integers(0, 20))
+        for code in cells[2:5]:
+            day[code] = when + int(rng.integers(1, 30))
+        cells[-1] = str(np.datetime64("2024-01-01") + when)
+        rows.append(",".join(cells))
+    path = tmp_path_factory.mktemp("dated") / "study.csv"
+    path.write_text("\n".join(rows) + "\n")
+    study = read_study(path, ReadSettings(valid_days=40))
+    return study, guess_schema(study).schema
+
+
+@pytest.fixture(scope="module")
+def by_date(a_dated_study: tuple[Study, StudySchema]) -> Backtest:
+    return backtest(*a_dated_study, replace(FEW, at=("2024-03-15",)))
+
+
+def test_what_came_is_counted_from_the_file(a_dated_study: tuple[Study, StudySchema], by_date: Backtest) -> None:
+    study, _ = a_dated_study
+    assert study.days is not None
+    cut = (np.datetime64("2024-03-15") - np.datetime64("1970-01-01")).astype(int)
+    came = (study.recruiter >= 0) & (study.days > cut)
+    rows = by_date.forecasts.set_index("horizon")
+    assert rows.loc[END, "realised"] == came.sum()
+    assert rows.loc["next 2 weeks", "realised"] == (came & (study.days <= cut + 14)).sum()
+    assert rows.loc["next 2 weeks", "days"] == 14
+    assert (rows["p10"] <= rows["median"]).all()
+    assert (rows["median"] <= rows["p90"]).all()
+    assert (rows["inside"] == ((rows["p10"] <= rows["realised"]) & (rows["realised"] <= rows["p90"]))).all()
+    weeks = by_date.weeks
+    assert weeks["realised"].iloc[-1] == rows.loc[END, "realised"]
+    assert weeks["date"].iloc[0] == "2024-03-15"
+
+
+def test_the_future_is_not_looked_at(a_dated_study: tuple[Study, StudySchema]) -> None:
+    """Whoever comes later changes what came, and not what was forecast: everybody got three, before and after."""
+    study, schema = a_dated_study
+    assert study.day is not None
+    cut, end = "2024-03-15", np.datetime64("1970-01-01") + int(study.day)
+    gone = study.as_of(str(end - 10))
+    assert len(gone) < len(study)
+    whole, shorter = (forecast_from_day(each, schema, cut, 20) for each in (study, gone))
+    np.testing.assert_array_equal(whole.paths.interviews[:, : shorter.days + 1], shorter.paths.interviews)
+    np.testing.assert_array_equal(whole.realised[: shorter.days], shorter.realised[: shorter.days])
+
+
+def test_coupons_are_those_of_the_time() -> None:
+    from foundation.test_randomness import named_luck  # type: ignore[attr-defined] # re-exported there
+
+    days = np.arange(100.0)
+    coupons = np.where(days < 50, 3, 1)
+    luck = named_luck(("time",), 200)
+    crowd = Crowd(np.zeros(200, np.int64), luck.keys, np.zeros((200, 1), np.int16))
+    policy = AsHandedOut(days, coupons, 1000)
+
+    def given(day: int, recruited: int = 0) -> np.ndarray:
+        left = np.array([10_000])
+        return policy.hand_out(PlanningDay(day, 10, crowd, left, np.array([recruited]), None, luck))  # type: ignore[arg-type]
+
+    assert (given(10) == 3).all()
+    assert (given(90) == 1).all()
+    assert set(given(50).tolist()) == {1, 3}
+    assert (given(10, recruited=1000) == 0).all()  # too many to go on with
+
+
+def test_by_waves_without_dates(tmp_path: Path) -> None:
+    lines = [line.rpartition(",")[0] for line in study_csv(160).splitlines()]
+    path = tmp_path / "study.csv"
+    path.write_text("\n".join(lines) + "\n")
+    study = read_study(path)
+    schema = guess_schema(study).schema
+    past = forecast_from_wave(study, schema, 3, 200)
+    waves = study.trees.wave
+    assert past.realised[1] == (waves == 4).sum()
+    assert past.realised.sum() == (waves > 3).sum()
+    mean = past.totals(1).mean()
+    assert 0.3 * past.realised[1] < mean < 3.0 * past.realised[1]
+    test = backtest(study, schema, replace(FEW, at=("3",)))
+    assert test.by_waves
+    assert list(test.forecasts["horizon"]) == ["next wave", "next 2 waves", END]
+    assert any("closed" in line for line in test.lines())
+    with pytest.raises(SettingError, match="a wave is a number from 1"):
+        backtest(study, schema, replace(FEW, at=("2024-01-01",)))
+    assert rendered(test.plot(narrow=True), "png").startswith(b"\x89PNG")
+
+
+def test_a_stopped_run_goes_on(
+    a_dated_study: tuple[Study, StudySchema], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of each cut is used again if study, settings and version are the same."""
+    settings, asked, stop = replace(FEW, at=("2024-03-15", "2024-03-20")), [], True
+
+    def judged(study: Study, schema: StudySchema, of: BacktestSettings, cut: str, by_waves: bool) -> dict:
+        asked.append(cut)
+        if stop and cut == "2024-03-20":
+            raise KeyboardInterrupt
+        return {"forecasts": [{"cut": cut, "horizon": END, "seed": of.seed}], "weeks": []}
+
+    monkeypatch.setattr(module, "_judged", judged)
+    with pytest.raises(KeyboardInterrupt):
+        backtest(*a_dated_study, settings, kept=tmp_path)
+    assert json.loads((tmp_path / "cut-1.json").read_text())["cut"] == "2024-03-15"
+    asked, stop = [], False
+    test = backtest(*a_dated_study, settings, kept=tmp_path)
+    assert asked == ["2024-03-20"]
+    assert list(test.forecasts["cut"]) == ["2024-03-15", "2024-03-20"]
+    (tmp_path / "cut-1.json").write_text("{ not whole")
+    backtest(*a_dated_study, settings, kept=tmp_path)
+    backtest(*a_dated_study, replace(settings, seed=7), kept=tmp_path)
+    assert asked == ["2024-03-20", "2024-03-15", "2024-03-15", "2024-03-20"]
+
+
+def test_impossible_cuts_are_refused(a_dated_study: tuple[Study, StudySchema]) -> None:
+    with pytest.raises(SettingError, match="last day"):
+        backtest(*a_dated_study, replace(FEW, at=("2026-01-01",)))
+    with pytest.raises(SettingError, match="year-month-day"):
+        backtest(*a_dated_study, replace(FEW, at=("March",)))
+    with pytest.raises(DataFileError, match="too few to forecast from"):
+        backtest(*a_dated_study, replace(FEW, at=("2024-01-10",)))
+    with pytest.raises(SettingError):
+        BacktestSettings(studies=3)
+
+
+def rows(*each: tuple[str, float, float, float, float]) -> pd.DataFrame:
+    made = pd.DataFrame(each, columns=["horizon", "p10", "median", "p90", "realised"])
+    return made.assign(inside=(made["p10"] <= made["realised"]) & (made["realised"] <= made["p90"]))
+
+
+def test_words_say_what_to_trust() -> None:
+    near, far = ("next 2 weeks", 10, 20, 30, 22), (END, 90, 100, 120, 40)
+    good = rows(near, near, near)
+    assert "In 3 of 3 forecasts" in verdict_of(good, coverage_of(good))
+    assert verdict_of(good, coverage_of(good)).endswith("forecasts can be trusted on this study.")
+    mixed = rows(near, far, near, far)
+    said = verdict_of(mixed, coverage_of(mixed))
+    assert "In 2 of 4" in said
+    assert "trusted for the next 2 weeks. Do not rely on others: for the rest of the study they promised too" in said
+    few = rows((END, 0, 1, 3, 2), (END, 0, 1, 3, 9))
+    assert "Too few came to judge forecasts for the rest of the study." in verdict_of(few, coverage_of(few))
+    bad = rows(far, (END, 90, 100, 120, 400))
+    assert "Do not rely" in verdict_of(bad, coverage_of(bad))
+    narrow = rows((END, 90, 100, 110, 130), (END, 90, 100, 110, 80))
+    assert "too narrow" in verdict_of(narrow, coverage_of(narrow))
+    assert coverage_of(mixed).set_index("horizon").loc[END, "bias"] == pytest.approx(1.5)
+
+
+def test_even_weeks_are_noticed() -> None:
+    assert flat_weeks(np.array([0, 20, 22, 18, 25, 21, 19, 7]))
+    assert not flat_weeks(np.array([1, 2, 4, 9, 16, 30, 70, 10]))
+    assert not flat_weeks(np.array([1, 1, 2, 1, 1, 1]))  # too few to say
+    assert not flat_weeks(np.zeros(9, np.int64))

@@ -1,0 +1,191 @@
+"""The simulation by days against a plain one in loops, with the same luck; and what must hold in every study."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from peerfront.baselines.simple_rules import Constant
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.randomness import Luck
+from peerfront.problem import Frontier, State
+from peerfront.study.day_policies import ByRule, PlanByDate, coming_of, expected_to_come
+from peerfront.study.day_simulator import DayPaths, DaySettings, PlanningDay, simulate_days
+from peerfront.study.standing import generation_days, rounds_until
+from study.small_advice import RULES, a_fit
+from study.small_standing import a_standing, drawn_models, plain_study, some_times
+
+SETTINGS = DaySettings(days=59, budget=40)
+
+
+class Three:
+    """Three each while they last, in both simulations."""
+
+    name = "three"
+
+    def hand_out(self, moment: PlanningDay) -> np.ndarray:
+        coupons = np.zeros(len(moment.crowd), np.int64)
+        left = moment.remaining.copy()
+        for row, episode in enumerate(moment.crowd.episode.tolist()):
+            coupons[row] = min(3, left[episode])
+            left[episode] -= coupons[row]
+        return coupons
+
+    def one(self, day, days_left, people, remaining, holders, study, luck):
+        coupons = []
+        for _ in people:
+            coupons.append(min(3, remaining - sum(coupons)))
+        return coupons
+
+
+class PlanOne(PlanByDate):
+    """The plan of one study, state by state: what `PlanByDate` does in bulk."""
+
+    def one(self, day, days_left, people, remaining, holders, study, luck):
+        if not remaining:
+            return [0] * len(people)
+        from peerfront.models.coupons_seen import CouponsSeen
+        from peerfront.study.standing import OpenHolders
+
+        rounds = rounds_until(days_left, generation_days(self.times, self.valid_days, 7), RULES.rounds)
+        state = State(
+            remaining, Frontier.of(np.array([codes for _, codes in people])), 0, replace(self.rules, rounds=rounds)
+        )
+        out = [h for h in holders if day - h["issued"] < h["valid"] and h["coupons"] > h["returned"]]
+        planner = self.planner
+        if out:
+            returned = np.array([h["returned"] for h in out])
+            holder = np.repeat(np.arange(len(out)), returned)
+            seen = CouponsSeen(
+                np.array([h["coupons"] for h in out]),
+                np.array([float(day - h["issued"]) for h in out]),
+                holder,
+                np.full(len(holder), np.nan),
+                np.array([float(h["valid"]) for h in out]),
+            )
+            now = OpenHolders(seen, np.array([h["codes"] for h in out]))
+            planner = planner.with_coming(coming_of(planner, now, self.times, days_left))
+        return planner.allocate(state, luck).coupons.tolist()
+
+
+def the_plan() -> PlanOne:
+    return PlanOne(a_fit(5, "capacity", "per_coupon").planner, some_times(), RULES, valid_days=45.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "policy"),
+    [
+        (SETTINGS, Three()),
+        (replace(SETTINGS, interviews_per_week=4.0), Three()),
+        (DaySettings(days=40, budget=15, planning_days=5, interviews_per_week=1.5), Three()),
+        (replace(SETTINGS, budget=15), the_plan()),
+        (DaySettings(days=30, budget=15, interviews_per_week=3.0), the_plan()),
+    ],
+)
+def test_many_studies_at_once_are_the_plain_ones(settings: DaySettings, policy: Three) -> None:
+    studies = 12
+    models, luck = drawn_models(studies)
+    standing = a_standing()
+    paths = simulate_days(models, standing, policy, settings, luck)
+    for study in range(studies):
+        interviews, arrivals, queues, spents, opens = plain_study(models, standing, policy, settings, luck, study)
+        np.testing.assert_array_equal(paths.interviews[study], interviews)
+        np.testing.assert_array_equal(paths.arrivals[study], arrivals)
+        np.testing.assert_array_equal(paths.queue[study], queues)
+        np.testing.assert_array_equal(paths.spent[study], spents)
+        np.testing.assert_array_equal(paths.open[study], opens)
+    assert paths.total.sum() > 0
+
+
+def test_a_population_that_runs_out() -> None:
+    def left(recruited: np.ndarray) -> np.ndarray:
+        return np.maximum(1.0 - recruited / 12, 0.0)
+
+    models, luck = drawn_models(20)
+    whole = simulate_days(models, a_standing(), Three(), SETTINGS, luck)
+    thinned = simulate_days(models, a_standing(), Three(), SETTINGS, luck, left)
+    assert thinned.total.mean() < 0.9 * whole.total.mean()
+    for study in range(3):
+        interviews, *_ = plain_study(models, a_standing(), Three(), SETTINGS, luck, study, left)
+        np.testing.assert_array_equal(thinned.interviews[study], interviews)
+
+
+def _check(paths: DayPaths, settings: DaySettings) -> None:
+    came, held = np.cumsum(paths.arrivals, axis=1), np.cumsum(paths.by_week, axis=1)
+    np.testing.assert_array_equal(came - held, paths.queue)  # everybody is interviewed or in the queue
+    assert (paths.spent.sum(axis=1) <= settings.budget).all()
+    assert (paths.open >= 0).all()
+    if settings.interviews_per_week is not None:
+        assert paths.by_week.max() <= np.ceil(settings.interviews_per_week * settings.planning_days / 7) + 1
+
+
+@pytest.mark.parametrize("places", [None, 1.0, 5.0])
+def test_nobody_is_lost_and_nothing_is_given_out_twice(places: float | None) -> None:
+    models, luck = drawn_models(60)
+    settings = replace(SETTINGS, interviews_per_week=places, budget=12)
+    fit = a_fit(5, "capacity", "per_coupon")
+    for policy in (ByRule(Constant(3), RULES), PlanByDate(fit.planner, some_times(), RULES)):
+        _check(simulate_days(models, a_standing(), policy, settings, luck), settings)
+
+
+def test_fewer_interviews_delay_people_and_lose_nobody_who_had_come() -> None:
+    models, luck = drawn_models(60)
+    enough = replace(SETTINGS, budget=10_000)  # else later people could get the coupons of earlier ones
+    free = simulate_days(models, a_standing(), Three(), enough, luck)
+    tight = simulate_days(models, a_standing(), Three(), replace(enough, interviews_per_week=2.0), luck)
+    assert (np.cumsum(tight.interviews, axis=1) <= np.cumsum(free.interviews, axis=1)).all()
+    assert tight.queue[:, -1].mean() > 0.0
+
+
+def test_open_coupons_alone_bring_what_is_expected_of_them() -> None:
+    """With nothing to give out and exact models, the mean is the closed form; over time too."""
+    models, luck = drawn_models(3000, exact=True, stories=("capacity",))
+    standing = a_standing()
+    paths = simulate_days(models, standing, Three(), DaySettings(days=59, budget=0), luck)
+    planner, times = a_fit(5, "capacity").planner, models.models.times
+    for days in (14, 59):
+        expected = expected_to_come(planner, standing.open, times, days).sum()
+        came = paths.interviews[:, : days + 1].sum(axis=1)
+        assert abs(came.mean() - expected) < 4.0 * came.std() / np.sqrt(len(came))
+
+
+def test_errors_of_the_models_widen_what_is_expected() -> None:
+    drawn, luck = drawn_models(400)
+    exact, _ = drawn_models(400, exact=True)
+    wide, narrow = (simulate_days(m, a_standing(), Three(), SETTINGS, luck).total for m in (drawn, exact))
+    assert wide.std() > 1.05 * narrow.std()
+    assert drawn.log_rate.std() > 0.0  # slow returns go with more use in the end
+    slow = np.array([times.median for times in drawn.times])[drawn.time_of]
+    assert np.corrcoef(np.log(slow), drawn.log_rate)[0, 1] > 0.5
+
+
+def test_a_later_start_of_use_shifts_returns() -> None:
+    models, luck = drawn_models(60)
+    nobody_out = replace(a_standing(), seen=a_standing(holders=0).seen, holders=a_standing(holders=0).holders)
+    now = simulate_days(models, nobody_out, Three(), replace(SETTINGS, days=120), luck)
+    later = simulate_days(models, replace(nobody_out, active_after_days=7), Three(), replace(SETTINGS, days=120), luck)
+    first = [np.argmax(paths.interviews.sum(axis=0) > 0) for paths in (now, later)]
+    assert first[1] >= 7 > first[0]
+
+
+def test_rounds_are_the_generations_that_fit() -> None:
+    assert [rounds_until(days, 20.0, 5) for days in (1, 29, 31, 60, 500)] == [1, 1, 2, 3, 5]
+    assert generation_days(some_times()) == pytest.approx(12.0 + 3.5)
+    assert generation_days(some_times(), valid_days=7.0) < 10.0
+
+
+def test_impossible_settings_are_refused() -> None:
+    for wrong in ({"days": 0}, {"days": 5000}, {"interviews_per_week": 0.0}, {"budget": -1}):
+        with pytest.raises(SettingError):
+            DaySettings(**{"days": 30, "budget": 10, **wrong})
+
+
+def test_the_same_luck_is_the_same_people_under_every_policy() -> None:
+    """Whom the open coupons bring does not depend on the policy."""
+    models, luck = drawn_models(20)
+    one, other = (
+        simulate_days(models, a_standing(waiting=0), policy, DaySettings(days=6, budget=30), luck)
+        for policy in (Three(), ByRule(Constant(1), RULES))
+    )
+    np.testing.assert_array_equal(one.interviews, other.interviews)
+    assert isinstance(luck, Luck)

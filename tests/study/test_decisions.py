@@ -1,0 +1,112 @@
+"""How coupons are decided: by the plan, by lot, with floors, and at random to find out."""
+
+import numpy as np
+import pytest
+
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.problem import Frontier
+from peerfront.study.sheet import plan_coupons
+from study.small_advice import a_fit, a_frontier, order
+
+TWO = (5, "capacity", "per_coupon")
+
+
+def twins(people: int = 12) -> Frontier:
+    """People with the same answers."""
+    one = a_frontier(1)
+    return Frontier(np.array([f"twin-{n}" for n in range(people)], dtype=object), np.repeat(one.covariates, people, 0))
+
+
+def test_people_with_the_same_answers_are_drawn_by_lot_and_the_sheet_says_so() -> None:
+    sheet = plan_coupons(a_fit(), twins(), order(7))
+    coupons = sheet.table["coupons"].to_numpy()
+    assert coupons.max() - coupons.min() <= 1
+    winners = (coupons == coupons.max()).mean()
+    assert (sheet.table["decided_by"] == "lot").all()
+    assert sheet.table["probability"].tolist() == pytest.approx(
+        np.where(coupons == coupons.max(), winners, 1.0 - winners).round(6).tolist()
+    )
+    assert "drawn by lot with seed 0" in "\n".join(sheet.lines())
+    assert sheet.table["reason"].str.contains("drawn by lot").all()
+
+
+def test_the_order_of_the_file_decides_nothing() -> None:
+    people = twins()
+    turned = Frontier(people.ids[::-1], people.covariates[::-1])
+    first, second = (plan_coupons(a_fit(), each, order(7)).table.set_index("person") for each in (people, turned))
+    assert first["coupons"].to_dict() == second["coupons"].to_dict()
+
+
+def test_another_seed_changes_only_who_was_drawn() -> None:
+    people = a_frontier(30)
+    first, second = (plan_coupons(a_fit(), people, order(15, seed=seed)).table for seed in (0, 1))
+    changed = first["coupons"] != second["coupons"]
+    assert first["coupons"].sum() == second["coupons"].sum()
+    assert set(first.loc[changed, "decided_by"]) <= {"lot"}
+
+
+def test_floors_are_kept_and_their_cost_is_told() -> None:
+    fit, people = a_fit(), a_frontier(30)
+    number = fit.schema.names.index("sex")
+    coupons = plan_coupons(fit, people, order(15)).table["coupons"].to_numpy()
+    fewer = min(("f", "m"), key=lambda sex: coupons[people.covariates[:, number] == code(fit, sex)].mean())
+    sheet = plan_coupons(fit, people, order(15, at_least=(f"sex={fewer}:0.9",)))
+    floored = sheet.table["coupons"].to_numpy()
+    assert floored[people.covariates[:, number] == code(fit, fewer)].mean() >= 0.9 * floored.mean() - 1e-9
+    assert any("floors by group cost" in line for line in sheet.lines())
+
+
+def code(fit, category: str) -> int:
+    return fit.schema.fields[fit.schema.names.index("sex")].categories.index(category)
+
+
+@pytest.mark.parametrize(
+    ("floor", "message"),
+    [("sex", "FIELD=CATEGORY:SHARE"), ("sex=f:2", "share"), ("age=9:0.5", "age"), ("sex=x:0.5", "x")],
+)
+def test_floors_that_make_no_sense_are_refused(floor: str, message: str) -> None:
+    with pytest.raises((SettingError, UnknownName), match=message):
+        plan_coupons(a_fit(), a_frontier(), order(9, at_least=(floor,)))
+
+
+def test_random_numbers_teach_and_their_probabilities_are_logged() -> None:
+    sheet = plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn=0.5))
+    random = sheet.table["decided_by"] == "random"
+    assert 0 < random.sum() < 20
+    assert sheet.table.loc[random, "probability"].between(0.5 / 3 - 1e-3, 1.0).all()
+    assert (sheet.table["probability"] > 0).all()
+    assert sheet.table.loc[random, "coupons"].between(1, 3).all()
+    assert sheet.spend <= 20
+    assert [each.share for each in sheet.learning] == [0.0, 0.1, 0.25, 0.5]
+    assert any("simulated studies would know what a coupon does" in line for line in sheet.lines())
+    assert sheet.spend in set(sheet.curve["spend"])
+
+
+def test_the_share_to_learn_from_is_chosen_by_simulation() -> None:
+    sheet = plan_coupons(a_fit(*TWO), a_frontier(12), order(12, learn="auto"))
+    best = max(sheet.learning, key=lambda each: each.gain - each.gain_error)
+    learns = best.gain > best.gain_error
+    assert ("random" in set(sheet.table["decided_by"])) == learns or best.share < 0.2, "few may mean nobody"
+
+
+def test_where_one_story_is_left_there_is_nothing_to_learn() -> None:
+    with pytest.raises(SettingError, match="nothing to learn"):
+        plan_coupons(a_fit(), a_frontier(), order(9, learn="auto"))
+    for wrong in ("often", 1.5, -0.1):
+        with pytest.raises(SettingError, match="learn"):
+            order(9, learn=wrong)
+
+
+def test_in_the_last_round_nothing_is_learned_and_the_sheet_says_so() -> None:
+    sheet = plan_coupons(a_fit(*TWO), a_frontier(12), order(12, learn="auto", rounds_left=1))
+    assert "random" not in set(sheet.table["decided_by"])
+    assert any("nothing could come of what it teaches" in line for line in sheet.lines())
+
+
+def test_a_share_that_is_given_needs_no_simulation(monkeypatch) -> None:
+    monkeypatch.setattr("peerfront.study.stories._SIMULATED_BUDGET", 5)
+    sheet = plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn=0.5))
+    assert "random" in set(sheet.table["decided_by"])
+    assert sheet.learning == ()
+    with pytest.raises(SettingError, match="--learn-share"):
+        plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn="auto"))

@@ -1,0 +1,235 @@
+"""From a study's file to estimates in words: what is valid, what is said about bad input, and what is written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peerfront as pf
+from peerfront.data.study import Study
+from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
+from peerfront.study.study_sample import sample_of
+
+
+def made_up(people: int = 260, coupons=lambda rng, place: 3, seed: int = 0) -> pd.DataFrame:
+    """A recruiter-id table: everybody recruits as coupons allow; the outcome is inherited with .6."""
+    rng = np.random.default_rng(seed)
+    rows, waiting = [], []
+    for place in range(people):
+        recruiter = waiting.pop(0) if waiting else None
+        hiv = rng.random() < 0.3
+        if recruiter is not None and rng.random() < 0.6:
+            hiv = rows[recruiter]["hiv"] == "yes"
+        given = coupons(rng, place)
+        rows.append(
+            {
+                "id": f"p{place}",
+                "recruiter": "" if recruiter is None else f"p{recruiter}",
+                "coupons_issued": given,
+                "network_size": int(rng.integers(1, 30)),
+                "hiv": "yes" if hiv else "no",
+                "site": "north" if place % 3 else "south",
+                "age": int(rng.integers(18, 70)),
+            }
+        )
+        waiting += [place] * int(rng.binomial(given, 0.5))
+    return pd.DataFrame(rows)
+
+
+def read(table: pd.DataFrame) -> Study:
+    return pf.read_study(table)
+
+
+def test_equal_coupons_make_rds_ii_the_one_to_use() -> None:
+    made = pf.estimate(read(made_up()), "hiv", bootstraps=30)
+    assert made.made[0].verdict.best == "RDS-II"
+    table = made.table.set_index(["category", "estimator"])
+    assert set(table.index.get_level_values("estimator")) == {"mean", "RDS-II", "RDS-I"}
+    assert not table.loc[("yes", "mean"), "valid"]
+    assert table.loc[("yes", "RDS-I"), "valid"]
+    off = table.loc[("yes", "mean"), "estimate"] - table.loc[("yes", "RDS-II"), "estimate"]
+    assert table.loc[("yes", "mean"), "likely_bias"] == pytest.approx(off)
+    assert table.loc[("yes", "RDS-II"), "low"] < table.loc[("yes", "RDS-II"), "estimate"]
+    assert "same number of coupons" in str(made.lines())
+
+
+def test_unequal_coupons_make_the_stratified_one_the_one_to_use() -> None:
+    study = read(made_up(400, lambda rng, place: 3 if rng.random() < 0.5 else 1))
+    made = pf.estimate(study, "hiv", bootstraps=30, population=10_000)
+    assert made.made[0].verdict.best == "stratified SS"
+    assert made.study_sample.sample.strata == ("1 coupon", "3 coupons")
+    valid = made.table.set_index("estimator")["valid"].groupby(level=0).first()
+    assert valid.to_dict() == {
+        "RDS-I": False, "RDS-II": False, "SS": False, "mean": False, "stratified": True, "stratified SS": True,
+    }  # fmt: skip
+    assert "not valid" in str(made.lines())
+    few = pf.estimate(study, "hiv", bootstraps=30, population=500).made[0]
+    assert few.verdict.best == "stratified SS"
+    assert "80% of the population" in few.verdict.invalid["stratified"]
+
+
+def test_coupons_by_the_outcome_leave_rds_i_valid() -> None:
+    table = made_up(300)
+    table["coupons_issued"] = np.where(table["hiv"] == "yes", 5, 4)
+    made = pf.estimate(read(table), "hiv", bootstraps=30).made[0]
+    assert "RDS-I" not in made.verdict.invalid
+    assert "RDS-II" in made.verdict.invalid
+
+
+def test_strata_from_a_column_and_subgroups_and_numbers() -> None:
+    study = read(made_up(300, lambda rng, place: 3 if place % 3 else 2))
+    made = pf.estimate(study, ["hiv", "age"], by="site", strata="site", bootstraps=30)
+    assert made.study_sample.sample.strata == ("north", "south")
+    assert [each.outcome.numeric for each in made.made] == [False, True]
+    groups = made.table[(made.table["outcome"] == "hiv") & (made.table["estimator"] == "stratified")]
+    assert groups["group"].unique().tolist() == ["everybody", "site = north", "site = south"]
+    np.testing.assert_allclose(groups.groupby("group")["estimate"].sum(), 1.0)
+    ages = made.table[(made.table["outcome"] == "age") & (made.table["group"] == "everybody")]
+    assert ages["estimate"].between(38, 50).all()
+    assert (ages["design_effect"] > 0.2).all()
+
+
+def test_people_at_the_end_without_coupons_have_no_stratum() -> None:
+    table = made_up(300, lambda rng, place: 0 if place >= 280 else (3 if rng.random() < 0.5 else 1))
+    study_sample = sample_of(read(table))
+    assert (study_sample.sample.stratum == -1).sum() == 20
+    assert any("no coupons yet" in note for note in study_sample.notes)
+
+
+def test_numbers_of_coupons_with_few_recruits_are_joined() -> None:
+    table = made_up(300, lambda rng, place: int(rng.choice([0, 1, 3], p=[0.1, 0.3, 0.6])))
+    study_sample = sample_of(read(table))
+    assert study_sample.sample.strata == ("0-1 coupons", "3 coupons")
+    assert any("0 or 1 coupons are one stratum" in note for note in study_sample.notes)
+
+
+def test_what_is_not_known_is_said() -> None:
+    table = made_up(300)
+    table["hiv"] = table["hiv"].where(np.arange(300) % 3 > 0, "")
+    table["network_size"] = table["network_size"].where(np.arange(300) % 10 > 0, 0)
+    words = str(pf.estimate(read(table), "hiv", bootstraps=10).lines())
+    assert "hiv is not known for 100 people of 300 (33%)" in words
+    assert "That is many" in words
+    assert "30 people of 300 have no network size above 0" in words
+    plain = str(pf.estimate(read(table.drop(columns="network_size")), "hiv", bootstraps=10).lines())
+    assert "no network sizes" in plain
+
+
+def test_one_chain_only_is_said() -> None:
+    table = made_up(120)
+    first = table["recruiter"] == ""
+    table.loc[first & (table["id"] != "p0"), "recruiter"] = "p0"
+    table.loc[0, "coupons_issued"] = 60
+    words = str(pf.estimate(read(table), "hiv", bootstraps=10).lines())
+    assert "descend from one person" in words
+
+
+def test_a_stratum_without_recruits_gives_no_number() -> None:
+    table = made_up(300)
+    nobody = ~table["id"].isin(table["recruiter"])
+    table["rule"] = np.where(nobody & (np.arange(300) % 2 == 0), "none", "some")
+    table["coupons_issued"] = np.where(table["rule"] == "none", 1, 3)
+    made = pf.estimate(read(table), "hiv", strata="rule", bootstraps=10).made[0]
+    row = made.table[made.table["estimator"] == "stratified"].iloc[0]
+    assert np.isnan(row["estimate"])
+    assert "nobody of stratum none brought anybody" in row["why"]
+    assert made.verdict.best is None
+    assert "No estimator is valid here" in str(made.verdict.words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"outcome": "hvi"}, UnknownName, "Did you mean 'hiv'"),
+        ({"outcome": "hiv", "population": 20}, SettingError, "260 people were sampled"),
+        ({"outcome": "hiv", "population": 1e6 + 0.5}, SettingError, "whole number"),
+        ({"outcome": "hiv", "by": "age"}, SettingError, "at most 20"),
+        ({"outcome": "hiv", "strata": "age"}, SettingError, "at most 12"),
+        ({"outcome": "hiv", "interval": "forest"}, UnknownName, "neighbourhood, tree"),
+        ({"outcome": "hiv", "bootstraps": 1}, SettingError, "at least 2"),
+        ({"outcome": []}, SettingError, "1 to 20 outcomes"),
+        ({"outcome": ["hiv", "hiv"]}, SettingError, "twice"),
+        ({"outcome": "alike"}, DataFileError, "nothing to estimate"),
+        ({"outcome": "empty"}, PeerfrontError, "not known for anybody"),
+    ],
+)
+def test_bad_input_is_refused_in_words(arguments, kind, message) -> None:
+    table = made_up().assign(alike="same", empty="")
+    with pytest.raises(kind, match=message):
+        pf.estimate(read(table), **{"bootstraps": 5, **arguments})
+
+
+def test_a_study_without_recruits_is_refused() -> None:
+    table = made_up(40).assign(recruiter="")
+    with pytest.raises(DataFileError, match="nobody was recruited"):
+        pf.estimate(read(table), "hiv")
+
+
+def by_group(table: pd.DataFrame) -> pd.DataFrame:
+    """The decision log of a rule that gave 3 coupons in the north and 1 in the south."""
+    north = table["site"] == "north"
+    return pd.DataFrame({"person": table["id"], "coupons": np.where(north, 3, 1), "stratum": table["site"]})
+
+
+def test_decisions_that_differ_count_more_than_a_file_that_says_three_each() -> None:
+    """A file without coupons has to be read with a number for everybody; the log knows better."""
+    table = made_up(400)
+    told = {}
+    for key in ("sheet", "decisions"):
+        made = pf.estimate(read(table), "hiv", bootstraps=10, **{key: by_group(table)})
+        told[key] = made.made[0].verdict.best
+        assert "coupons_issued" not in str(made.lines())
+        assert "people had 1 to 3, and that is followed" in str(made.lines())
+        assert not made.table.set_index("estimator").loc["RDS-II", "valid"].any()
+        assert sorted(set(made.study_sample.sample.coupons)) == [1, 3]
+    assert told["sheet"] == told["decisions"] == "stratified"
+    same = pf.estimate(read(table), "hiv", bootstraps=10, decisions=by_group(table).assign(coupons=3))
+    assert same.made[0].verdict.best == "RDS-II"
+
+
+def test_strata_that_coupons_did_not_depend_on_are_pointed_out() -> None:
+    table = made_up(300)
+    words = str(pf.estimate(read(table), "hiv", strata="site", bootstraps=10).lines())
+    assert "By the file everybody had 3 coupons, so coupons did not depend on site" in words
+    table["coupons_issued"] = np.where(table["site"] == "north", 4, 3)
+    assert "did not depend" not in str(pf.estimate(read(table), "hiv", strata="site", bootstraps=10).lines())
+
+
+def inherited() -> pd.DataFrame:
+    """Everybody has the answer of the seed: recruitment never leads from one answer to the other."""
+    first, second = made_up(120).assign(hiv="yes"), made_up(150, seed=1).assign(hiv="no")
+    for column in ("id", "recruiter"):
+        second[column] = second[column].str.replace("p", "q")
+    return pd.concat([first, second], ignore_index=True)
+
+
+def test_where_nobody_recruits_between_answers_no_number_is_advised() -> None:
+    """The sample's composition is then that of the seeds' trees, whatever the weights."""
+    table = inherited()
+    for population in (None, 5000):
+        made = pf.estimate(read(table), "hiv", bootstraps=10, population=population).made[0]
+        assert made.verdict.best is None
+        assert not made.table["valid"].any()
+        assert "nobody recruited between groups of answers" in str(made.verdict.words)
+        assert "RDS-I cannot be computed" in str(made.verdict.words)
+
+
+def test_what_cannot_be_computed_is_said_beside_what_can() -> None:
+    table = made_up(300)
+    nobody = ~table["id"].isin(table["recruiter"])
+    table["rule"] = np.where(nobody & (np.arange(300) % 2 == 0), "none", "some")
+    words = str(pf.estimate(read(table), "hiv", strata="rule", bootstraps=10).lines())
+    assert "Use RDS-II." in words
+    assert "stratified cannot be computed: nobody of stratum none brought anybody" in words
+
+
+def test_texts_among_numbers_are_named() -> None:
+    table = made_up(300)
+    table["age"] = [f"{18 + place % 50}" if place % 17 else "refused" for place in range(300)]
+    with pytest.raises(DataFileError, match=r"for 18 people it is not \('refused'\).*--missing 'refused'"):
+        pf.estimate(read(table), "age", bootstraps=5)
+
+
+def test_many_missing_network_sizes_are_a_warning() -> None:
+    table = made_up(300)
+    table["network_size"] = np.where(np.arange(300) % 2 == 0, 0, table["network_size"])
+    assert "weights are then largely guessed" in str(pf.estimate(read(table), "hiv", bootstraps=5).lines())

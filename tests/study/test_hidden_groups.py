@@ -1,0 +1,329 @@
+"""Groups of fewer than five stay hidden: what a page tells is solved for them, over many made studies.
+
+`pytest tests/advice/test_hidden_groups.py -s` prints how many small groups there were, and how many were recovered.
+"""
+
+import os
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.study import NOBODY, Study, summarise
+from peerfront.foundation.covariates import Field
+from peerfront.foundation.privacy import rounded_count
+from peerfront.foundation.subtraction import Sum, about, band, reach
+from peerfront.study.findings import told_use
+from peerfront.study.forecast import forecast
+from peerfront.study.homophily import homophily_table
+from peerfront.study.orders import PlanOrder
+from peerfront.study.report import ReportSettings, study_report
+from peerfront.study.sheet import plan_coupons
+from peerfront.study.told_counts import told_homophily, told_share
+from peerfront.study.told_plan import ToldPlan
+from peerfront.study.told_study import told_study
+from study.small_advice import a_fit, a_frontier, a_study
+from study.subtraction_attack import read_count, recovered_cells
+
+STUDIES = int(os.environ.get("HIDDEN_GROUP_STUDIES", "40"))
+
+
+def made_study(seed: int) -> Study:
+    """Trees of 12 to 300 people; coupons the same for all or not; some lost recruiters, some open coupons."""
+    rng = np.random.default_rng([16, seed])
+    people, seeds, most = int(rng.integers(12, 300)), int(rng.integers(1, 12)), int(rng.integers(1, 6))
+    recruiter = np.array([NOBODY if i < seeds else rng.integers(i) for i in range(people)])
+    for person in range(seeds, people):  # nobody brings more than the coupons they have
+        while np.sum(recruiter[:person] == recruiter[person]) >= most:
+            recruiter[person] = rng.integers(person)
+    lost = rng.random(people) < rng.choice([0.0, 0.01, 0.05])
+    is_seed = np.arange(people) < seeds
+    recruiter = np.where(lost & ~is_seed, NOBODY, recruiter)
+    recruits = np.bincount(recruiter[recruiter != NOBODY], minlength=people)
+    issued = np.full(people, most) if rng.random() < 0.5 else np.maximum(recruits, rng.integers(0, most + 1, people))
+    issued = np.where((recruits == 0) & (rng.random(people) < rng.choice([0.0, 0.02, 0.2])), 0, issued)
+    is_open = (np.arange(people) >= people - rng.choice([0, 3, 20])) & (issued > 0)
+    return Study(
+        "made", "recruiter", "row", ReadSettings(), {}, np.arange(people) + 2,
+        np.array([f"p{i}" for i in range(people)], dtype=object), recruiter, is_seed, issued,
+        pd.DataFrame(index=range(people)), None, None, None, None, is_open, (),
+    )  # fmt: skip
+
+
+def attack_on_study(study: Study) -> tuple[int, list[str]]:
+    """Everything that page and model tell in numbers, against the counts of the study: small groups, and recovered."""
+    summary = summarise(study)
+    page = told_study(study, summary)
+    facts = {what: read_count(text) for what, text in page.facts}
+    people, usable = summary.people, study.informative
+    brought = np.bincount(study.recruits)
+    issued = np.bincount(study.issued)
+    seen = np.bincount(study.recruits[usable], minlength=1)
+    truth = {f"brought {n}": int(c) for n, c in enumerate(brought)} | {
+        f"issued {n}": int(c) for n, c in enumerate(issued)
+    }
+    truth |= {f"seen {n}": int(c) for n, c in enumerate(seen)}
+    truth |= {"unknown": summary.recruiter_unknown, "usable": summary.triples, "not usable": people - summary.triples}
+    truth |= {"seeds": summary.seeds, "pairs": summary.pairs, "coupons": summary.coupons_issued}
+    spans: dict[str, tuple[float, float]] = dict.fromkeys(truth, (0, people))
+    spans |= {
+        "unknown": facts["recruiter unknown"],
+        "usable": facts["people with usable recruitment counts"],
+        "seeds": facts["seeds"],
+        "pairs": facts["recruiter-recruit pairs"],
+        "coupons": facts["coupons issued"],
+    }
+    for number, by_recruits, by_coupons in page.counts:
+        for what, text in (("brought", by_recruits), ("issued", by_coupons)):
+            if f"{what} {number}" in truth:
+                spans[f"{what} {number}"] = read_count(text)
+    if page.counts:  # numbers without a row are nobody's
+        listed = {int(number) for number, _, _ in page.counts}
+        for name in truth:
+            what, _, number = name.partition(" ")
+            if what in ("brought", "issued") and int(number) not in listed:
+                spans[name] = (0, 0)
+    every = lambda what, counts, weight=lambda n: 1.0: {f"{what} {n}": weight(n) for n in range(len(counts))}  # noqa: E731
+    sums = [
+        ({"seeds": 1, "unknown": 1, "pairs": 1}, people, people),
+        ({"usable": 1, "not usable": 1}, people, people),
+        (every("brought", brought), people, people),
+        (every("issued", issued), people, people),
+        (every("brought", brought, float) | {"pairs": -1}, 0, 0),
+        (every("issued", issued, float) | {"coupons": -1}, 0, 0),
+        (every("seen", seen) | {"usable": -1}, 0, 0),
+        ({"usable": 1, "issued 0": 1}, 0, people),
+        *(({f"seen {n}": 1, f"brought {n}": -1}, -people, 0) for n in range(len(seen))),
+    ]
+    told = [("pairs", {"pairs": 1}), ("usable", {"usable": 1})]  # by the model, to the nearest five
+    told += [("", {f"seen {n}": 1 for n in range(least, len(seen))}) for least in range(1, len(seen))]
+    if not study.still_open.any() and truth["not usable"] == truth["issued 0"]:
+        sums.append(({"not usable": 1, "issued 0": -1}, 0, 0))
+        sums += [({f"seen {n}": 1, f"brought {n}": -1}, 0, 0) for n in range(1, len(seen))]
+        told += [("", {f"issued {n}": 1 for n in range(least, len(issued))}) for least in range(1, len(issued))]
+    for _, weights in told:
+        middle = rounded_count(sum(truth[name] for name in weights))
+        sums.append((weights, max(middle - 2, 0), middle + 2))
+    protected = {name: count for name, count in truth.items() if name not in ("seeds", "coupons")}
+    small = sum(0 < count < 5 for count in protected.values())
+    found = [name for name in recovered_cells(truth, spans, sums) if name in protected]
+    return small, found
+
+
+def test_no_small_group_of_a_study_follows_from_page_and_model(capsys) -> None:
+    groups, recovered, widths = 0, [], Counter()
+    for seed in range(STUDIES):
+        study = made_study(seed)
+        small, found = attack_on_study(study)
+        groups += small
+        recovered += [(seed, name) for name in found]
+        page = told_study(study, summarise(study))
+        widths["exact" if not page.in_bands else "bands" if page.counts else "not told"] += 1
+    with capsys.disabled():
+        print(f"\n{STUDIES} studies, {groups} small groups, {len(recovered)} recovered; tables: {dict(widths)}")
+    assert recovered == []
+    assert groups > STUDIES
+    assert min(widths.values()) > 0, "some studies are told exactly, some in bands, some not"
+
+
+def test_the_attack_works_on_plain_tables() -> None:
+    """Hiding the small numbers alone, as pages did, gives most of them away."""
+    hidden = recovered = 0
+    for seed in range(STUDIES):
+        counts = np.bincount(made_study(seed).recruits)
+        truth = {str(n): int(count) for n, count in enumerate(counts)}
+        spans = {name: (0, 4) if 0 < count < 5 else (count, count) for name, count in truth.items()}
+        total = sum(truth.values())
+        hidden += sum(0 < count < 5 for count in truth.values())
+        recovered += len(recovered_cells(truth, spans, [(dict.fromkeys(truth, 1), total, total)]))
+    assert recovered > 0.3 * hidden > 5
+
+
+# The plan ------------------------------------------------------------------------------------------------------------
+
+
+def attack_on_plan(seed: int) -> tuple[int, list[str], Counter]:
+    """People waiting by category and number of coupons: what totals, numbers and averages tell of each cell.
+
+    Two fields are told, and attacked together: the numbers of coupons tie them.
+    """
+    rng = np.random.default_rng([17, seed])
+    waiting, most = int(rng.integers(6, 120)), int(rng.integers(1, 4))
+    coupons = np.zeros(waiting, dtype=np.int64)
+    fields, codes = [], []
+    for number in range(2):
+        categories = int(rng.integers(2, 5))
+        fields.append(Field(f"field{number}", tuple("abcdef"[:categories])))
+        shares = rng.dirichlet(np.full(categories + 1, 0.6))
+        codes.append(rng.choice(np.arange(-1, categories), waiting, p=shares).astype(np.int16))
+    chances = rng.dirichlet(np.full(most + 1, 1.0), len(fields[0]) + 1)
+    coupons = np.array([rng.choice(most + 1, p=chances[code]) for code in codes[0]])
+    plan = ToldPlan(coupons, most)
+    told = [plan.groups(field, mine) for field, mine in zip(fields, codes, strict=True)]
+    truth, sums = {f"gets {c}": int((coupons == c).sum()) for c in range(most + 1)}, []
+    spans: dict[str, tuple[float, float]] = dict.fromkeys(truth, (0, waiting + 5))
+    if plan.numbers:
+        spans |= dict.fromkeys(truth, (0, 0)) | {f"gets {n}": read_count(text) for n, text in plan.numbers}
+    sums.append(({f"gets {c}": c for c in range(most + 1)}, *read_count(plan.coupons)))
+    sums.append(({f"gets {c}": 1 for c in range(most + 1)}, *read_count(plan.people)))
+    for field, mine, groups in zip(fields, codes, told, strict=True):
+        names = {category: f"{field.name} {category}" for category in (*field.categories, "not known")}
+        for code, name in enumerate(names.values()):
+            there = coupons[mine == (code if code < len(field) else -1)]
+            truth |= {name: len(there)} | {f"{name} gets {c}": int((there == c).sum()) for c in range(most + 1)}
+            sums.append(({f"{name} gets {c}": 1 for c in range(most + 1)} | {name: -1}, 0, 0))
+        sums += [
+            ({f"{name} gets {c}": 1 for name in names.values()} | {f"gets {c}": -1}, 0, 0) for c in range(most + 1)
+        ]
+        spans |= {name: (0, waiting + 5) for name in truth if name not in spans}
+        if groups:
+            spans |= dict.fromkeys(names.values(), (0, 0))  # what is not listed is nobody
+        for group in groups:
+            name = names[group.category]
+            low, _ = spans[name] = read_count(group.people)
+            if group.mean != "\N{EN DASH}":
+                assert low >= 5
+                middle = float(group.mean.removeprefix("about "))
+                step = 0.1 if low >= 20 else 0.2 if low >= 10 else 0.5
+                ends = middle - step / 2 - 1e-9, middle + step / 2 + 1e-9
+                weights = {f"{name} gets {c}": float(c) for c in range(most + 1)}
+                sums.append((weights | {name: -ends[0]}, 0, np.inf))
+                sums.append((weights | {name: -ends[1]}, -np.inf, 0))
+    means = sum(group.mean != "\N{EN DASH}" for groups in told for group in groups)
+    told_as = Counter({"fields": 2, "fields told": sum(map(bool, told)), "means": means, "numbers": bool(plan.numbers)})
+    return sum(0 < count < 5 for count in truth.values()), recovered_cells(truth, spans, sums), told_as
+
+
+def test_no_small_group_of_a_plan_follows_from_its_tables(capsys) -> None:
+    groups, recovered, told_as = 0, [], Counter()
+    for seed in range(STUDIES):
+        small, found, told = attack_on_plan(seed)
+        groups += small
+        recovered += [(seed, name) for name in found]
+        told_as += told
+    with capsys.disabled():
+        print(f"\n{STUDIES} plans, {groups} small groups, {len(recovered)} recovered; {dict(told_as)}")
+    assert recovered == []
+    assert groups > STUDIES
+    assert told_as["means"] > STUDIES
+
+
+# The saved model, and forecasts --------------------------------------------------------------------------------------
+
+
+def attack_on_model(study: Study) -> tuple[int, list[str]]:
+    """Counts of people by recruits, from what the manifest tells: people, usable counts, pairs, use of each coupon."""
+    usable = study.informative
+    recruits, issued = study.recruits[usable], study.issued[usable]
+    if not usable.any():
+        return 0, []
+    given = [issued >= level for level in range(1, int(issued.max()) + 1)]
+    rows = [(n + 1, int(mine.sum()), 0.5, (recruits[mine] > n).mean()) for n, mine in enumerate(given)]
+    told = told_use(pd.DataFrame(rows, columns=["coupon", "people", "predicted", "observed"]))
+    seen = np.bincount(recruits)
+    truth = {f"seen {n}": int(count) for n, count in enumerate(seen)} | {"pairs": int((study.recruiter >= 0).sum())}
+    truth["unknown"] = int(study.orphan.sum())
+    spans: dict[str, tuple[float, float]] = dict.fromkeys(truth, (0, 10**4))
+    near = lambda count: (max(rounded_count(count) - 2, 0), rounded_count(count) + 2)  # noqa: E731
+    sums = [({f"seen {n}": 1 for n in range(len(seen))}, *near(len(recruits)))]
+    sums += [({"pairs": 1}, *near(truth["pairs"])), ({"pairs": 1, "unknown": 1}, 0, near(len(study))[1])]
+    for row in told:
+        names = {f"seen {n}": 1 for n in range(row["coupon"], len(seen))}
+        people = row["people"]
+        used = (0, 4) if row["by"] == "hardly any" else (people - 7, people + 2)
+        if row["observed"] is not None:
+            middle = 5 * round(row["observed"] * people / 5)
+            assert middle == rounded_count(sum(truth[name] for name in names))
+            used = (middle - 2, middle + 2)
+        sums.append((names, max(used[0], 0), used[1]))
+    return sum(0 < count < 5 for count in truth.values()), recovered_cells(truth, spans, sums)
+
+
+def test_no_small_group_follows_from_a_saved_model(capsys) -> None:
+    groups, recovered = 0, []
+    for seed in range(STUDIES):
+        small, found = attack_on_model(made_study(seed))
+        groups += small
+        recovered += [(seed, name) for name in found]
+    with capsys.disabled():
+        print(f"\n{STUDIES} models, {groups} small groups, {len(recovered)} recovered")
+    assert recovered == []
+    assert groups > STUDIES / 2
+
+
+def test_forecast_files_tell_of_simulated_studies_alone() -> None:
+    """Their columns are averages and bands over simulated studies: no count of people of the study is among them."""
+    outlook = forecast(a_fit(), a_frontier(12), PlanOrder(12), None, 20, 0)
+    bands = {"p10", "p25", "median", "p75", "p90", "with_model_p10", "with_model_p90"}
+    assert set(outlook.rounds.columns) == (
+        {"policy", "round", "issued", "recruits", "total"} | bands | {f"total_{name}" for name in bands}
+    )
+    assert set(outlook.summary.columns) == bands | {
+        "policy", "described", "recruits", "reaches_target", "with_model_reaches_target", "dies_out", "unused",
+        "never_issued", "rounds", "plan_lead", "plan_lead_error",
+    }  # fmt: skip
+
+
+# Shares, and what a span is -----------------------------------------------------------------------------------------
+
+
+def test_homophily_tells_no_few_pairs() -> None:
+    rows = {"field": list("abcd"), "pairs": [60, 60, 58, 3], "same": [58 / 60, 2 / 60, 30 / 58, 1 / 3]}
+    bounds = {"low": 0.3, "high": 0.6, "chance": 0.301, "chance_low": 0.2, "chance_high": 0.4, "index": 0.5}
+    told = told_homophily(pd.DataFrame({**rows, **bounds}))
+    assert told["pairs"].tolist() == [60, 60, 60, 5]
+    assert told["same"].tolist() == [1.0, 0.0, 0.5, 0.0]
+    assert np.isnan(told["low"].to_numpy()).tolist() == [True, True, False, True]
+    assert np.isnan(told["index"].to_numpy()).tolist() == [True, True, False, True]
+
+
+def test_shares_of_few_people_are_words() -> None:
+    assert [told_share(part, 90) for part in (0, 3, 9, 88, 90)] == ["0%", "under 5 people", "10%", "nearly all", "100%"]
+
+
+def test_spans() -> None:
+    assert (band(7, 1), band(7, 5), band(3, 10)) == ((7, 7), (5, 9), (0, 9))
+    assert [about(count) for count in (0, 2, 3, 7, 8)] == [(0, 2), (0, 2), (3, 7), (3, 7), (8, 12)]
+    spans = {"a": (0, 9), "b": (5, 9), "c": (3, 3)}
+    total = Sum.equal(dict.fromkeys(spans, 1.0), 12)
+    assert reach(spans, [total], "a") == (0, 4)
+    assert reach(spans, [total, Sum({"a": 1.0, "b": -1.0}, -1.0, 9.0)], "a") == (4, 4)
+
+
+@pytest.mark.parametrize("with_ids", [False, True])
+def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
+    """Every table is attacked above, or tells of nobody: forecast, open coupons, settings, the sheet asked for."""
+    study, schema = a_study()
+    people = a_frontier(23)
+    settings = ReportSettings(episodes=10, with_ids=with_ids)
+    page = re.sub(r"data:image/[^\"]+", "", study_report(a_fit(), study, schema, PlanOrder(12), people, settings))
+    tables = [_cells(table) for table in re.findall(r"<table.*?</table>", page, re.DOTALL)]
+    summary = summarise(study)
+    told = told_study(study, summary)
+    sheet = plan_coupons(a_fit(), people, PlanOrder(12)).table
+    plan = ToldPlan(sheet["coupons"].to_numpy(), a_fit().rules.max_per_person)
+    groups = [
+        ["" if place else field.name, group.category, group.people, group.mean]
+        for number, field in enumerate(a_fit().schema.fields)
+        for place, group in enumerate(plan.groups(field, people.covariates[:, number]))
+    ]
+    expected = [[[str(number), text] for number, text in plan.numbers], groups]
+    assert [table[1:] for table in tables[:2]] == expected
+    after = tables[3:] if with_ids else tables[2:]
+    names = ("forecast", "open coupons", "homophily", "facts", "counts", "columns", "settings")
+    by_name = dict(zip(names, after, strict=True))
+    assert by_name["facts"] == [list(row) for row in told.facts]
+    for _, number in by_name["open coupons"][1:]:  # coupons, each row rounded by itself
+        assert number == "hardly any" or int(number.removeprefix("about ").replace(",", "")) % 5 == 0
+    assert by_name["counts"][1:] == [list(row) for row in told.counts]
+    homophily = told_homophily(homophily_table(study, schema))
+    assert [row[1] for row in by_name["homophily"][1:]] == [str(pairs) for pairs in homophily["pairs"]]
+    assert not re.search(r"\d+ trees", page)
+
+
+def _cells(table: str) -> list[list[str]]:
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    return [[re.sub(r"<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows]

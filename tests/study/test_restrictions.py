@@ -1,0 +1,145 @@
+"""Sheets within strata and with random numbers: what is handed out, how likely it was, what it costs."""
+
+import numpy as np
+import pytest
+
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.study.forecast import forecast
+from peerfront.study.orders import PlanOrder
+from peerfront.study.restrictions import Restriction, restriction_of
+from peerfront.study.sheet import CouponSheet, plan_coupons
+from study.small_advice import a_fit, a_frontier, order
+
+
+def a_sheet(people: int = 12, **changed: object) -> CouponSheet:
+    return plan_coupons(a_fit(), a_frontier(people), order(**changed))  # type: ignore[arg-type]
+
+
+def test_everybody_in_a_stratum_is_treated_alike() -> None:
+    sheet = a_sheet(strata="sex")
+    table = sheet.table
+    assert list(table.columns[5:]) == ["decided_by", "probability", "stratum", "reason"]
+    assert set(table["stratum"]) <= {"sex=f", "sex=m"}
+    for _, own in table.groupby("stratum"):
+        assert own["coupons"].max() - own["coupons"].min() <= 1
+        if own["coupons"].nunique() > 1:
+            more = own["coupons"] == own["coupons"].max()
+            expected = np.where(more, more.mean(), 1.0 - more.mean())
+            assert own["probability"].tolist() == pytest.approx(expected.round(6).tolist())
+            assert set(own["decided_by"]) == {"lot"}
+        else:
+            assert (own["probability"] == 1.0).all()
+    words = "\n".join(sheet.lines())
+    assert "Coupons differ only between 2 strata (sex)" in words
+    assert "Strata (sex) cost" in words
+    assert [cost.what for cost in sheet.costs] == ["Strata (sex)"]
+
+
+def test_strata_of_all_fields_may_cost_nothing_and_fewer_cost_more() -> None:
+    """In the last round the means are exact: a coarser rule never brings more."""
+    free = a_sheet(rounds_left=1)
+    fine, coarse = a_sheet(rounds_left=1, strata="sex+town"), a_sheet(rounds_left=1, strata="town")
+    assert fine.costs[0].recruits + 1e-9 >= 0.0
+    assert fine.costs[0].recruits <= coarse.costs[0].recruits + 1e-9
+    assert fine.costs[0].error == 0.0
+    assert coarse.promised <= free.promised + 1e-9
+
+
+def test_random_numbers_have_their_chance_and_are_logged() -> None:
+    sheet = a_sheet(24, budget=15, max_per_person=2, randomise=0.05, rounds_left=1)
+    assert int(sheet.table["coupons"].sum()) <= 15
+    at_random = sheet.table["decided_by"] == "random"
+    assert (sheet.table["probability"] >= 0.05 - 1e-9).all()
+    assert (sheet.table.loc[at_random, "probability"] < 1.0).all()
+    assert "chance of at least 5% of each number from 0 to 2" in "\n".join(sheet.lines())
+    assert sheet.table.loc[at_random, "reason"].str.contains("drawn at random, so that estimates").all()
+    again = a_sheet(24, budget=15, max_per_person=2, randomise=0.05, rounds_left=1)
+    assert again.csv() == sheet.csv()
+    other = a_sheet(24, budget=15, max_per_person=2, randomise=0.05, rounds_left=1, seed=1)
+    assert other.csv() != sheet.csv()
+
+
+def test_the_probability_on_the_sheet_is_the_share_of_seeds() -> None:
+    """Over many seeds everybody gets their number as often as the sheet says; strata and random numbers together."""
+    seeds, people = 150, 8
+    sheets = [
+        a_sheet(people, budget=12, strata="town", max_per_person=2, randomise=0.1, rounds_left=1, seed=seed).table
+        for seed in range(seeds)
+    ]
+    coupons = np.array([table["coupons"].to_numpy() for table in sheets])
+    probability = np.array([table["probability"].to_numpy() for table in sheets])
+    for person in range(people):
+        for number in range(3):
+            got = coupons[:, person] == number
+            said = probability[got, person]
+            assert len(said), "every number comes up"
+            assert said == pytest.approx(said[0])
+            assert abs(got.mean() - said[0]) < 4.5 * np.sqrt(said[0] * (1 - said[0]) / seeds)
+
+
+def test_floors_and_least_hold_within_strata() -> None:
+    sheet = a_sheet(strata="sex", at_least=("town=north:0.9",), budget=12)
+    fit, frontier = a_fit(), a_frontier(12)
+    place = fit.schema.names.index("town")
+    north = frontier.covariates[:, place] == fit.schema.fields[place].code_of["north"]
+    coupons = sheet.table["coupons"].to_numpy()
+    assert coupons[north].mean() >= 0.9 * coupons.mean() - 1e-9
+    least = a_sheet(strata="sex", min_per_person=1, budget=15)
+    assert least.table["coupons"].min() >= 1
+
+
+def test_a_forecast_plays_the_same_order() -> None:
+    frontier = a_frontier(8)
+    free = forecast(a_fit(), frontier, order(15), episodes=60, rivals=())
+    within = forecast(a_fit(), frontier, order(15, strata="town", randomise=0.1), episodes=60, rivals=())
+    assert within.of_plan["recruits"] != free.of_plan["recruits"]
+    assert within.of_plan["recruits"] <= free.of_plan["recruits"] + 4 * within.stories["error"].max()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"strata": "sexx"}, "no field called 'sexx'"),
+        ({"strata": "sex+sex"}, "name a field twice"),
+        ({"strata": ("",)}, "without a name"),
+        ({"strata": "sex", "learn": 0.1}, "does not go with --strata"),
+        ({"randomise": 0.1, "learn": 0.1}, "does not go with --strata or --randomise"),
+        ({"randomise": 0.1, "at_least": ("sex=f:0.5",)}, "could break a floor"),
+        ({"randomise": 0.3}, "adds up to more than 1"),
+        ({"randomise": 0.24, "budget": 5}, "random numbers alone"),
+        ({"randomise": -0.1}, "a chance from 0 to 0.5"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises((SettingError, UnknownName), match=message):
+        a_sheet(**changed)
+
+
+def test_a_field_with_a_plus_in_its_name_is_found() -> None:
+    from peerfront.foundation.covariates import Field, Schema
+
+    schema = Schema((Field("a+b", ("x", "y")), Field("c", ("x", "y"))))
+    assert restriction_of(PlanOrder(5, strata="a+b"), schema) == Restriction(schema, ("a+b",))
+    assert restriction_of(PlanOrder(5, strata=("a+b", "c")), schema).fields == ("a+b", "c")
+
+
+def test_too_many_strata_are_refused() -> None:
+    from peerfront.foundation.covariates import Field, Schema
+
+    schema = Schema((Field("code", tuple("abcdefghijklmnop")),))
+    with pytest.raises(SettingError, match="forms 16 strata"):
+        Restriction(schema, ("code",)).strata(np.arange(16, dtype=np.int16)[:, None])
+
+
+def test_the_workbook_and_the_csv_tell_stratum_and_cost(tmp_path) -> None:
+    sheet = a_sheet(strata="sex", rounds_left=1)
+    assert "stratum" in sheet.csv().splitlines()[0]
+    sheet.save(tmp_path / "sheet.xlsx")
+    from openpyxl import load_workbook
+
+    book = load_workbook(tmp_path / "sheet.xlsx")
+    facts = "\n".join(str(cell.value) for row in book["Facts"].iter_rows() for cell in row)
+    assert "coupons differ only between strata of" in facts
+    assert "cost in recruits: Strata (sex)" in facts
+    assert "stratum" in [cell.value for cell in book["Numbers"][1]]

@@ -1,0 +1,281 @@
+"""A running study, week after week: the same file gives the same answer, nothing is overwritten, nothing is lost."""
+
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.study.study_folder import LOG, StudyFolder
+from peerfront.study.week import WeekRequest, run_week, undo_week
+from study.running_study import ORDER, Running, quick_fits
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Running:
+    """Three weeks: seeds only, then two with a model."""
+    with pytest.MonkeyPatch.context() as patch:
+        quick_fits(patch)
+        study = Running(tmp_path_factory.mktemp("template"))
+        study.results = [study.week(ORDER), study.week(), study.week()]
+        study.write()
+    return study
+
+
+@pytest.fixture
+def study(template, tmp_path, monkeypatch) -> Running:
+    """A copy of it, in its fourth week."""
+    quick_fits(monkeypatch)
+    copy = Running(tmp_path)
+    shutil.copytree(template.folder, copy.folder)
+    shutil.copy(template.file, copy.file)
+    copy.field, copy.number = template.field, template.number
+    return copy
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_first_week_of_seeds_gives_everybody_the_same(template) -> None:
+    first = template.results[0]
+    assert first.week.number == 1
+    assert set(first.plan.table["coupons"]) == {3}
+    assert len(first.plan.table) == 24
+    assert "too small to fit" in "\n".join(first.lines)
+    assert "Give 3 coupons to each of the 24 people who wait." in "\n".join(first.lines)
+
+
+def test_seeds_with_too_few_coupons_draw_lots(tmp_path, monkeypatch) -> None:
+    quick_fits(monkeypatch)
+    study = Running(tmp_path)
+    made = study.week({"budget": 34})
+    coupons = made.plan.table["coupons"]
+    assert (int(coupons.sum()), sorted(set(coupons))) == (34, [1, 2])
+    assert made.plan.table["probability"].tolist() == pytest.approx(
+        [10 / 24 if own == 2 else 14 / 24 for own in coupons]
+    )
+    assert set(made.plan.table["decided_by"]) == {"lot"}
+    assert "Give 2 coupons to 10 people, drawn by lot, and 1 to the others who wait." in "\n".join(made.lines)
+    assert (made.folder / "sheet.xlsx").exists()
+
+
+def test_later_weeks_have_a_model_a_sheet_and_a_forecast_by_date(template) -> None:
+    third = template.results[2]
+    told = "\n".join(third.lines)
+    assert "Week 3, 2026-03-16" in told
+    assert "New since last week:" in told
+    assert "as planned" in told
+    assert "in people's hands, of which about" in told
+    assert "by the deadline in" in told
+    assert {path.name for path in third.folder.iterdir()} == {
+        "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png", "people.csv", "summary.txt", "model", "logged.txt",
+    }  # fmt: skip
+    assert third.plan.forecast.until.isoformat() == "2026-05-25"
+    sheet = pd.read_csv(third.folder / "sheet.csv")
+    assert sheet["coupons"].tolist() == third.plan.table["coupons"].tolist()
+    left = 120 - sum(int(made.plan.table["coupons"].sum()) for made in template.results[:2])
+    assert f"{left} coupons left to give out, of 120." in told
+
+
+def test_the_log_holds_every_decision(template) -> None:
+    kept = StudyFolder(template.folder)
+    for week, made in zip(kept.weeks, template.results, strict=True):
+        planned = [(entry["person"], entry["planned"]) for entry in week.decisions]
+        assert planned == list(zip(made.plan.table["person"], made.plan.table["coupons"].tolist(), strict=True))
+        assert all(0.0 < entry["probability"] <= 1.0 and entry["reason"] for entry in week.decisions)
+    assert kept.weeks[2].decisions[0]["model"] == kept.weeks[2].facts["model"][:16] != ""
+    given = {(entry["week"], entry["person"]): entry for entry in kept.given()}
+    assert all(entry["planned"] == entry["given"] for entry in given.values())
+    assert len(given) == len(kept.weeks[0].decisions) + len(kept.weeks[1].decisions)
+
+
+def test_nobody_is_on_two_sheets_who_got_coupons(template) -> None:
+    people = [set(made.plan.table["person"]) for made in template.results]
+    assert not people[0] & people[1]
+    assert not people[1] & people[2]
+
+
+def test_the_same_week_twice_gives_the_same_answer(study) -> None:
+    first = study.make()
+    before = files_of(study.folder)
+    again = study.make()
+    assert again.again
+    assert again.lines == first.lines
+    assert files_of(study.folder) == before
+
+
+def test_a_week_that_would_contradict_another_is_refused(study) -> None:
+    study.make()
+    before = files_of(study.folder)
+    with pytest.raises(SettingError, match="made from another order. Undo it first"):
+        study.make({"target": 80})
+    with study.file.open("a") as file:
+        file.write("X1,,0,,2026-03-20,North\n")
+    with pytest.raises(SettingError, match="made from another file. Undo it first"):
+        study.make()
+    study.number -= 2
+    with pytest.raises(SettingError, match="Weeks follow each other: give a later --date, or undo"):
+        study.make()
+    assert files_of(study.folder) == before
+
+
+def test_undo_and_again(study) -> None:
+    made = study.make()
+    week = undo_week(study.folder)
+    assert week.folder == made.folder.name
+    again = study.make()
+    assert not again.again
+    assert again.folder.name == f"{made.folder.name}_2"
+    assert again.plan.table.equals(made.plan.table)
+    assert made.folder.is_dir()
+
+
+def test_lost_rows_and_another_number_are_said(study) -> None:
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False)
+    sheet = StudyFolder(study.folder).last.decisions
+    other = next(entry for entry in sheet if entry["planned"] == 2 or entry["planned"] == 1)
+    brought = (table["recruiter"] == other["person"]).sum()
+    table.loc[table["id"] == other["person"], "coupons_issued"] = str(5 + brought)
+    leaf = table[(table["coupons_issued"] == "3") & ~table["id"].isin(table["recruiter"])]["id"].iloc[0]
+    table[table["id"] != leaf].to_csv(study.file, index=False)
+    told = "\n".join(study.make().lines)
+    assert f"Warning: 1 person of last week's file is missing: {leaf}." in told
+    assert f"Another number: {other['person']} ({5 + brought}, planned {other['planned']})" in told
+    assert "3 coupons of people who are no longer in the file count as handed out." in told
+
+
+def small_week(folder: Path, rows: str, day: str, **given: int):
+    """A week of a study without a model."""
+    (folder / "small.csv").write_text(f"id,recruiter,coupons_issued,date\n{rows}", encoding="utf-8")
+    request = WeekRequest(day=date.fromisoformat(day), given=given)
+    return run_week(folder / "small.csv", folder / "study", request)
+
+
+SMALL = "A,,3,2026-03-02\nB,,3,2026-03-03\nC,A,0,2026-03-04\nD,B,0,2026-03-05\n"
+
+
+def test_coupons_of_a_row_that_is_gone_stay_handed_out(tmp_path) -> None:
+    small_week(tmp_path, SMALL, "2026-03-06", budget=20)
+    given = SMALL.replace("C,A,0", "C,A,3").replace("D,B,0", "D,B,3")
+    assert "14 coupons left" in "\n".join(small_week(tmp_path, given, "2026-03-13").lines)
+    for day in ("2026-03-20", "2026-03-27"):
+        without = given.replace("C,A,3,2026-03-04\n", "")
+        assert "14 coupons left" in "\n".join(small_week(tmp_path, without, day).lines)
+
+
+def test_a_sheet_without_any_coupons_decides_about_nobody(tmp_path) -> None:
+    first = small_week(tmp_path, SMALL, "2026-03-06", budget=0)
+    assert first.plan.table["coupons"].tolist() == [0, 0]
+    assert "2 people waiting, and no coupon for this week." in "\n".join(first.lines)
+    later = SMALL + "E,A,2,2026-03-08\n"  # somebody after them got coupons
+    assert small_week(tmp_path, later, "2026-03-13", more_coupons=20).plan.table["person"].tolist() == ["C", "D"]
+
+
+def test_whom_an_earlier_sheet_gave_none_does_not_come_back(study) -> None:
+    kept = StudyFolder(study.folder)
+    decided = {entry["person"]: entry["planned"] for week in kept.weeks for entry in week.decisions}
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False)
+    none = [person for person, planned in decided.items() if planned == 0]
+    assert none, "the plan of the template gives somebody none"
+    for _ in range(2):
+        study.write()
+        assert not set(none) & set(study.make().plan.table["person"])
+        study.number += 1
+    assert set(none) <= set(table["id"])
+
+
+def test_people_who_came_after_the_day_of_the_plan_are_said(tmp_path) -> None:
+    told = "\n".join(small_week(tmp_path, SMALL, "2026-03-04", budget=20).lines)
+    assert "3 people in small.csv" in told
+    assert "1 person of the file took part after 2026-03-04, the day of this plan, and is left out" in told
+    assert "left out" not in "\n".join(small_week(tmp_path, SMALL, "2026-03-06").lines)
+
+
+def test_doubtful_places_of_the_file_are_said(tmp_path) -> None:
+    told = "\n".join(small_week(tmp_path, SMALL + "E,A,0,2999-01-01\nF,A,0,\n", "2026-03-06", budget=20).lines)
+    assert "Warning: the file has 2 doubtful places" in told
+    assert "peerfront check small.csv --schema study/schema.toml" in told
+
+
+def test_a_skipped_week_is_said_and_people_without_coupons_wait_on(study) -> None:
+    last = StudyFolder(study.folder).last
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False)
+    owed = next(entry["person"] for entry in last.decisions if entry["planned"] > 0)
+    if owed in table["recruiter"].tolist():
+        table = table[table["recruiter"] != owed]
+    table.loc[table["id"] == owed, ["coupons_issued", "issued_date"]] = ["0", ""]
+    table.to_csv(study.file, index=False)
+    study.number += 2
+    made = study.make()
+    told = "\n".join(made.lines)
+    assert "2 weeks were skipped: the last plan is 21 days old." in told
+    assert f"Nothing yet for {owed}" in told
+    assert owed in made.plan.table["person"].tolist()
+
+
+def test_coupons_are_counted_and_added(study) -> None:
+    with pytest.raises(SettingError, match="were given in its first week"):
+        study.make({"budget": 50})
+    with pytest.raises(SettingError, match="--more-coupons must be a whole number of at least 0"):
+        study.make({"more_coupons": -5})
+    made = study.make({"more_coupons": 30})
+    assert "of 150." in "\n".join(made.lines)
+    kept = StudyFolder(study.folder)
+    assert kept.last.facts["order"]["budget"] == 150
+
+
+def test_too_many_handed_out_is_said(study) -> None:
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False)
+    table.loc[0, "coupons_issued"] = "300"
+    table.to_csv(study.file, index=False)
+    with pytest.raises((SettingError, DataFileError), match="handed out since the first week, and there were 120|300"):
+        study.make()
+
+
+def test_a_kept_model_and_one_fitted_again(study) -> None:
+    kept = study.make(refit="never")
+    assert "is kept" in "\n".join(kept.lines)
+    assert not (kept.folder / "model").exists()
+    undo_week(study.folder)
+    fitted = study.make(refit="always")
+    assert (fitted.folder / "model").is_dir()
+    undo_week(study.folder)
+    with pytest.raises(UnknownName, match="'sometimes'. Choose one of: always, auto, never"):
+        study.make(refit="sometimes")
+
+
+def test_an_edited_log_stops_everything(study) -> None:
+    log = study.folder / LOG
+    lines = log.read_text().splitlines()
+    entry = json.loads(lines[1])
+    entry["planned"] = 9
+    log.write_text("\n".join([lines[0], json.dumps(entry), *lines[2:]]) + "\n")
+    before = files_of(study.folder)
+    with pytest.raises(DataFileError, match="line 2: the log was changed after it was written"):
+        study.make()
+    assert files_of(study.folder) == before
+
+
+def test_a_study_without_dates_runs_too(study) -> None:
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False).drop(columns=["date", "issued_date"])
+    shutil.rmtree(study.folder)
+    table.to_csv(study.file, index=False)
+    made = study.make({"budget": 60})
+    assert made.plan.forecast is None
+    assert "No forecast by date: the file has no dates." in "\n".join(made.lines)
+    assert len(made.plan.table)
+
+
+def test_first_weeks_need_what_they_need(study, tmp_path) -> None:
+    shutil.rmtree(study.folder)
+    with pytest.raises(SettingError, match="The first week needs --budget"):
+        study.make()
+    with pytest.raises(SettingError, match="not after 2026-03-23, the day of this plan"):
+        study.make(ORDER | {"deadline": "2026-03-23"})
+    assert not study.folder.exists(), "a refused first week leaves nothing"
+    with pytest.raises(DataFileError, match="There is no study in"):
+        undo_week(tmp_path / "nowhere")

@@ -1,0 +1,85 @@
+"""Somebody who uses the live study in tests: by Django's test client, and in a real browser."""
+
+import threading
+from contextlib import contextmanager, suppress
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from small_live import SmallStudy
+
+from peerfront.web.live.records import models
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.recording import answer
+from peerfront.web.live.rules.permissions import Role
+
+PASSWORD = "correct horse battery staple"
+CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+class _InDatabase(DatabaseRecords):
+    def answer(self, request, now, draw_code):
+        return answer(request, now, draw_code=draw_code)
+
+
+class LiveStudy(SmallStudy):
+    """The small study in the database of the test, with people who can log in; its clock is the real one."""
+
+    @property
+    def journal(self):
+        return _InDatabase()
+
+    @journal.setter
+    def journal(self, _) -> None:
+        pass
+
+    @property
+    def state(self):
+        return DatabaseRecords()
+
+    @property
+    def now(self):
+        return timezone.now()
+
+    @now.setter
+    def now(self, _) -> None:
+        pass
+
+    def user(self, role: Role, site: str | None = None, name: str | None = None) -> User:
+        """Somebody of a role, for one site or for all; made once."""
+        name = name or f"{role.value}-{site or 'all'}"
+        user = User.objects.filter(username=name).first() or User.objects.create_user(name, password=PASSWORD)
+        models.Member.objects.update_or_create(user=user, defaults={"role": role.value, "site_id": site})
+        return user
+
+    def client(self, role: Role, site: str | None = None) -> Client:
+        """A client that is logged in; with a role for all sites it works at the first one."""
+        client = Client(raise_request_exception=True)
+        client.force_login(self.user(role, site), backend="django.contrib.auth.backends.ModelBackend")
+        if site is None:
+            session = client.session
+            session["work_site"] = "north"
+            session.save()
+        return client
+
+
+@contextmanager
+def served(application=None):
+    """Serve the study on a free port, in threads of this process; gives the address."""
+    import waitress
+
+    if application is None:
+        from peerfront.web.live.wsgi import application
+    server = waitress.create_server(application, host="127.0.0.1", port=0, threads=8)
+
+    def run() -> None:
+        with suppress(OSError):  # its sockets are closed under it at the end
+            server.run()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        server.close()
+        thread.join(5)

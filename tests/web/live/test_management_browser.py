@@ -1,0 +1,157 @@
+"""Management in a real browser: from the one-time link to a new user, questions without scripts, no barriers."""
+
+import re
+
+import pytest
+from live_client import PASSWORD, LiveStudy, served
+
+from peerfront.web.live.operations.demo import make_demo
+from peerfront.web.live.operations.one_time_links import new_link
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Member
+from peerfront.web.live.rules.permissions import Role
+
+pytestmark = pytest.mark.usefixtures("one_database")
+NEW = "four words nobody knows"
+SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
+PAGES = {
+    "manager": (
+        "settings",
+        "sites",
+        "users",
+        "users/add",
+        "users/1",
+        "audit",
+        "audit/verify",
+        "back-ups",
+        "import",
+        "password",
+    ),
+    "analyst": ("export",),
+}
+
+
+def _log_in(page, address: str, name: str, password: str = PASSWORD) -> None:
+    page.goto(f"{address}/login/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def _menu(page, name: str) -> None:
+    page.get_by_role("navigation", name="Main").get_by_role("link", name=name, exact=True).click()
+
+
+def _barriers(page) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{page.url} {each['id']}: {each['nodes'][0]['html']}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_page_has_a_barrier_or_is_wider_than_the_screen(chromium, size) -> None:
+    logins = {each.member.name: each.password for each in make_demo()}
+    width, height = SIZES[size]
+    faults: list[str] = []
+    with served() as address:
+        for name, pages in PAGES.items():
+            context = chromium.new_context(viewport={"width": width, "height": height})
+            page = context.new_page()
+            page.on("console", lambda said, told=faults: told.append(said.text) if said.type == "error" else None)
+            _log_in(page, address, name, logins[name])
+            for each in pages:
+                answer = page.goto(f"{address}/{each}/")
+                assert answer.status == 200, each
+                faults += _barriers(page)
+                wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                if wide > 0:
+                    faults.append(f"{each} is {wide} px too wide at {size}")
+            context.close()
+    assert faults == []
+
+
+def test_from_the_first_link_to_somebody_who_works(chromium) -> None:
+    study = LiveStudy()
+    with served() as address:
+        link = new_link(study.user(Role.MANAGER, name="manager"), address).address
+        context = chromium.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.goto(link)
+        assert _barriers_without_scripts(page)
+        page.get_by_label("Your name for logging in").fill("maria")
+        page.get_by_label("New password", exact=True).fill(NEW)
+        page.get_by_label("The same password again").fill(NEW)
+        page.get_by_role("button", name="Save and log in").click()
+        _menu(page, "Users")
+        page.get_by_role("link", name="Add somebody").click()
+        page.get_by_label("Name for logging in").fill("ines")
+        page.get_by_label(re.compile("interviewer: ")).check()
+        page.get_by_label("Site", exact=True).select_option(label="South street")
+        page.get_by_role("button", name="Add", exact=True).click()
+        second = page.locator(".one-time-link").inner_text()
+        other = chromium.new_context().new_page()
+        other.goto(second)
+        other.get_by_label("New password", exact=True).fill(NEW)
+        other.get_by_label("The same password again").fill(NEW)
+        other.get_by_role("button", name="Save and log in").click()
+        assert "ines (interviewer)" in other.locator("header").inner_text()
+        other.context.close()
+        context.close()
+    member = Member.objects.get(user__username="ines")
+    assert (member.role, member.site_id) == ("interviewer", "south")
+
+
+def _barriers_without_scripts(page) -> bool:
+    """Every visible entry has a label, as axe cannot run where scripts do not."""
+    entries = page.locator("input:not([type=hidden]), select, textarea")
+    return all(
+        page.locator(f"label[for='{entries.nth(n).get_attribute('id')}']").count() for n in range(entries.count())
+    )
+
+
+def test_questions_are_made_without_scripts(chromium) -> None:
+    study = LiveStudy()
+    user = study.user(Role.MANAGER)
+    with served() as address:
+        context = chromium.new_context(java_script_enabled=False)
+        page = context.new_page()
+        _log_in(page, address, user.username)
+        _menu(page, "Settings")
+        page.get_by_role("button", name="Add a question").click()
+        page.get_by_label("Question, as it is asked").fill("Where do you live?")
+        page.get_by_label("Choices, one on each line").fill("North\nSouth")
+        page.get_by_role("button", name="Add a question").click()
+        page.get_by_label("Question, as it is asked").nth(1).fill("Age")
+        page.get_by_label("Answered by").nth(1).select_option(label="a number")
+        page.get_by_label("Reason for the change").fill("The first questions.")
+        page.get_by_role("button", name="Save the settings").click()
+        assert "The settings are saved." in page.locator("main").inner_text()
+        context.close()
+    questions = DatabaseRecords().study().settings.questions
+    assert [(each.name, each.choices) for each in questions] == [("where_do_you_live", ("North", "South")), ("age", ())]
+
+
+def test_a_back_up_and_an_export_are_downloaded(chromium, tmp_path) -> None:
+    study = LiveStudy()
+    study.seed("ana")
+    with served() as address:
+        page = chromium.new_context(accept_downloads=True).new_page()
+        _log_in(page, address, study.user(Role.MANAGER).username)
+        _menu(page, "Back-ups")
+        page.get_by_role("button", name="Make a back-up now").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name=re.compile("^Download")).first.click()
+        assert download.value.path().stat().st_size > 500
+        page.context.close()
+        page = chromium.new_context(accept_downloads=True).new_page()
+        _log_in(page, address, study.user(Role.ANALYST).username)
+        _menu(page, "Export")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download").click()
+        assert download.value.suggested_filename.endswith(".zip")
+        page.context.close()

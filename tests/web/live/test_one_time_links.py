@@ -1,0 +1,30 @@
+"""One-time links are shown once, to the manager who made them, on the page of the person they are for."""
+
+import pytest
+from django.contrib.auth.models import User
+from field_study import FieldStudy
+
+from peerfront.web.live.rules.permissions import Role
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_link_is_not_shown_on_the_page_of_somebody_else() -> None:
+    study = FieldStudy()
+    ana, bea = study.user(Role.CASHIER, "north", "ana"), study.user(Role.CASHIER, "north", "bea")
+    manager = study.client(Role.MANAGER)
+    made = manager.post(f"/users/{ana.pk}/", {"do": "link", "key": "one"})  # its answer is lost on the way
+    assert made["Location"] == f"/users/{ana.pk}/"
+    assert "first-login" not in manager.get(f"/users/{bea.pk}/").content.decode()
+    manager.post(f"/users/{ana.pk}/", {"do": "link", "key": "two"})
+    assert "first-login" in manager.get(f"/users/{ana.pk}/").content.decode()
+    assert "first-login" not in manager.get(f"/users/{ana.pk}/").content.decode(), "once"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_managers_cannot_lock_themselves_out_by_a_link_of_their_own() -> None:
+    study = FieldStudy()
+    manager = study.client(Role.MANAGER)
+    own = study.user(Role.MANAGER)
+    manager.post(f"/users/{own.pk}/", {"do": "link", "key": "one"})
+    assert User.objects.get(pk=own.pk).has_usable_password()
+    assert manager.get(f"/users/{own.pk}/").status_code == 200, "still logged in"

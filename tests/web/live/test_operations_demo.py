@@ -1,0 +1,67 @@
+"""The made-up study: it is in its third week, and everything in it went through the rules."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from peerfront.web.live.operations import demo_plans
+from peerfront.web.live.operations.demo import USERS, make_demo, table_of_logins
+from peerfront.web.live.records import models
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.records import PlanStatus
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+
+def test_the_demo_has_something_of_everything() -> None:
+    make_demo()
+    found = verify()
+    assert found.whole, found.faults
+    assert 60 <= models.Person.objects.count() <= 110
+    statuses = list(models.Plan.objects.order_by("plan").values_list("status", flat=True))
+    assert statuses == [PlanStatus.CLOSED, PlanStatus.APPROVED, PlanStatus.PROPOSED]
+    waiting = models.PlanLine.objects.filter(plan_id=3)
+    assert waiting.count() >= 5
+    kinds = set(models.Event.objects.values_list("kind", flat=True))
+    assert {"coupon_voided", "coupon_extended", "coupons_overridden", "answers_corrected", "person_withdrawn"} <= kinds
+    reasons = set(models.Refusal.objects.values_list("reason", flat=True))
+    assert {"mistyped", "used", "expired"} <= reasons
+    assert models.Contact.objects.exists()
+    assert {site for (site,) in models.Person.objects.values_list("site").distinct()} == {"north", "harbour"}
+    open_coupons = models.Coupon.objects.filter(redemption=None, voided_at=None, last_day__gte=found_day())
+    assert open_coupons.exists()
+
+
+def found_day():
+    from django.utils import timezone
+
+    return timezone.now().date()
+
+
+def test_every_role_has_a_user_with_a_password_of_its_own() -> None:
+    logins = make_demo()
+    assert {each.member.role for each in logins} == set(Role)
+    assert len({each.password for each in logins}) == len(USERS)
+    assert all(each.password in table_of_logins(logins) for each in logins)
+    assert all(User.objects.get(username=each.member.name).password.startswith("argon2") for each in logins)
+    assert all(User.objects.get(username=each.member.name).check_password(each.password) for each in logins[:2])
+
+
+def test_its_plans_are_those_of_the_plain_rule() -> None:
+    from peerfront.web.live.planning.kept_models import SAME_FOR_ALL
+    from peerfront.web.live.planning.one_person import same_for_all
+
+    one = same_for_all(100, 3)
+    made = demo_plans.planned_for_one()
+    assert (made.model, made.coupons, made.reason) == (SAME_FOR_ALL, one.coupons, one.reason)
+
+
+def test_passwords_are_drawn_anew_each_time() -> None:
+    first = make_demo()
+    from django_site import empty_database, use_database
+
+    use_database(empty_database("sqlite"))
+    second = make_demo()
+    assert not {each.password for each in first} & {each.password for each in second}
+    assert DatabaseRecords().study() is not None

@@ -1,0 +1,348 @@
+"""The server: it finishes what it has begun, logs nothing personal, refuses what is too large, survives full disks."""
+
+import http.client
+import logging
+import re
+import socket
+import threading
+from contextlib import closing, contextmanager
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+from live_client import PASSWORD, LiveStudy, served
+from small_live import SETTINGS
+
+from peerfront.foundation.errors import SettingError
+from peerfront.web.live.operations import limits, logs
+from peerfront.web.live.operations.server import Server, listen, stopped_by_signals
+from peerfront.web.live.records import models, recording
+from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.permissions import Role
+
+SECRET = "K7M4RT9XC0"
+
+
+@contextmanager
+def _running(application, **how):
+    server = Server(application, listen("127.0.0.1", 0), **how)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server, thread
+    finally:
+        server.stop()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_a_server_that_is_stopped_answers_what_has_begun() -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def slow(environ, start_response):
+        began.set()
+        assert may_end.wait(30)
+        start_response("200 OK", [("Content-Length", "4")])
+        return [b"done"]
+
+    with _running(slow) as (server, thread):
+        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as asked:
+            asked.request("GET", "/")
+            assert began.wait(30)
+            server.stop()
+            may_end.set()
+            assert asked.getresponse().read() == b"done"
+        thread.join(30)
+        with pytest.raises(OSError):  # noqa: PT011  # refused, in the words of the operating system
+            socket.create_connection(("127.0.0.1", server.port), timeout=5)
+
+
+def test_ctrl_c_stops_and_a_second_one_ends(monkeypatch) -> None:
+    import signal
+
+    stops = []
+    with stopped_by_signals(lambda: stops.append("stop")):
+        signal.raise_signal(signal.SIGINT)
+        assert stops == ["stop"]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    taken = listen("127.0.0.1", 0)
+    with pytest.raises(SettingError, match="another --port"):
+        listen("127.0.0.1", taken.getsockname()[1])
+    taken.close()
+    with pytest.raises(SettingError, match="no port"):
+        listen("127.0.0.1", 99_999)
+
+
+def test_only_the_proxy_is_believed_about_https() -> None:
+    def scheme(environ, start_response):
+        start_response("200 OK", [])
+        return [
+            f"{environ['wsgi.url_scheme']} {environ.get('HTTP_X_FORWARDED_PROTO')} {environ['REMOTE_ADDR']}".encode()
+        ]
+
+    headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
+    for proxy, said in (("127.0.0.1", b"https https 203.0.113.9"), ("10.0.0.1", b"http None 127.0.0.1")):
+        with (
+            _running(scheme, proxy=proxy) as (server, _),
+            closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as asked,
+        ):
+            asked.request("GET", "/", headers=headers)
+            assert asked.getresponse().read() == said
+
+
+@pytest.mark.usefixtures("one_database")
+def test_the_log_has_neither_codes_nor_names(caplog) -> None:
+    study = LiveStudy()
+    study.seed("ana")
+    client = study.client(Role.INTERVIEWER, "north")
+    with caplog.at_level(logging.INFO, "peerfront.web.live.requests"):
+        client.get(f"/people/{SECRET}/", {"search": SECRET})
+        client.get(f"/no-such-page/{SECRET}")
+        Client().post("/login/", {"username": SECRET, "password": SECRET})
+    lines = [record.getMessage() for record in caplog.records if record.name == "peerfront.web.live.requests"]
+    assert len(lines) == 3
+    assert lines[0].startswith("GET /people/<str:person>/ 404 ")
+    assert lines[1].startswith("GET (no such page) 404 ")
+    assert lines[2].startswith("POST /login/ 200 ")
+    assert SECRET not in " ".join(lines)
+
+
+def test_errors_are_logged_without_their_messages() -> None:
+    formatter = logs.WithoutPersonalData("%(name)s %(message)s")
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        import sys
+
+        raised = sys.exc_info()
+    record = logging.LogRecord("django.request", 40, "", 1, "Internal Server Error: %s", (f"/x/{SECRET}",), raised)
+    text = formatter.format(record)
+    assert SECRET not in text
+    assert "ValueError, at:" in text
+    assert "test_operations_server.py" in text
+    plain = logging.LogRecord("django.security", 40, "", 1, f"Invalid host {SECRET}", None, None)
+    assert SECRET not in formatter.format(plain)
+    own = logging.LogRecord("peerfront.web.live.requests", 20, "", 1, "%s %d", ("GET", 200), None)
+    assert formatter.format(own) == "peerfront.web.live.requests GET 200"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_the_log_is_written_into_the_folder(tmp_path, monkeypatch) -> None:
+    root = logging.getLogger()
+    before, level = list(root.handlers), logs.requests.level
+    names = ("django", "axes", "waitress", "waitress.queue")
+    kept = {name: (list(logging.getLogger(name).handlers), logging.getLogger(name).level) for name in names}
+    try:
+        logs.write_log_to(tmp_path / "logs")
+        Client().get("/healthz")
+        assert " GET /healthz 200 " in (tmp_path / "logs" / "server.log").read_text("utf-8")
+    finally:
+        for handler in [each for each in root.handlers if each not in before]:
+            root.removeHandler(handler)
+            handler.close()
+        logs.requests.setLevel(level)
+        for name, (handlers, former) in kept.items():
+            logging.getLogger(name).handlers[:] = handlers
+            logging.getLogger(name).setLevel(former)
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize(("size", "status"), [(limits.LARGEST_BODY - 10_000, 200), (limits.LARGEST_BODY + 1, 413)])
+def test_what_is_too_large_is_refused_before_it_is_read(size, status) -> None:
+    LiveStudy()
+    response = Client().post("/login/", {"username": "a", "password": "b", "file": _file("x" * size)})
+    assert response.status_code == status
+    if status == 413:
+        assert "too large" in response.content.decode()
+
+
+def _file(text: str):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    return SimpleUploadedFile("x.csv", text.encode())
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_file_of_50_megabytes_gets_a_page_that_says_so() -> None:
+    study = LiveStudy()
+    with served() as address:
+        port = int(address.rpartition(":")[2])
+        cookie = study.client(Role.MANAGER).cookies["peerfront_session"].value
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as asked:
+            body = b"x" * 50_000_000
+            asked.request("POST", "/import/", body=body, headers={"Cookie": f"peerfront_session={cookie}"})
+            response = asked.getresponse()
+            assert response.status == 413
+            assert "This is too large" in response.read().decode()
+
+
+# A disk that is full, a clock that jumps -----------------------------------------------------------------------------
+
+
+def test_a_full_disk_records_nothing_says_so_and_later_works_again(database, monkeypatch) -> None:
+    monkeypatch.setattr(recording.time, "sleep", lambda seconds: None)  # between tries, which cannot help here
+    study = LiveStudy()
+    client = study.client(Role.MANAGER)
+    client.raise_request_exception = False
+    with _full_disk(database):
+        added = [_add_site(client, f"first-{number}") for number in range(60)]  # some find room in pages that are there
+        worked, response = [each.status_code for each in added].count(302), added[-1]
+        assert worked < 60
+        assert {each.status_code for each in added} <= {302, 503}
+        words = response.content.decode()
+        assert "Nothing was recorded." in words
+        assert "Traceback" not in words
+        assert client.get("/sites/").status_code == 200, "pages can still be read"
+    assert models.Site.objects.filter(site__startswith="first").count() == worked
+    assert verify().whole
+    assert _add_site(client).status_code == 302
+    assert models.Site.objects.filter(site="east").exists()
+
+
+def _add_site(client, site: str = "east"):
+    key = re.search(r'name="key" value="(\w+)"', client.get("/sites/").content.decode())[1]
+    return client.post("/sites/", {"key": key, "name": site, "short": site})
+
+
+@contextmanager
+def _full_disk(kind: str):
+    """Let SQLite have no more pages, as on a full disk; PostgreSQL says the same when its disk is full."""
+    if kind == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE filler (text)")
+            cursor.execute("PRAGMA page_count")
+            (pages,) = cursor.fetchone()
+            cursor.execute(f"PRAGMA max_page_count = {pages + 1}")
+            try:
+                while True:
+                    cursor.execute("INSERT INTO filler VALUES (zeroblob(1000))")
+            except OperationalError:
+                pass
+            yield
+            cursor.execute("PRAGMA max_page_count = 1000000")
+            cursor.execute("DROP TABLE filler")
+        return
+
+    def full(*_):
+        with connection.cursor() as cursor:
+            cursor.execute("DO $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$")
+
+    former, recording._add = recording._add, full
+    try:
+        yield
+    finally:
+        recording._add = former
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_server_whose_clock_was_set_back_refuses(monkeypatch) -> None:
+    study = LiveStudy()
+    client = study.client(Role.MANAGER)
+    before = models.Site.objects.count()
+    real = timezone.now
+    monkeypatch.setattr(recording.timezone, "now", lambda: real() - timedelta(hours=2))
+    response = _add_site(client)
+    assert response.status_code == 200
+    words = response.content.decode()
+    assert "server&#x27;s clock says" in words or "server's clock says" in words
+    assert models.Site.objects.count() == before
+    monkeypatch.undo()
+    assert _add_site(client).status_code == 302
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_fault_of_the_program_tells_nothing(monkeypatch) -> None:
+    study = LiveStudy(SETTINGS)
+    client = study.client(Role.MANAGER)
+    client.raise_request_exception = False
+
+    def broken(*_, **__):
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr("peerfront.web.live.screens.sites.render", broken)
+    response = client.get("/sites/")
+    assert response.status_code == 500
+    words = response.content.decode()
+    assert "Something went wrong in the program" in words
+    assert SECRET not in words
+
+
+@pytest.mark.usefixtures("one_database")
+def test_an_unknown_host_gets_a_plain_400() -> None:
+    LiveStudy()
+    response = Client().get("/login/", headers={"host": "evil.example"})
+    assert response.status_code == 400
+    assert "evil" not in response.content.decode()
+
+
+# Logins --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("one_database")
+def test_five_wrong_passwords_lock_out_whether_or_not_the_user_exists() -> None:
+    study = LiveStudy()
+    name = study.user(Role.INTERVIEWER, "north").username
+    pages = {}
+    for who in (name, "nobody"):
+        client = Client()
+        said = [client.post("/login/", {"username": who, "password": "wrong"}) for _ in range(6)]
+        assert [each.status_code for each in said] == [200] * 4 + [429] * 2
+        pages[who] = [_without_tokens(each.content.decode(), who) for each in said]
+        right = client.post("/login/", {"username": who, "password": PASSWORD})
+        assert right.status_code == 429, "also the right password is refused for a while"
+    assert pages[name] == pages["nobody"], "nobody can find out who has a login"
+
+
+def _without_tokens(page: str, name: str) -> str:
+    return re.sub(r'value="[^"]*"', "", page).replace(name, "")
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_login_ends_after_half_an_hour_without_work_and_after_a_long_day(monkeypatch) -> None:
+    study = LiveStudy()
+    client = study.client(Role.MANAGER)
+    assert client.get("/users/").status_code == 200
+    session = client.session
+    assert timedelta(minutes=29) < session.get_expiry_date() - timezone.now() <= timedelta(minutes=30)
+    session["began"] -= limits.LONGEST_LOGIN + 1
+    session.save()
+    response = client.get("/users/")
+    assert (response.status_code, response["Location"].split("?")[0]) == (302, "/login/")
+
+
+@pytest.mark.usefixtures("one_database")
+def test_work_is_noted_once_a_minute() -> None:
+    study = LiveStudy()
+    client = study.client(Role.MANAGER)
+    session = client.session
+    session["seen"] -= limits.NOTED_EVERY + 1
+    session.save()
+    seen = session["seen"]
+    client.get("/users/")
+    later = client.session["seen"]
+    assert later > seen
+    client.get("/users/")
+    assert client.session["seen"] == later
+
+
+@pytest.mark.usefixtures("one_database")
+def test_every_page_has_the_headers_that_protect_it() -> None:
+    study = LiveStudy()
+    client = study.client(Role.MANAGER)
+    for address in ("/", "/login/", "/users/", "/settings/", "/audit/", "/no-such-page", "/healthz", "/export/"):
+        response = client.get(address)
+        policy = response["Content-Security-Policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert response["X-Frame-Options"] == "DENY"
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert response["Referrer-Policy"] == "same-origin"
+    client.post("/login/", {"username": study.user(Role.MANAGER).username, "password": PASSWORD})
+    cookie = client.cookies["peerfront_session"]
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")

@@ -1,0 +1,67 @@
+"""People of another site stay unnamed wherever a coupon leads from one site to another."""
+
+import pytest
+from field_study import FieldStudy, words_of
+from small_live import imported
+
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.requests import ImportPeople
+
+
+@pytest.mark.usefixtures("one_database")
+def test_who_used_a_coupon_at_another_site_and_who_gave_it_are_not_named() -> None:
+    study = FieldStudy()
+    (code,) = study.coupons(1, holder="ana-of-north")
+    study.enrol("bea-of-south", code, site="south")
+    north, south = study.client(Role.INTERVIEWER, "north"), study.client(Role.INTERVIEWER, "south")
+    for page in ("/coupons/", f"/coupons/{code}/", "/people/", "/people/ana-of-north/", "/trees/"):
+        assert "bea-of-south" not in north.get(page).content.decode(), page
+    for page in ("/coupons/", "/people/", "/people/bea-of-south/", "/trees/"):
+        assert "ana-of-north" not in south.get(page).content.decode(), page
+    everybody = study.client(Role.COORDINATOR)
+    assert "bea-of-south" in everybody.get("/coupons/").content.decode()
+    assert "ana-of-north" in everybody.get("/people/?search=bea").content.decode()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_who_was_imported_with_a_coupon_at_another_site_is_not_named() -> None:
+    study = FieldStudy()
+    recruiter = imported("ana-of-north", None, "A1", "B1")
+    recruit = imported("bea-of-south", "ana-of-north", "B1", site="south")
+    study.do(ImportPeople((recruiter, recruit), "study.csv"), site=None)
+    of_site = study.client(Role.COORDINATOR, "north").get("/coupons/B1/").content.decode()
+    assert "bea-of-south" not in of_site
+    assert "ana-of-north" in of_site
+    assert "bea-of-south" in study.client(Role.COORDINATOR).get("/coupons/B1/").content.decode()
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize("role", [Role.COORDINATOR, Role.ANALYST])
+def test_a_plan_names_the_people_of_ones_own_site_and_counts_the_others(role: Role) -> None:
+    study = FieldStudy()
+    for person, site in (("ana-of-north", "north"), ("bea-of-south", "south"), ("cleo-of-south", "south")):
+        study.seed(person, site)
+    study.approve(**{"ana-of-north": 1, "bea-of-south": 3})
+    plan = study.plan(**{"ana-of-north": 2, "bea-of-south": 1, "cleo-of-south": 3})
+    pages = [f"/plan/{plan}/{each}" for each in ("", "sheet/", "sheet/?site=south", "sheet/?file=csv&site=south")]
+    for page in ("/plan/", *pages):
+        shown = study.client(role, "north").get(page).content.decode()
+        assert "ana-of-north" in shown, page
+        assert "of-south" not in shown, page
+        everything = study.client(role).get(page).content.decode()
+        assert "cleo-of-south" in everything, page
+    totals = words_of(study.client(role, "north").get("/plan/"))
+    assert "6 coupons for 3 people" in totals
+    assert "South street: 2 people, coupons: 4" in totals
+    assert "Planned for" not in words_of(study.client(role, "north").get(f"/plan/{plan}/change/?person=bea-of-south"))
+
+
+@pytest.mark.usefixtures("one_database")
+def test_what_people_of_all_sites_wrote_is_not_estimated_for_a_role_for_one_site() -> None:
+    study = FieldStudy()
+    for site, offered in (("north", {"area", "age"}), (None, {"area", "age", "work"})):
+        client = study.client(Role.COORDINATOR, site)
+        form = client.get("/estimates/").context["form"]
+        assert {name for name, _ in form.fields["outcome"].choices} == offered
+        sent = client.post("/estimates/", {"key": f"of-{site}", "outcome": "work", "by": "-"})
+        assert (sent.status_code == 302) == (site is None)

@@ -1,0 +1,69 @@
+"""The table of permissions, cell by cell, against the roles as the study's page for its staff describes them."""
+
+import itertools
+import typing
+
+import pytest
+
+from peerfront.web.live.rules.permissions import NOTED, Action, Member, Role, is_allowed, roles_allowed
+from peerfront.web.live.rules.requests import NoteAction, Wish
+
+OWN, ANY = "own", "any"
+EXPECTED: dict[Role, dict[str, str]] = {
+    Role.INTERVIEWER: dict.fromkeys(
+        ("scan_coupon", "enrol_person", "record_answers", "write_contact", "issue_coupons", "print_coupons",
+         "see_board", "see_people"), OWN,
+    ),
+    Role.CASHIER: {"pay": OWN},
+    Role.COORDINATOR: dict.fromkeys(
+        ("scan_coupon", "enrol_person", "record_answers", "write_contact", "issue_coupons", "print_coupons",
+         "see_board", "see_people", "add_seed", "void_coupon", "extend_coupon", "override_coupons", "correct_answers",
+         "withdraw_person", "erase_answers", "see_contact", "delete_contact", "propose_plan", "change_plan",
+         "approve_plan"), OWN,
+    ) | dict.fromkeys(("stop_plan", "see_plan", "see_progress", "see_estimates"), ANY),
+    Role.ANALYST: {
+        "see_plan": ANY, "see_progress": ANY, "see_estimates": ANY, "see_people": OWN, "export": OWN,
+    },
+    Role.MANAGER: dict.fromkeys(
+        ("see_audit", "begin_study", "change_settings", "add_site", "manage_users",
+         "back_up", "restore", "import_study"), OWN,
+    ) | {"see_progress": ANY},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "role", "own_site"), list(itertools.product(Action, Role, (True, False))))
+def test_every_cell(action, role, own_site) -> None:
+    cell = EXPECTED[role].get(action.value, "-")
+    assert is_allowed(action, role, own_site=own_site) == (cell == ANY or (cell == OWN and own_site))
+
+
+def test_what_is_expected_exists_and_everybody_has_something() -> None:
+    names = {action.value for action in Action}
+    for role, cells in EXPECTED.items():
+        assert cells.keys() <= names, role
+        assert cells
+    for action in Action:
+        assert roles_allowed(action), f"nobody may {action}"
+
+
+def test_every_action_is_asked_for_or_noted_and_none_is_both() -> None:
+    asked_for = [kind.action for kind in typing.get_args(Wish) if kind is not NoteAction]
+    assert sorted([*asked_for, *NOTED]) == sorted(Action)
+
+
+def test_who_pays_neither_enrols_nor_plans_and_nobody_exports_contacts() -> None:
+    for role in Role:
+        assert not (
+            is_allowed(Action.PAY, role, own_site=True) and is_allowed(Action.ENROL_PERSON, role, own_site=True)
+        )
+        assert not (
+            is_allowed(Action.EXPORT, role, own_site=True) and is_allowed(Action.SEE_CONTACT, role, own_site=True)
+        )
+
+
+def test_a_role_is_for_one_site_or_all() -> None:
+    assert Member("ana", Role.INTERVIEWER, "north").covers("north")
+    assert not Member("ana", Role.INTERVIEWER, "north").covers("south")
+    assert not Member("ana", Role.COORDINATOR, "north").covers(None), "the study as a whole"
+    assert Member("ana", Role.COORDINATOR, None).covers("south")
+    assert Member("ana", Role.COORDINATOR, None).covers(None)

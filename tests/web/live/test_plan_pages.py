@@ -1,0 +1,323 @@
+"""Pages of the plan: for whom they are, what they show, and every button, with and without a browser."""
+
+import io
+import re
+
+import openpyxl
+import pytest
+from accessible import grave_findings
+from django.conf import settings as django_settings
+from django.utils.html import escape
+from live_client import LiveStudy, served
+from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
+from planning_site import finished, study_folder
+from played_study import PlayedStudy
+
+from peerfront.web.live.planning import jobs
+from peerfront.web.live.planning.kept_models import KeptModel
+from peerfront.web.live.records import models
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.requests import IssueCoupons, OverrideCoupons
+from peerfront.web.live.screens.plan_curve import curve_of
+from peerfront.web.live.screens.plan_differences import differences
+from peerfront.web.live.screens.templatetags.plan_numbers import chance
+
+SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
+
+
+class _Going(PlayedStudy):
+    """The planned study, worked on."""
+
+    def __init__(self) -> None:
+        import itertools
+        import random
+
+        self.codes, self.keys = random.Random(8), (f"going-{n}" for n in itertools.count())
+        from django.utils import timezone
+
+        self.clock = timezone.now()
+
+
+@pytest.fixture
+def going(planned):  # noqa: F811
+    return _Going()
+
+
+def _key(page) -> str:
+    return re.search(r'name="key" value="([0-9a-f]+)"', page.content.decode())[1]
+
+
+def _text(response) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+
+
+def test_the_newest_plan_shows_everybody_with_number_and_reason(going, planned) -> None:  # noqa: F811
+    plan = planned.plan
+    page = going.client(Role.COORDINATOR).get("/plan/")
+    shown = _text(page)
+    assert "Waits for approval" in shown
+    assert f"model {plan.model}" in shown
+    for line in plan.lines.all():
+        assert line.person_id in shown
+    total = sum(line.coupons for line in plan.lines.all())
+    assert f"{total} coupons for {plan.lines.count()} people" in shown
+    kept = DatabaseRecords().study().kept
+    assert f"{kept - total} of {kept} left coupons" in shown
+    assert f'data-spend="{total}"' in page.content.decode()
+    assert f"{total} (the plan)" in shown
+    summary = KeptModel(plan.model).plan(plan.seed).summary
+    assert summary.certificate
+    for line in (*summary.certificate, *summary.ahead):
+        assert escape(line) in page.content.decode()
+    assert "What is different from plan" in shown
+
+
+def test_who_sees_which_buttons(going, planned) -> None:  # noqa: F811
+    number = planned.plan.plan
+    buttons = ("Approve this plan", "Change a number", "Stop this plan", "Make a new plan")
+    seen = {
+        (Role.COORDINATOR, None): (True, True, True, True),
+        (Role.COORDINATOR, "north"): (False, False, True, False),
+        (Role.ANALYST, None): (False, False, False, False),
+    }
+    for (role, site), expected in seen.items():
+        shown = _text(going.client(role, site).get("/plan/"))
+        assert tuple(button in shown for button in buttons) == expected, (role, site)
+    for role in (Role.INTERVIEWER, Role.CASHIER, Role.MANAGER):
+        for address in ("/plan/", f"/plan/{number}/", f"/plan/{number}/sheet/", f"/plan/{number}/approve/"):
+            assert going.client(role).get(address).status_code == 403
+    analyst = going.client(Role.ANALYST)
+    for address in (f"/plan/{number}/approve/", f"/plan/{number}/change/", f"/plan/{number}/stop/"):
+        assert analyst.get(address).status_code == 403
+        assert analyst.post(address).status_code == 403
+    assert analyst.post("/plan/make/").status_code == 403
+
+
+def test_a_coordinator_of_one_site_changes_no_plan_of_all_sites(going, planned) -> None:  # noqa: F811
+    client, number = going.client(Role.COORDINATOR, "north"), planned.plan.plan
+    for page in (f"{number}/approve/", f"{number}/change/", "make/", f"job/{planned.pk}/stop/"):
+        refused = client.post(f"/plan/{page}", {"key": "one-site"})
+        assert refused.status_code == 403, page
+        assert "your role is for one site" in _text(refused)
+    assert models.PlanningJob.objects.count() == 1
+    assert models.Plan.objects.get(plan=number).status == "proposed"
+
+
+def test_a_number_is_changed_with_a_reason_then_the_plan_approved(going, planned) -> None:  # noqa: F811
+    client, plan = going.client(Role.COORDINATOR), planned.plan
+    line = plan.lines.filter(coupons__gt=0).first()
+    address = f"/plan/{plan.plan}/change/?person={line.person_id}"
+    page = client.get(address)
+    assert f'value="{line.coupons}"' in page.content.decode()
+    entries = {"key": _key(page), "person": line.person_id, "coupons": SETTINGS.cap + 1, "why": "knows many"}
+    refused = client.post(address, entries)
+    assert f"nobody gets more than {SETTINGS.cap}" in _text(refused)
+    assert "knows many" in refused.content.decode()
+    entries |= {"key": _key(refused), "coupons": 0, "why": "moved away <b>"}
+    assert entries["key"] != _key(page)
+    done = client.post(address, entries)
+    assert done.status_code == 302
+    assert client.post(address, entries).status_code == 302, "sent twice"
+    line.refresh_from_db()
+    assert (line.coupons, line.why_changed) == (0, "moved away <b>")
+    shown = client.get("/plan/")
+    assert "moved away &lt;b&gt;" in shown.content.decode()
+    assert f"(planned {line.planned})" in _text(shown)
+    page = client.get(f"/plan/{plan.plan}/approve/")
+    assert client.post(f"/plan/{plan.plan}/approve/", {"key": _key(page)}).status_code == 302
+    shown = _text(client.get("/plan/"))
+    assert "Approved, in use" in shown
+    assert "Approve this plan" not in shown
+    assert DatabaseRecords().study().approved_plan == plan.plan
+    assert verify().whole
+
+
+def test_an_outdated_plan_is_refused_with_the_person(going, planned) -> None:  # noqa: F811
+    """Somebody of the plan got coupons by the plan before: approving says who, and what to do."""
+    plan = planned.plan
+    line = plan.lines.filter(coupons__gt=0).select_related("person").first()
+    going.do(OverrideCoupons(line.person_id, 1, "now"), site=line.person.site_id)
+    going.do(IssueCoupons(line.person_id), site=line.person.site_id)
+    client = going.client(Role.COORDINATOR)
+    page = client.get(f"/plan/{plan.plan}/approve/")
+    refused = _text(client.post(f"/plan/{plan.plan}/approve/", {"key": _key(page)}))
+    assert f"{line.person_id} got coupons or withdrew" in refused
+    assert "give this person 0 coupons" in refused
+
+
+def test_a_plan_is_stopped_with_a_reason(going, planned) -> None:  # noqa: F811
+    client, number = going.client(Role.COORDINATOR, "north"), planned.plan.plan
+    page = client.get(f"/plan/{number}/stop/")
+    assert client.post(f"/plan/{number}/stop/", {"key": _key(page), "why": ""}).status_code == 200
+    assert models.Plan.objects.get(plan=number).status == "proposed"
+    assert client.post(f"/plan/{number}/stop/", {"key": _key(page), "why": "harm at the harbour"}).status_code == 302
+    assert models.Plan.objects.get(plan=number).status == "stopped"
+    assert "Stopped" in _text(client.get("/plan/"))
+
+
+def test_an_earlier_plan_shows_what_was_handed_out(going) -> None:
+    client = going.client(Role.ANALYST)
+    approved = models.Plan.objects.filter(round__isnull=False).order_by("plan").first()
+    shown = _text(client.get(f"/plan/{approved.plan}/"))
+    assert "This is an earlier plan" in shown
+    assert "Handed out" in shown
+    given = sum(models.Decision.objects.filter(round=approved.round).values_list("coupons", flat=True))
+    row = re.search(rf"Plan {approved.plan} \d+-\d+-\d+ Replaced by a later plan (\d+) (\d+) (\d+)", shown)
+    assert row, shown[-2000:]
+    assert int(row[3]) == given
+    assert client.get("/plan/999/").status_code == 404
+    assert client.get("/plan/99999999999999999999999/").status_code == 404
+
+
+def test_the_sheet_as_page_and_files(going, planned) -> None:  # noqa: F811
+    client, plan = going.client(Role.COORDINATOR), planned.plan
+    page = client.get(f"/plan/{plan.plan}/sheet/")
+    assert "Initials" in _text(page)
+    north = set(plan.lines.filter(person__site_id="north").values_list("person_id", flat=True))
+    csv_file = client.get(f"/plan/{plan.plan}/sheet/?file=csv&site=north")
+    assert csv_file["Content-Disposition"] == f'attachment; filename="plan-{plan.plan}-north.csv"'
+    rows = csv_file.content.decode("utf-8-sig").splitlines()
+    assert rows[0].startswith("person,site,coupons,planned")
+    assert {row.split(",")[0] for row in rows[1:]} == north
+    book = openpyxl.load_workbook(io.BytesIO(client.get(f"/plan/{plan.plan}/sheet/?file=xlsx").content))
+    sheet = book.active
+    told = {sheet.cell(row, 1).value: sheet.cell(row, 3).value for row in range(5, sheet.max_row + 1)}
+    assert told == dict(plan.lines.values_list("person_id", "coupons"))
+    assert sheet.cell(4, 4).value == "Numbers of the coupons"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_study_without_plans_says_what_a_plan_is() -> None:
+    study = LiveStudy()
+    shown = _text(study.client(Role.COORDINATOR).get("/plan/"))
+    assert "There is no plan yet" in shown
+    assert "Make a new plan" in shown
+
+
+def test_a_job_is_asked_for_watched_and_stopped_by_its_pages(tmp_path) -> None:
+    with study_folder(tmp_path):
+        study = LiveStudy()
+        study.seed("ana")
+        client = study.client(Role.COORDINATOR)
+        assert client.get("/plan/make/").status_code == 302
+        assert client.post("/plan/make/").status_code == 302
+        (job,) = models.PlanningJob.objects.all()
+        shown = client.get("/plan/")
+        assert "A plan is being made" in _text(shown)
+        assert f'data-refresh="/plan/job/{job.pk}/"' in shown.content.decode()
+        part = client.get(f"/plan/job/{job.pk}/", headers={"X-Part": "yes"})
+        assert "<progress" in part.content.decode()
+        assert "<html" not in part.content.decode()
+        assert client.get(f"/plan/job/{job.pk}/").status_code == 302
+        assert client.get("/plan/job/77/", headers={"X-Part": "yes"}).status_code == 404
+        assert client.post("/plan/make/", follow=True).status_code == 200
+        assert models.PlanningJob.objects.count() == 1, "one at a time"
+        assert client.post(f"/plan/job/{job.pk}/stop/").status_code == 302
+        assert finished(job).state == jobs.STOPPED
+        part = client.get(f"/plan/job/{job.pk}/", headers={"X-Part": "yes"}).content.decode()
+        assert "data-done" in part
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_job_that_failed_says_why() -> None:
+    from django.utils import timezone
+
+    study = LiveStudy()
+    models.PlanningJob.objects.create(
+        asked_by="x", asked_at=timezone.now(), state=jobs.FAILED, message="Too few <people>."
+    )
+    page = study.client(Role.COORDINATOR).get("/plan/")
+    assert "The last plan could not be made" in _text(page)
+    assert "Too few &lt;people&gt;." in page.content.decode()
+
+
+def _open(chromium, study, address, size, role=Role.COORDINATOR):
+    width, height = SIZES[size]
+    context = chromium.new_context(viewport={"width": width, "height": height})
+    cookie = study.client(role).cookies[django_settings.SESSION_COOKIE_NAME]
+    context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": address}])
+    return context.new_page()
+
+
+@pytest.mark.parametrize("size", ["desktop", "tablet", "phone"])
+def test_every_page_of_the_plan_is_without_grave_findings(chromium, going, planned, size) -> None:  # noqa: F811
+    number = planned.plan.plan
+    person = planned.plan.lines.first().person_id
+    addresses = (
+        "/plan/", "/plan/1/", f"/plan/{number}/sheet/", f"/plan/{number}/change/?person={person}",
+        f"/plan/{number}/approve/", f"/plan/{number}/stop/",
+    )  # fmt: skip
+    with served() as address:
+        page = _open(chromium, going, address, size)
+        said = []
+        page.on("console", lambda message: said.append(message.text))
+        for each in addresses:
+            assert page.goto(address + each).status == 200, each
+            assert grave_findings(page) == [], each
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, each
+        assert said == []
+        page.context.close()
+
+
+def test_the_slider_shows_what_another_number_would_lose(chromium, going) -> None:
+    with served() as address:
+        page = _open(chromium, going, address, "tablet")
+        page.goto(f"{address}/plan/")
+        slider = page.get_by_role("slider", name="Coupons this round")
+        least = slider.get_attribute("min")
+        slider.evaluate("(node, value) => { node.value = value; node.dispatchEvent(new Event('input')); }", least)
+        row = page.locator(f"tr[data-spend='{least}'] td").all_inner_texts()
+        says = page.locator("#curve-says").inner_text()
+        assert says == f"{least} coupons: {row[0]} recruits in all, {row[1]} fewer than with the plan."
+        page.context.close()
+
+
+def test_a_plan_is_made_and_approved_in_a_browser(chromium, tmp_path) -> None:
+    """A real worker; the page shows how far it is, and then the plan, by itself."""
+    with study_folder(tmp_path):
+        study = LiveStudy()
+        for name in ("ana", "ben", "cleo"):
+            study.seed(name)
+        with served() as address:
+            page = _open(chromium, study, address, "tablet")
+            page.goto(f"{address}/plan/")
+            page.get_by_role("button", name="Make a new plan").click()
+            page.get_by_role("heading", name="A plan is being made").wait_for()
+            assert grave_findings(page) == []
+            page.get_by_role("link", name="Approve this plan").click(timeout=120_000)
+            page.get_by_role("button", name="Approve the plan").click()
+            page.get_by_text("Plan 1 is approved.").wait_for()
+            assert "plain rule, not a prediction" in page.locator("main").inner_text()
+            page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        ({}, {"a": 1}, (("a",), (), (), 0)),
+        ({"a": 1, "b": 2}, {"b": 3, "c": 0}, (("c",), ("a",), (("b", 2, 3),), 0)),
+        ({"a": 1}, {"a": 1}, ((), (), (), 1)),
+    ],
+)
+def test_differences_between_plans(before, now, expected) -> None:
+    found = differences(before, now)
+    assert (found.new, found.gone, found.other, found.same) == expected
+
+
+def test_a_curve_has_the_plan_on_it_and_loses_nothing_there() -> None:
+    curve = curve_of([(number, 10.0 - (number - 20) ** 2 / 100) for number in range(60)], 20)
+    assert curve.planned.fewer == 0
+    assert (curve.least, curve.most) == (0, 59)
+    assert sum(each.in_short for each in curve.spends) <= 14
+    assert curve.spends[0].fewer == pytest.approx(4.0)
+    assert len(curve.points.split()) == 60
+    assert curve_of([(3, 1.0)], 3) is None
+    assert curve_of([(3, 1.0), (4, 2.0)], 5) is None
+    assert curve_of([(0, 0.0), (1, 0.0)], 0).plan_y == 110
+
+
+def test_chances_have_as_many_digits_as_they_need() -> None:
+    assert [chance(each) for each in (1.0, 0.6154, 0.0004, 0.9999)] == ["1", "0.62", "0.0004", "0.9999"]

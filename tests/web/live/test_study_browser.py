@@ -1,0 +1,118 @@
+"""The study pages in a real browser, at the sizes of a desktop and a tablet: nothing in the way of anybody."""
+
+import pytest
+from django.conf import settings as django_settings
+from live_client import served
+from played_study import PlayedStudy
+
+from peerfront.web.live.records import contacts, models
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.requests import VoidCoupon, WithdrawPerson
+
+SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
+
+
+@pytest.fixture
+def played(one_database):
+    study = PlayedStudy().play(weeks=5)
+    unused = models.Coupon.objects.filter(redemption=None, site="north").exclude(holder=None).order_by("-issued_at")
+    study.do(VoidCoupon(unused[0].code, "lost on the bus"), site="north")
+    study.do(WithdrawPerson("s005", True, "moved away"), site="north")
+    contacts.write_contact("s001", {"name": "Zenobia Quux"})
+    return study
+
+
+def _page(chromium, study, address, size, role=Role.COORDINATOR, site=None):
+    width, height = SIZES[size]
+    context = chromium.new_context(viewport={"width": width, "height": height})
+    cookie = study.client(role, site).cookies[django_settings.SESSION_COOKIE_NAME]
+    context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": address}])
+    return context.new_page()
+
+
+def _unused() -> str:
+    unused = models.Coupon.objects.filter(redemption=None, voided_at=None, site="north").exclude(holder=None)
+    return unused.first().code
+
+
+def _faults(page) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize("size", ["desktop", "tablet", "phone"])
+def test_every_page_is_without_serious_faults_and_does_not_move_sideways(chromium, played, size) -> None:
+    void = models.Coupon.objects.exclude(voided_at=None).first().code
+    unused = (
+        models.Coupon.objects.filter(redemption=None, voided_at=None, site="north").exclude(holder=None).first().code
+    )
+    addresses = (
+        "/coupons/", "/coupons/?state=expiring&search=K7", f"/coupons/{void}/", f"/coupons/{unused}/",
+        f"/coupons/{unused}/void/", f"/coupons/{unused}/extend/", "/people/", "/people/?show=withdrawn",
+        "/people/s001/", "/people/s005/", "/people/s001/coupons/", "/people/s001/correct/", "/people/s001/withdraw/",
+        "/people/s005/erase/",
+        "/people/s001/contact/", "/people/s001/contact/write/", "/people/s001/contact/delete/", "/trees/",
+        "/trees/?colour=wave", "/progress/", "/progress/?site=north", "/estimates/",
+    )  # fmt: skip
+    with served() as address:
+        page = _page(chromium, played, address, size)
+        said = []
+        page.on("console", lambda message: said.append(message.text))
+        for each in addresses:
+            assert page.goto(address + each).status == 200, each
+            assert _faults(page) == [], each
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, (each, wide)
+            broken = page.evaluate("[...document.images].filter((image) => !image.naturalWidth).length")
+            assert broken == 0, each
+        assert said == []  # the content security policy was broken nowhere
+        page.context.close()
+
+
+@pytest.mark.parametrize("size", ["desktop", "tablet"])
+def test_a_coordinator_finds_a_coupon_and_makes_it_void(chromium, played, size) -> None:
+    code = _unused()
+    with served() as address:
+        page = _page(chromium, played, address, size)
+        page.goto(f"{address}/coupons/")
+        page.get_by_label("Code, or who got it").fill(code[:7].lower())
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name=code[:3]).click()
+        page.get_by_role("link", name="Make it void").click()
+        page.get_by_label("Why").fill("torn")
+        page.get_by_role("button", name="Make it void").dblclick()
+        page.get_by_text("is void.").wait_for()
+        page.get_by_text("torn").wait_for()
+        page.context.close()
+    assert models.Coupon.objects.get(pk=code).why_void == "torn"
+    assert models.Event.objects.filter(kind="coupon_voided", data__contains=code).count() == 1
+
+
+@pytest.mark.parametrize("size", ["desktop", "tablet"])
+def test_a_coordinator_looks_up_a_person_and_how_to_reach_them(chromium, played, size) -> None:
+    with served() as address:
+        page = _page(chromium, played, address, size)
+        page.goto(f"{address}/people/")
+        page.get_by_label("Pseudonym or code").fill("s001")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="s001", exact=True).first.click()
+        page.get_by_role("link", name="How to reach them").click()
+        assert page.get_by_text("Zenobia").count() == 0
+        page.get_by_role("button", name="Show it").click()
+        page.get_by_text("Zenobia Quux").wait_for()
+        assert _faults(page) == []
+        page.context.close()
+    assert models.Event.objects.filter(kind="action_noted").count() == 1
+
+
+def test_an_analyst_estimates_a_question(chromium, played) -> None:
+    with served() as address:
+        page = _page(chromium, played, address, "tablet", Role.ANALYST)
+        page.goto(f"{address}/estimates/")
+        page.get_by_label("Question").select_option("hiv")
+        page.get_by_role("button", name="Estimate").click()
+        page.get_by_text("Use this").first.wait_for(timeout=60_000)
+        assert _faults(page) == []
+        page.context.close()

@@ -1,0 +1,220 @@
+"""The list of people, the page of a person, what a coordinator does for them, and how to reach them."""
+
+import re
+
+import pytest
+from played_study import PLAYED, PlayedStudy
+
+from peerfront.web.live.exporting import waiting_people
+from peerfront.web.live.records import contacts, models
+from peerfront.web.live.records.database import link_of
+from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.permissions import Action, Role
+from peerfront.web.live.rules.requests import AddSeed, RecordAnswers, WithdrawPerson
+
+
+def _key(answer) -> str:
+    return re.search(r'name="key" value="([^"]+)"', answer.content.decode())[1]
+
+
+def _noted(action: Action) -> list:
+    facts = [link_of(each).event.fact for each in models.Event.objects.filter(kind="action_noted")]
+    return [fact for fact in facts if fact.action is action]
+
+
+@pytest.mark.usefixtures("database")
+def test_people_are_filtered_by_state_site_and_search() -> None:
+    study = PlayedStudy().play(weeks=4)
+    study.do(AddSeed("fresh"), site="north")
+    gone = models.Person.objects.filter(site="south").exclude(recruiter=None).first()
+    study.do(WithdrawPerson(gone.person, False, "moved"), site="south")
+    client = study.client(Role.COORDINATOR)
+
+    def listed(**query):
+        return {each.person for each in client.get("/people/", query).context["people"]}
+
+    assert listed(show="waiting") == waiting_people()
+    assert listed(show="withdrawn") == {gone.person}
+    assert listed(show="unanswered") == {"fresh"}
+    assert listed(show="seeds") == set(models.Person.objects.filter(recruiter=None).values_list("pk", flat=True))
+    assert listed(search="FRES") == {"fresh"}
+    assert listed(search=gone.code) == {gone.person}
+    assert listed(site="south", show="seeds") == {"s002", "s004", "s006"}
+    page = client.get("/people/").context
+    assert page["everybody"] == models.Person.objects.count()
+    newest = page["people"][0]
+    assert newest.person == "fresh"
+    recruits = {each.person: each.recruits for each in client.get("/people/", {"show": "seeds"}).context["people"]}
+    assert recruits["s001"] == models.Person.objects.filter(recruiter="s001").count()
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize("role", [Role.INTERVIEWER, Role.COORDINATOR, Role.ANALYST])
+def test_somebody_of_a_site_sees_its_people_alone(role) -> None:
+    study = PlayedStudy().play(weeks=3)
+    contacts.write_contact("s001", {"name": "Zenobia"})
+    client = study.client(role, "south")
+    shown = client.get("/people/?site=north").context["people"]
+    assert {each.site for each in shown} == {"South street"}
+    assert client.get("/people/", {"search": "s001"}).context["page"].count == 0
+    pages = ("", "coupons/", "correct/", "withdraw/", "erase/", "contact/", "contact/write/", "contact/delete/")
+    for page in pages:
+        for ask in (client.get, client.post):
+            answer = ask(f"/people/s001/{page}")
+            assert answer.status_code in (403, 404), page
+            assert b"Zenobia" not in answer.content
+    assert client.get("/trees/?root=s001").status_code == 404
+    assert client.get("/trees/picture.svg?root=s001").status_code == 404
+    own = client.get("/trees/").context["chains"]
+    assert {chain.root for chain, _ in own} <= set(
+        models.Person.objects.filter(site="south").values_list("pk", flat=True)
+    )
+    assert client.get("/people/s002/").status_code == 200
+
+
+@pytest.mark.usefixtures("one_database")
+def test_the_page_of_a_person_tells_all_that_is_recorded() -> None:
+    study = PlayedStudy().play(weeks=3)
+    page = study.client(Role.COORDINATOR).get("/people/s001/")
+    text = page.content.decode()
+    person = models.Person.objects.get(pk="s001")
+    for question in PLAYED.questions:
+        assert question.text in text
+    assert dict(person.answers)["housing"] in text
+    assert len(page.context["coupons"]) == person.coupons
+    (decision,) = page.context["decisions"]
+    assert "as planned" in decision.reasons[0]
+    assert any("Probability" in line for line in decision.details)
+    recruits = set(models.Person.objects.filter(recruiter="s001").values_list("pk", flat=True))
+    assert {name for name, _, _ in page.context["recruits"]} == recruits
+    analyst = study.client(Role.ANALYST).get("/people/s001/").content.decode()
+    assert "withdraws" not in analyst
+    assert "/coupons/K7" not in analyst  # an analyst may not open the board
+    assert study.client(Role.COORDINATOR).get("/people/nobody/").status_code == 404
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_coordinator_decides_on_another_number_with_a_reason() -> None:
+    study = PlayedStudy().play(weeks=3)
+    waits = models.Person.objects.filter(pk__in=waiting_people()).first()
+    person, client = waits.person, study.client(Role.COORDINATOR, waits.site_id)
+    address = f"/people/{person}/coupons/"
+    form = {"key": _key(client.get(address)), "coupons": "99", "why": "a friend"}
+    refused = client.post(address, form)
+    assert "nobody gets more than 4" in refused.content.decode()
+    assert "a friend" in refused.content.decode()
+    client.post(address, form | {"key": _key(refused), "coupons": "1"})
+    assert models.Override.objects.get(person=person).coupons == 1
+    assert client.get(f"/people/{person}/").context["promised"] == 1
+
+
+@pytest.mark.usefixtures("one_database")
+def test_answers_are_corrected_and_answers_to_old_questions_stay() -> None:
+    study = PlayedStudy()
+    study.do(AddSeed("ana"))
+    told = (("age", "34"), ("gender", "no such choice"), ("old_question", "kept"))
+    study.do(RecordAnswers("ana", 7, told))
+    client = study.client(Role.COORDINATOR)
+    page = client.get("/people/ana/correct/")
+    shown = page.context["form"]
+    form = {name: shown[name].value() for name in shown.fields if shown[name].value() is not None}
+    assert form["question_gender"] == "no such choice"
+    form |= {"key": _key(page), "question_age": "35", "network_size": "9", "why": "misheard"}
+    assert client.post("/people/ana/correct/", form).status_code == 302
+    person = models.Person.objects.get(pk="ana")
+    assert dict(person.answers) == {"age": "35", "gender": "no such choice", "old_question": "kept"}
+    assert person.network_size == 9
+    assert "34" in models.Event.objects.filter(kind="answers_recorded").get().data
+    bad = client.post("/people/ana/correct/", form | {"key": "another", "question_age": "old", "why": "x"})
+    assert bad.status_code == 200
+    assert bad.context["form"].errors["question_age"]
+
+
+@pytest.mark.usefixtures("one_database")
+def test_somebody_withdraws_with_their_coupons() -> None:
+    study = PlayedStudy().play(weeks=1)
+    person = models.Coupon.objects.filter(redemption=None, site="north").exclude(holder=None).first().holder_id
+    client = study.client(Role.COORDINATOR, "north")
+    address = f"/people/{person}/withdraw/"
+    form = {"key": _key(client.get(address)), "void_coupons": "on", "why": "does not want to"}
+    for _ in range(2):
+        assert client.post(address, form).status_code == 302
+    assert models.Person.objects.get(pk=person).withdrawn_at is not None
+    assert not models.Coupon.objects.filter(holder=person, redemption=None, voided_at=None).exists()
+    answer = dict(models.Person.objects.get(pk=person).answers)["age"]
+    recorded = models.Event.objects.filter(kind="answers_recorded", data__contains=f'"{person}"').get
+    assert f'"{answer}"' in recorded().data
+    erase = f"/people/{person}/erase/"
+    assert client.post(erase, {"key": _key(client.get(erase)), "why": "asked to"}).status_code == 302
+    assert f'"{answer}"' not in recorded().data
+    assert "The answers were erased" in client.get(f"/people/{person}/").content.decode()
+    allowed = client.get(f"/people/{person}/").context["may"]
+    assert not any(allowed[name] for name in ("override_coupons", "correct_answers", "withdraw_person"))
+    assert client.get(f"/people/{person}/").context["step"] is None
+    assert verify().whole
+
+
+@pytest.mark.usefixtures("database")
+def test_contact_details_are_shown_on_a_click_that_is_noted() -> None:
+    study = PlayedStudy()
+    study.do(AddSeed("ana"), site="north")
+    contacts.write_contact("ana", {"name": "Zenobia Quux", "phone": "912"})
+    client = study.client(Role.COORDINATOR, "north")
+    asked = client.get("/people/ana/contact/")
+    assert b"Zenobia" not in asked.content
+    assert _noted(Action.SEE_CONTACT) == []
+    form = {"key": _key(asked)}
+    for _ in range(2):
+        shown = client.post("/people/ana/contact/", form)
+        assert b"Zenobia Quux" in shown.content
+        assert "no-store" in shown.headers["Cache-Control"]
+    assert [note.subject for note in _noted(Action.SEE_CONTACT)] == ["ana"] * 2, "each time they are shown"
+    assert not any("Zenobia" in each.data for each in models.Event.objects.all())
+
+
+@pytest.mark.usefixtures("one_database")
+def test_contact_details_are_written_and_deleted_with_a_note_and_an_old_form_is_not_silent() -> None:
+    study = PlayedStudy()
+    study.do(AddSeed("ana"), site="north")
+    interviewer = study.client(Role.INTERVIEWER, "north")
+    assert interviewer.get("/people/ana/contact/").status_code == 403
+    form = {"key": _key(interviewer.get("/people/ana/contact/write/")), "name": "Zenobia", "phone": "1", "note": ""}
+    assert interviewer.post("/people/ana/contact/write/", form).status_code == 302
+    assert contacts.read_contact("ana") == {"name": "Zenobia", "phone": "1"}
+    stale = interviewer.post("/people/ana/contact/write/", form | {"phone": "2"})  # the back button
+    assert "This form was sent before with other entries" in stale.content.decode()
+    assert interviewer.post("/people/ana/contact/write/", form | {"phone": "2", "key": _key(stale)}).status_code == 302
+    assert contacts.read_contact("ana") == {"name": "Zenobia", "phone": "2"}
+    assert [note.details for note in _noted(Action.WRITE_CONTACT)] == [(("kept", "name, phone"),)] * 2
+    coordinator = study.client(Role.COORDINATOR)
+    page = coordinator.get("/people/ana/contact/delete/")
+    answered = coordinator.post("/people/ana/contact/delete/", {"key": _key(page)})
+    assert answered.headers["Location"] == "/people/ana/"
+    assert contacts.read_contact("ana") is None
+    assert len(_noted(Action.DELETE_CONTACT)) == 1
+    assert verify().whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_people_of_another_site_are_not_named_to_somebody_of_a_site() -> None:
+    """Ana of the north handed on a coupon with which ben came in the south, and ben one with which cleo came there."""
+    study = PlayedStudy()
+    study.seed("ana", "north")
+    study.approve(ana=2)
+    code, _ = study.issue("ana", "north")
+    study.days(2)
+    study.enrol("ben", code, "south")
+    north, south = (study.client(Role.COORDINATOR, site) for site in ("north", "south"))
+    pages = ("/coupons/", f"/coupons/{code}/", "/people/", "/people/ana/", "/trees/", "/trees/picture.svg")
+    for page in pages:
+        told = north.get(page)
+        assert told.status_code == 200
+        assert "ben" not in told.content.decode(), page
+    assert "at another site" in north.get("/coupons/").content.decode()
+    for page in ("/people/", "/people/ben/", "/trees/"):
+        assert "ana" not in _shown(south.get(page)), page
+    assert study.client(Role.COORDINATOR).get("/people/").content.decode().count("ana") > 0
+
+
+def _shown(answer) -> str:
+    return answer.content.decode().split("<main")[1]

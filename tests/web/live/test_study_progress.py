@@ -1,0 +1,167 @@
+"""Progress: numbers that add up, pictures that are files of their own, and the forecast beside the model."""
+
+import xml.etree.ElementTree as ElementTree
+from datetime import date, timedelta
+
+import pytest
+from django.conf import settings as django_settings
+from hypothesis import given
+from hypothesis import strategies as st
+from played_study import PLAYED, PlayedStudy
+
+from peerfront.web.live.records import models
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.requests import VoidCoupon
+from peerfront.web.live.screens import progress
+from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve, day_ticks, ticks
+from peerfront.web.live.screens.progress import PICTURES
+from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, returns_by_age, so_far, standings, weekly
+from peerfront.web.live.screens.sight import study_or_404, today_of
+
+DAY = date(2026, 3, 2)
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@given(st.lists(st.integers(0, 200), max_size=50), st.integers(0, 60))
+def test_days_and_weeks_add_up(offsets, later) -> None:
+    days = [DAY + timedelta(days=offset) for offset in offsets]
+    today = max([DAY, *days]) + timedelta(days=later)
+    assert [number for _, number in so_far(days)][-1:] == ([len(days)] if days else [])
+    weeks = weekly(days, today)
+    assert sum(week.came for week in weeks) == len(days)
+    assert all(week.monday.weekday() == 0 for week in weeks)
+    if days:
+        assert weeks[-1].so_far == len(days)
+        assert weeks[-1].monday <= today < weeks[-1].monday + timedelta(days=7)
+
+
+def test_the_share_used_by_age_is_that_of_kaplan_and_meier() -> None:
+    # 10 coupons: two used on day 1, one on day 3; five are 2 days old, the others 9.
+    ages = [(9, 1), (9, 1), (9, 3), (9, None), (9, None), *[(2, None)] * 5]
+    days = {each.age: each for each in returns_by_age(ages, last=5)}
+    assert days[0].out == 10
+    assert days[1].share == pytest.approx(2 / 10)
+    assert days[2].out == 8
+    assert 3 not in days  # three coupons are left, too few to tell
+    many = [pair for pair in ages for _ in range(10)]
+    days = {each.age: each for each in returns_by_age(many, last=5)}
+    assert days[3].out == 30
+    assert days[3].share == pytest.approx(1 - 0.8 * (2 / 3))
+    assert max(days) == 5
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.none() | st.integers(0, 30)), max_size=60))
+def test_shares_never_fall_and_every_use_counts_once(coupons) -> None:
+    ages = [(age, None if used is None or used > age else used) for age, used in coupons]
+    days = returns_by_age(ages, last=20)
+    shares = [each.share for each in days]
+    assert shares == sorted(shares)
+    assert all(0 <= share <= 1 for share in shares)
+    assert all(each.out >= FEWEST_COUPONS for each in days)
+
+
+@given(st.floats(0, 1e7))
+def test_ticks_are_few_and_reach_the_top(most) -> None:
+    marks = ticks(most)
+    assert marks[0] == 0
+    assert marks[-1] >= most * (1 - 1e-6)
+    assert 2 <= len(marks) <= 8
+
+
+@given(st.integers(0, 4000))
+def test_dates_on_an_axis_are_few_and_between_its_ends(days) -> None:
+    marks = day_ticks(DAY, DAY + timedelta(days=days))
+    assert 1 <= len(marks) <= 8
+    assert marks[0] == DAY
+    assert marks[-1] <= DAY + timedelta(days=max(days, 1))
+
+
+def test_charts_are_pictures_without_anything_from_elsewhere() -> None:
+    band = Band((DAY, DAY + timedelta(days=30)), (3.0, 9.0), (3.0, 5.0), (3.0, 15.0))
+    curve = DayCurve("A <title>", "words", "line", (DAY, DAY + timedelta(days=3)), (1.0, 3.0), band, "band", 12.0,
+                     "Target: 12", DAY + timedelta(days=40), "Last day")  # fmt: skip
+    for picture in (day_curve(curve), bars(Bars("B", "words", ("a<b",), (0.0,))), bars(Bars("B", "", (), ()))):
+        drawn = ElementTree.fromstring(picture)
+        assert drawn.get("role") == "img"
+        assert all(text not in picture for text in ("href", "style=", "<script"))
+    points = ElementTree.fromstring(day_curve(curve)).find(f"{_SVG}polygon").get("points").split()
+    assert len(points) == 4
+
+
+@pytest.mark.usefixtures("database")
+def test_numbers_of_the_study_are_those_of_its_sites_together() -> None:
+    played = PlayedStudy().play(weeks=4)
+    void = models.Coupon.objects.filter(redemption=None).exclude(holder=None).first()
+    played.do(VoidCoupon(void.code, "lost"), site=void.site_id)
+    study = study_or_404()
+    found = standings(study, today_of(study))
+    whole, north, south = (found[site] for site in (None, "north", "south"))
+    assert whole.people == models.Person.objects.count() == north.people + south.people
+    assert whole.seeds == 6
+    assert sum(number for _, number in whole.waves) == whole.people
+    assert dict(whole.waves)[0] == 6
+    assert whole.handed_out == PLAYED.budget - study.kept == north.handed_out + south.handed_out
+    assert whole.coupons["used"] == whole.recruits
+    used_of_ended = models.Redemption.objects.filter(coupon__last_day__lt=today_of(study)).exclude(coupon__holder=None)
+    assert whole.ended_used == used_of_ended.count()
+    assert sum(each.used for each in whole.returns) == whole.recruits
+
+
+@pytest.mark.usefixtures("database")
+def test_the_page_has_a_table_beside_each_picture_and_the_forecast_where_there_is_one() -> None:
+    study = PlayedStudy().play(weeks=3)
+    client = study.client(Role.ANALYST, "north")
+    page = client.get("/progress/")
+    assert "There is no band yet" in page.content.decode()
+    for name in PICTURES:
+        picture = client.get(f"/progress/{name}.svg")
+        assert picture.headers["Content-Type"] == "image/svg+xml"
+        assert ElementTree.fromstring(picture.content).tag == f"{_SVG}svg"
+        assert f'src="/progress/{name}.svg"' in page.content.decode()
+    assert b"polygon" not in client.get("/progress/people.svg").content
+    folder = django_settings.LIVE_FOLDER.models / "model-1"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "forecast.csv"
+    try:
+        today = today_of(study_or_404())
+        file.write_text(f"date,expected,low,high\n{today},20.00,20.00,20.00\n{today + timedelta(days=7)},31.5,25,40\n")
+        assert b"polygon" in client.get("/progress/people.svg").content
+        text = client.get("/progress/").content.decode()
+        assert "8 of 10 simulated studies" in text
+        assert "There is no band yet" not in text
+        assert b"polygon" not in client.get("/progress/people.svg?site=north").content  # it is of the whole study
+        file.write_text("date,expected\nnonsense,1\n")
+        assert client.get("/progress/").status_code == 200
+    finally:
+        file.unlink()
+    assert client.get("/progress/other.svg").status_code == 404
+
+
+@pytest.mark.usefixtures("one_database")
+def test_pictures_are_drawn_anew_when_something_happens() -> None:
+    study = PlayedStudy().play(weeks=1)
+    client = study.client(Role.MANAGER)
+    before = client.get("/progress/waves.svg").content
+    assert client.get("/progress/waves.svg").content == before
+    study.seed("another")
+    assert client.get("/progress/waves.svg").content != before
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_study_without_people_has_a_page_of_progress() -> None:
+    client = PlayedStudy().client(Role.COORDINATOR)
+    assert client.get("/progress/").status_code == 200
+    for name in PICTURES:
+        assert client.get(f"/progress/{name}.svg").status_code == 200
+
+
+@pytest.mark.usefixtures("one_database")
+def test_numbers_of_a_large_study_are_kept_for_a_while(monkeypatch) -> None:
+    study = PlayedStudy().play(weeks=1)
+    client = study.client(Role.MANAGER)
+    monkeypatch.setattr(progress, "_LARGE", 0)
+    before = client.get("/progress/").context["now"].people
+    study.seed("another")
+    assert client.get("/progress/").context["now"].people == before
+    monkeypatch.setattr(progress, "_LARGE_KEPT", -1.0)
+    assert client.get("/progress/").context["now"].people == before + 1

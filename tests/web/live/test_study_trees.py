@@ -1,0 +1,114 @@
+"""Chains of recruits: their sizes, where people stand in the picture, and the picture itself."""
+
+import xml.etree.ElementTree as ElementTree
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from played_study import PlayedStudy
+
+from peerfront.web.live.records import models
+from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.screens.chains import Forest, Recruited
+from peerfront.web.live.screens.tree_layout import placed
+from peerfront.web.live.screens.tree_picture import tree_svg
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def _forest(recruiters):
+    """People 0, 1, ... with the number of their recruiter, or None."""
+    return Forest(
+        Recruited(f"p{n}", None if above is None else f"p{above}", "north", START + timedelta(hours=n))
+        for n, above in enumerate(recruiters)
+    )
+
+
+@st.composite
+def forests(draw):
+    count = draw(st.integers(1, 40))
+    return [draw(st.none() | st.integers(0, n - 1)) if n else None for n in range(count)]
+
+
+@given(forests())
+def test_chains_part_the_people_and_waves_count_recruitments(recruiters) -> None:
+    forest = _forest(recruiters)
+    chains = forest.chains()
+    assert sum(chain.people for chain in chains) == len(recruiters)
+    assert [chain.people for chain in chains] == sorted((chain.people for chain in chains), reverse=True)
+    for n, above in enumerate(recruiters):
+        assert forest.waves[f"p{n}"] == (0 if above is None else forest.waves[f"p{above}"] + 1)
+    for chain in chains:
+        assert chain.people == forest.below(chain.root)
+
+
+@given(forests(), st.integers(1, 40))
+def test_nobody_stands_on_another_and_recruiters_stand_among_their_recruits(recruiters, most) -> None:
+    forest = _forest(recruiters)
+    root = forest.shown(forest.chains()[0].root, most)
+    people = placed(root)
+    assert len(people) == min(most, forest.below(root.person.person))
+    rows = {each.node.person.person: each.row for each in people}
+    for column in {each.column for each in people}:
+        own = sorted(each.row for each in people if each.column == column)
+        assert all(later - sooner >= 1 - 1e-9 for sooner, later in pairwise(own))
+    for each in people:
+        below = [rows[recruit.person.person] for recruit in each.node.recruits]
+        if below:
+            assert min(below) <= each.row <= max(below)
+        assert all(recruit.wave == each.node.wave + 1 for recruit in each.node.recruits)
+    shown = {each.node.person.person for each in people}
+    hidden = sum(each.node.hidden for each in people)
+    all_recruits = sum(len(forest.recruits.get(person, ())) for person in shown)
+    assert hidden == all_recruits - (len(shown) - 1)
+
+
+def test_a_chain_of_ten_thousand_waves_can_be_drawn() -> None:
+    forest = _forest([None, *range(9_999)])
+    assert forest.chains()[0].waves == 9_999
+    assert len(placed(forest.shown("p0", 10_000))) == 10_000
+
+
+def test_the_picture_is_one_and_hostile_names_stay_text() -> None:
+    people = [Recruited("s<1>&\u202e", None, "x", START), Recruited("b", "s<1>&\u202e", "x", START, withdrawn=True)]
+    root = Forest(people).shown("s<1>&\u202e", 10)
+    picture = tree_svg(root, {each.person: "<north>" for each in people}, ("<north>",), "Site & more")
+    drawn = ElementTree.fromstring(picture)
+    texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[:2] == ["Site & more", "<north>"]
+    assert "\u202e" not in picture  # it would turn the letters around
+    assert drawn.find("{http://www.w3.org/2000/svg}title").text.startswith("Recruits of")
+    assert "style=" not in picture
+    assert "<script" not in picture
+
+
+@pytest.mark.usefixtures("database")
+def test_the_page_shows_chains_by_size_and_one_as_picture_and_list() -> None:
+    study = PlayedStudy().play(weeks=4)
+    client = study.client(Role.COORDINATOR)
+    page = client.get("/trees/")
+    chains = [chain for chain, _ in page.context["chains"]]
+    assert sum(chain.people for chain in chains) == models.Person.objects.count()
+    assert page.context["root"] == chains[0].root
+    text = page.content.decode()
+    assert text.split("nested-list")[1].split("<h2>")[0].count("<li>") == chains[0].people
+    for colour in ("site", "wave", "gender", "nonsense"):
+        picture = client.get("/trees/picture.svg", {"root": chains[0].root, "colour": colour})
+        assert picture.headers["Content-Type"] == "image/svg+xml"
+        drawn = ElementTree.fromstring(picture.content)
+        names = {each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")}
+        assert chains[0].root in names
+    part = models.Person.objects.filter(recruiter=chains[0].root).first()
+    below = client.get("/trees/", {"root": part.person}).context
+    assert below["above"] == chains[0].root
+    assert below["whole"] < chains[0].people
+    assert client.get("/trees/?root=nobody").status_code == 404
+
+
+@pytest.mark.usefixtures("one_database")
+def test_without_people_there_is_no_picture() -> None:
+    client = PlayedStudy().client(Role.ANALYST)
+    assert "Nobody takes part yet." in client.get("/trees/").content.decode()
+    assert client.get("/trees/picture.svg").status_code == 404
