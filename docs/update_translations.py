@@ -3,9 +3,8 @@
 python docs/update_translations.py          # adds new sentences to each django.po, drops unused ones, writes django.mo
 python docs/update_translations.py --check  # changes nothing; exit code 1 if a catalogue misses a sentence
 
-A new language: make its folder (src/peerfront/web/pages/locale/fr/LC_MESSAGES), name it in
-web/pages/common_settings.py, run this, and translate the entries of its django.po, which any
-editor of translations opens.
+A new language: make its folder (src/peerfront/words/locale/fr/LC_MESSAGES), name it in words/language.py, run this, and
+translate the entries of its django.po, which any editor of translations opens.
 """
 
 import argparse
@@ -21,8 +20,8 @@ from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
 SOURCE = Path(__file__).parents[1] / "src" / "peerfront"
-LOCALE = SOURCE / "pages" / "locale"
-ROOMS = ("pages", "live", "app")
+LOCALE = SOURCE / "words" / "locale"
+ROOMS = ("words", "web", "cli")
 KEYWORDS = {
     "_": None,
     "gettext": None,
@@ -33,6 +32,9 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
+    "say": None,
+    "warn": None,
+    "say_n": (1, 2),
 }
 OF_NOTES = ("by", "done", "downloaded", "events", "head", "imported", "kept", "made_at", "outcome", "population",
             "there_before", "whole")  # fmt: skip
@@ -60,7 +62,7 @@ def sentences() -> dict[Sentence, str]:
                 single, plural = (message, None) if isinstance(message, str) else (message[0], message[1])
                 if single:
                     found.setdefault((context, single, plural), str(path.relative_to(SOURCE)))
-    for sentence, where in _of_the_rules() + _of_the_library():
+    for sentence, where in _of_the_rules() + _of_the_library() + _of_messages() + _of_help():
         found.setdefault((None, sentence, None), where)
     return found
 
@@ -87,7 +89,7 @@ def _of_the_rules() -> list[tuple[str, str]]:
     terms = {each.value for kind in enums for each in kind} | set(KINDS)
     terms |= {each.name for kind in (Settings, *get_args(Fact)) for each in fields(kind)}
     terms |= set(OF_NOTES) | {name for sentence, _ in told for name in _values(sentence)}
-    for path in (SOURCE / "live").rglob("*.py"):
+    for path in (SOURCE / "web" / "live").rglob("*.py"):
         terms |= _names_in(ast.parse(path.read_bytes()))
     return told + [(name.replace("_", " "), "web/live/rules") for name in sorted(terms)]
 
@@ -104,6 +106,23 @@ def _of_the_library() -> list[tuple[str, str]]:
     facts = Summary(**counts).facts
     told = [sentence for kind in KINDS.values() for sentence in (kind.title, kind.remedy)]
     return [(sentence, "data") for sentence in [*told, *(what for what, _ in facts), *ROLES.values()]]
+
+
+def _of_messages() -> list[tuple[str, str]]:
+    """Sentences of codes."""
+    from peerfront.words.messages import sentences
+
+    return [(sentence, f"words/messages ({code})") for code, sentence in sentences().items()]
+
+
+def _of_help() -> list[tuple[str, str]]:
+    """What `peerfront --help` shows."""
+    from typer.main import get_command
+
+    from peerfront.cli.languages import help_texts
+    from peerfront.cli.main import app
+
+    return [(text, "cli (--help)") for text in sorted(help_texts(get_command(app)))]
 
 
 def _names_in(module: ast.Module) -> set[str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 
 def app_command(
@@ -24,4 +24,4 @@ def app_command(
     """
     from peerfront.web.app.server import serve
 
-    serve(folder, port, say, open_browser=not no_browser)
+    serve(folder, port, show, open_browser=not no_browser)

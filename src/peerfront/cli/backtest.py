@@ -22,7 +22,7 @@ from peerfront.cli.options import (
     read_settings,
     shown_progress,
 )
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -112,7 +112,7 @@ def backtest_command(
         console.print(cell(line))
     if out is not None:
         _write(test, out)
-        say(f"\nWritten to {out}: {', '.join(FILES)}.")
+        show(f"\nWritten to {out}: {', '.join(FILES)}.")
 
 
 def _table(test: "Backtest") -> "Table":

@@ -28,7 +28,7 @@ from peerfront.cli.options import (
     out_path,
     read_settings,
 )
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,9 +137,9 @@ def check_command(
         _write_waiting(waiting, study)
     if out is not None:
         _write(out, names, study, summary, study_schema, reasons)
-        say(f"\nWritten to {out}: {', '.join(names)}.")
+        show(f"\nWritten to {out}: {', '.join(names)}.")
         if saved is None:
-            say(
+            show(
                 "Edit schema.toml there (leave out columns, name categories), then look again with "
                 f"--schema {out / _SCHEMA_FILE}."
             )
@@ -153,7 +153,7 @@ def _write_waiting(file: Path, study: "Study") -> None:
 
     waiting = study.waiting
     write_csv(file, csv_text(waiting), private=True)
-    say(f"\nWritten: {file} (people who wait for coupons: {len(waiting):,}).")
+    show(f"\nWritten: {file} (people who wait for coupons: {len(waiting):,}).")
 
 
 def _check_workbook(file: Path, sheet: str) -> None:

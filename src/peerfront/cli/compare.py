@@ -19,7 +19,7 @@ from peerfront.cli.options import (
     out_path,
     rules_of,
 )
-from peerfront.cli.screen import new_screen, say
+from peerfront.cli.screen import new_screen, show
 
 
 def compare_command(
@@ -122,10 +122,10 @@ def compare_command(
             )
         except KeyboardInterrupt:
             if out is not None:
-                say(f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True)
+                show(f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True)
             raise typer.Exit(INTERRUPTED) from None
     console = new_screen()
     for table in terminal_tables(results, against):
         console.print(table)
     if out is not None:
-        say(f"\nTrajectories, tables and curves are in {out}; start with {out / 'table.md'}.")
+        show(f"\nTrajectories, tables and curves are in {out}; start with {out / 'table.md'}.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, STRICT, claim, out_path, read_settings
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 
 def convert_command(
@@ -36,4 +36,4 @@ def convert_command(
     write_study(study, out, to, overwrite=overwrite)
     count = len(study.problems)
     warnings = f" {count} warning{'s' if count > 1 else ''}: see peerfront check {file}." if count else ""
-    say(f"{len(study):,} people written to {out}.{warnings}")
+    show(f"{len(study):,} people written to {out}.{warnings}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peerfront.cli.options import INTERRUPTED, OVERWRITE, SEED, claim, out_path
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,7 @@ def design_command(
     _print(made)
     if out is not None:
         _write(made, out)
-        say(f"\nWritten to {out}: {', '.join(_FILES)}.")
+        show(f"\nWritten to {out}: {', '.join(_FILES)}.")
 
 
 def _played(model: "Model | None", settings: "DesignSettings", out: Path | None, resume: bool) -> "Design":
@@ -173,7 +173,7 @@ def _played(model: "Model | None", settings: "DesignSettings", out: Path | None,
             kept = "Nothing was written."
             if out is not None:
                 kept = f"What is done is kept in {out}. Repeat the command with --resume to go on."
-            say(f"\nStopped. {kept}", err=True)
+            show(f"\nStopped. {kept}", err=True)
             raise typer.Exit(INTERRUPTED) from None
     rows = _sorted(parts)
     return Design(settings, rows[rows["repetition"] < settings.repetitions].reset_index(drop=True))

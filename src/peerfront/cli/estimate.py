@@ -19,7 +19,7 @@ from peerfront.cli.options import (
     out_path,
     read_settings,
 )
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,7 +128,7 @@ def estimate_command(
         console.print(cell(line))
     if out is not None:
         _write(made, out)
-        say(f"\nWritten to {out}: {', '.join(names)}.")
+        show(f"\nWritten to {out}: {', '.join(names)}.")
 
 
 def _files(outcomes: int) -> tuple[str, ...]:

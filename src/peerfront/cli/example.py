@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import OVERWRITE, SEED, claim, out_path
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 
 def example_command(
@@ -25,7 +25,7 @@ def example_command(
     made = demo_study(people, seed)  # type: ignore[arg-type] # checked there
     for path, table in ((out / "study.csv", made.study), (out / "frontier.csv", made.frontier)):
         write_csv(path, table.to_csv(index=False, lineterminator="\n"))
-    say(
+    show(
         f"{len(made.study):,} people written to {out / 'study.csv'}, and the {len(made.frontier):,} of them who wait "
         f"for coupons to {out / 'frontier.csv'}. Nobody in them exists.\n"
         f"Next: peerfront check {out / 'study.csv'} --out {out / 'checked'}"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import AS_OF, FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 
 def fit_command(
@@ -105,5 +105,5 @@ def fit_command(
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)
-    say(str(fitted.summary))
-    say(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")
+    show(str(fitted.summary))
+    show(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")

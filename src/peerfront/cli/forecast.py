@@ -27,7 +27,7 @@ from peerfront.cli.options import (
     order_of,
     out_path,
 )
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -154,7 +154,7 @@ def forecast_command(
         console.print(cell(line))
     if out is not None:
         _write(forecast, out)
-        say(f"\nWritten to {out}: {', '.join(_FILES)}.")
+        show(f"\nWritten to {out}: {', '.join(_FILES)}.")
 
 
 def _rounds(forecast: "Forecast") -> "Table":

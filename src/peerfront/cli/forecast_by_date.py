@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,7 +21,7 @@ def show_by_date(forecast: "DateForecast", out: Path | None) -> None:
         console.print(cell(line))
     if out is not None:
         _write(forecast, out)
-        say(f"\nWritten to {out}: {', '.join(DATE_FILES)}.")
+        show(f"\nWritten to {out}: {', '.join(DATE_FILES)}.")
 
 
 def _weeks(forecast: "DateForecast") -> "Table":

@@ -10,7 +10,7 @@ import typer
 
 from peerfront.cli.live_folder import FOLDER, needs_extra, opened, telling_database_faults
 from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 PORT = Annotated[int, typer.Option(metavar="N", help="The port on which the server listens.")]
 THREADS = Annotated[int, typer.Option(metavar="N", help="Requests that are answered at the same time.")]
@@ -69,10 +69,10 @@ def init_command(
     from peerfront.web.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.web.live.operations.opening import new_folder
     from peerfront.web.live.rules.settings import Settings
-    from peerfront.web.pages.common_settings import LANGUAGES
+    from peerfront.words.language import LANGUAGES
 
-    if language not in dict(LANGUAGES):
-        raise UnknownName("language", language, dict(LANGUAGES))
+    if language not in LANGUAGES:
+        raise UnknownName("language", language, LANGUAGES)
     sites = dict(each.partition("=")[::2] for each in site or ())
     if any(not short or not long for short, long in sites.items()):
         raise SettingError("A site needs a short name and a name: --site north='North clinic'.")
@@ -97,7 +97,7 @@ def init_command(
         from peerfront.web.live.operations.staff import begin_with_manager
 
         link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
-    say(
+    show(
         f"{settings.name} begins in {study.path}.\n\n"
         f"Start the server:  peerfront live serve {quote(str(folder))}\n"
         f"Then follow this link, once and within {link.valid.days} days, to choose the manager's password:\n\n"
@@ -141,8 +141,8 @@ def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name 
     person = named_user(user)
     ask_here(member_note("new link", person))
     link = new_link(person, study.serving.address())
-    say(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}\n")
-    say(_other_port(study.serving.tls).strip())
+    show(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}\n")
+    show(_other_port(study.serving.tls).strip())
 
 
 def serve_command(
@@ -169,7 +169,7 @@ def serve_command(
     opening.check_migrated()
     from peerfront.web.live.operations.running import serve
 
-    serve(study, host, port, threads=threads, proxy=proxy, say=say)
+    serve(study, host, port, threads=threads, proxy=proxy, say=show)
 
 
 def demo_command(
@@ -197,18 +197,18 @@ def demo_command(
     listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
-        say("Making up three weeks of a study ...")
+        show("Making up three weeks of a study ...")
         with new_folder(LiveFolder(place), Serving()):
             from peerfront.web.live.operations.demo import make_demo, table_of_logins
 
-            say(table_of_logins(make_demo()))
+            show(table_of_logins(make_demo()))
         from peerfront.web.live.operations.running import serve
         from peerfront.web.live.planning.jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")
-        say("A plan is being made in the background; in about a minute the coordinator can look at it.")
+        show("A plan is being made in the background; in about a minute the coordinator can look at it.")
         try:
-            serve(LiveFolder(place), "127.0.0.1", port, say=say, browser=browser)
+            serve(LiveFolder(place), "127.0.0.1", port, say=show, browser=browser)
         finally:
             stop(job)
     finally:
@@ -226,10 +226,10 @@ def check_command(folder: FOLDER) -> None:
 
     found = findings(study)
     for each in found:
-        say(f"- {each}")
+        show(f"- {each}")
     if found:
         raise typer.Exit(1)
-    say("Nothing to mend. `peerfront live verify` compares every row with the events.")
+    show("Nothing to mend. `peerfront live verify` compares every row with the events.")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -8,7 +8,7 @@ import typer
 
 from peerfront.cli.live_folder import FOLDER, needs_extra, opened
 from peerfront.cli.options import SCHEMA, SHEET, STRICT, claim, out_path, read_settings
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 
 def import_command(
@@ -35,7 +35,7 @@ def import_command(
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict, sheet=sheet))
     for line in import_here(study, file.name, site):
-        say(line)
+        show(line)
 
 
 def export_command(
@@ -48,7 +48,7 @@ def export_command(
     opened(folder)
     from peerfront.web.live.operations.study_export import export_here
 
-    say(export_here(out))
+    show(export_here(out))
 
 
 def backup_command(
@@ -82,18 +82,18 @@ def backup_command(
 
     path = back_up_here(study, out)
     made = BackupFile(path)  # reads it back, and compares every file with the manifest
-    say(
+    show(
         f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.\n"
         f"Its last event has the hash {made.about.head}. Write it down, to compare it after a restore."
     )
     if keep is not None:
         for gone in backups.remove_all_but(study, keep):
-            say(f"Removed {gone.name}.")
+            show(f"Removed {gone.name}.")
     if with_keys is not None:
         from peerfront.foundation.files import write_bytes
 
         write_bytes(with_keys, (study.path / "keys.json").read_bytes(), private=True)
-        say(
+        show(
             f"Keys copied to {with_keys}. Keep them apart from the back-ups: who has both can read contact details, "
             "and who has the keys can make logins."
         )
@@ -124,24 +124,24 @@ def restore_command(
         from peerfront.web.live.operations.restoring import restore
 
         restored = restore(file, study)
-    say(
+    show(
         f"Restored and verified: {restored.events:,} events, {restored.rows:,} rows that follow from them, "
         f"{restored.staff:,} users, {restored.contacts:,} contact details.\n"
         f"The last event has the hash {restored.head}."
     )
     if given is None:
-        say(
+        show(
             "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
             "keys.json: restore with --keys."
         )
     else:
-        say("All files are as its manifest says, which is signed with the study's keys.")
+        show("All files are as its manifest says, which is signed with the study's keys.")
     if restored.unreadable:
-        say(
+        show(
             f"{restored.unreadable:,} contact details cannot be read with these keys: restore again with "
             "--keys keys.json of the study."
         )
-    say(f"Serve it with: peerfront live serve {quote(str(folder))}")
+    show(f"Serve it with: peerfront live serve {quote(str(folder))}")
 
 
 def verify_command(folder: FOLDER) -> None:
@@ -150,10 +150,10 @@ def verify_command(folder: FOLDER) -> None:
     from peerfront.web.live.records.verification import verify
 
     found = verify()
-    say(f"{found.events:,} events, {found.rows:,} rows. The last event has the hash\n{found.head}")
+    show(f"{found.events:,} events, {found.rows:,} rows. The last event has the hash\n{found.head}")
     if not found.whole:
         for fault in found.faults:
-            say(f"- {fault}", err=True)
-        say("The records were changed by something else than peerfront. Restore a back-up.", err=True)
+            show(f"- {fault}", err=True)
+        show("The records were changed by something else than peerfront. Restore a back-up.", err=True)
         raise typer.Exit(1)
-    say("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")
+    show("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")

@@ -19,6 +19,7 @@ from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast import forecast_command
+from peerfront.cli.languages import language_asked_for, translated
 from peerfront.cli.live import live_app
 from peerfront.cli.plan import plan_command
 from peerfront.cli.report import report_command
@@ -27,6 +28,7 @@ from peerfront.cli.week import week_command
 from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.shown import lose_nothing, visible_message
+from peerfront.words.language import Medium, catalogue, say, speaking
 
 BAD_INPUT = 2
 
@@ -79,6 +81,14 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Language of everything shown: en or es; otherwise that of this computer (LANG).",
+            show_default=False,
+        ),
+    ] = None,  # read by language_asked_for, before anything is said
 ) -> None:
     pass
 
@@ -96,22 +106,33 @@ def main() -> None:
         lose_nothing(stream)
     with ended_by_signals(), Shown() as shown:
         try:
-            app()
-        except PeerfrontError as problem:
+            with speaking(catalogue(language_asked_for(sys.argv), Medium.TERMINAL)):
+                _run()
+        except PeerfrontError as problem:  # an unknown language
             _say(str(problem))
-            sys.exit(BAD_INPUT)
-        except MemoryError as problem:
-            _say(
-                f"There is not enough memory for this ({problem or 'no more is free'}). Use smaller numbers of people, "
-                "coupons, rounds or episodes, or a file with fewer columns; or a larger computer."
-            )
             sys.exit(BAD_INPUT)
         finally:
             if fault := shown.fault():
-                _say(f"What was to be shown could not be written ({fault}). Free some space, or show it elsewhere.")
+                _say(str(say("What was to be shown could not be written ({fault}). Free some space.", fault=fault)))
                 sys.exit(BAD_INPUT)
 
 
+def _run() -> None:
+    try:
+        translated(typer.main.get_command(app))()
+    except PeerfrontError as problem:
+        _say(str(problem))
+        sys.exit(BAD_INPUT)
+    except MemoryError as problem:
+        memory = say(
+            "There is not enough memory for this ({problem}). Use fewer people, coupons, rounds or episodes, a file "
+            "with fewer columns, or a larger computer.",
+            problem=str(problem) or "MemoryError",
+        )
+        _say(str(memory))
+        sys.exit(BAD_INPUT)
+
+
 def _say(problem: str) -> None:
-    typer.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+    typer.secho(f"{say('Error:')} ", fg="red", bold=True, nl=False, err=True)
     typer.echo(visible_message(problem), err=True)

@@ -32,7 +32,7 @@ from peerfront.cli.options import (
     order_of,
     out_path,
 )
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     from peerfront.study.heading import Heading
@@ -149,7 +149,7 @@ def plan_command(
         _write(file, plan, heading)
     if decisions is not None:
         write_log(decisions, log)
-        say(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
+        show(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
 
 
 def _curve_file(file: Path) -> Path:
@@ -163,15 +163,15 @@ def _write(file: Path, plan: "CouponSheet", heading: "Heading") -> None:
     kind = sheet_kind(file)
     if kind == WORKBOOK:
         write_bytes(file, plan.excel(heading), private=True)
-        say(f"\nWritten: {file} (to print and fill in; its other worksheets hold the facts and every number).")
+        show(f"\nWritten: {file} (to print and fill in; its other worksheets hold the facts and every number).")
     elif kind == PDF:
         write_bytes(file, plan.pdf(heading), private=True)
-        say(f"\nWritten: {file} (to print and fill in).")
+        show(f"\nWritten: {file} (to print and fill in).")
     else:
         curve = _curve_file(file)
         write_csv(file, plan.csv(), private=True)
         write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
-        say(f"\nWritten: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+        show(f"\nWritten: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).")
 
 
 def _print(sheet: "CouponSheet") -> None:

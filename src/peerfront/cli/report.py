@@ -31,7 +31,7 @@ from peerfront.cli.options import (
     order_of,
     out_path,
 )
-from peerfront.cli.screen import say
+from peerfront.cli.screen import show
 
 
 def report_command(
@@ -145,4 +145,4 @@ def report_command(
             with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
             outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip
-    say(f"Written: {out}.")
+    show(f"Written: {out}.")

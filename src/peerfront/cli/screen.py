@@ -25,8 +25,9 @@ def cell(text: object, style: str = "") -> "Text":
     return Text(visible(str(text), LONGEST_LINE), style=style)
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print lines that may hold names of files, columns and people."""
+def show(text: object, *, err: bool = False) -> None:
+    """Print a sentence of `words`, or lines that may hold names of files, columns and people."""
     from peerfront.foundation.shown import visible_message
+    from peerfront.words.language import marked
 
-    typer.echo(visible_message(text), err=err)
+    typer.echo(visible_message(marked(text)), err=err)

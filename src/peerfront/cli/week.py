@@ -14,7 +14,7 @@ from peerfront.cli.options import (
     STRATA,
     TARGET,
 )
-from peerfront.cli.screen import cell, new_screen, say
+from peerfront.cli.screen import cell, new_screen, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def week_command(
     place = folder if folder is not None else _beside(file)
     if undo:
         week = undo_week(place)
-        say(f"Week {week.number} of {week.day} is undone. Its folder, {week.folder}, and its lines in the log stay.")
+        show(f"Week {week.number} of {week.day} is undone. Its folder, {week.folder}, and its lines in the log stay.")
         return
     if file is None:
         raise SettingError("Name the study's file as it is today.")
@@ -160,12 +160,12 @@ def week_command(
             _print_sheet(made.plan.table)
         console.print(Padding(cell(line.strip()), (0, 0, 0, len(line) - len(line.lstrip()))))
     if made.again:
-        say(f"\nThis week was made before, from the same file; nothing was changed. It is in {made.folder}.")
+        show(f"\nThis week was made before, from the same file; nothing was changed. It is in {made.folder}.")
         return
-    say(f"\nWritten: {made.folder}")
+    show(f"\nWritten: {made.folder}")
     for name, what in made.plan.written() if made.plan is not None else ():
-        say(f"  {name:<16}{what}")
-    say(f"Next week: peerfront week {file}" + (f" --folder {folder}" if folder is not None else ""))
+        show(f"  {name:<16}{what}")
+    show(f"Next week: peerfront week {file}" + (f" --folder {folder}" if folder is not None else ""))
 
 
 def _print_sheet(table: "pd.DataFrame") -> None:

@@ -1,11 +1,15 @@
-"""The errors that users see. Each message says what was found, what is allowed, and what to do.
+"""The errors that users see. Each says what was found, what is allowed, and what to do.
 
-Everything a user can cause is a `PeerfrontError`; the command line prints its message, without a traceback, and exits
-with code 2. Anything else is a defect of the program.
+Everything a user can cause is a `PeerfrontError`; the command line prints its sentence, without a traceback, and exits
+with code 2. Anything else is a defect of the program. An error is made of a code and its arguments
+(`raise DataFileError("files.missing", path=path)`); `foundation/messages.py` says how they become a sentence.
 """
 
 import difflib
 from collections.abc import Iterable
+from typing import Any, Self
+
+from peerfront.foundation.messages import Message, Remedy, Severity
 
 
 class PeerfrontError(Exception):
@@ -18,6 +22,39 @@ class PeerfrontError(Exception):
     There is no world called 'brigde'. Did you mean 'bridge'? ...
     """
 
+    def __init__(self, code: str | Message, /, **arguments: Any) -> None:
+        self.message = code if isinstance(code, Message) else Message(code, arguments, Severity.ERROR)
+        super().__init__(self.message)
+
+    @property
+    def code(self) -> str:
+        """Which error this is; its sentence may change, the code does not."""
+        return self.message.code
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Settings that would mend it."""
+        return self.message.remedies
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An error raised in a worker process travels by pickle; subclasses take other arguments than their message.
+        return _restored, (type(self), self.message, {k: v for k, v in vars(self).items() if k != "message"})
+
+    @classmethod
+    def restored(cls, message: Message, fields: dict[str, Any]) -> Self:
+        """Make the error again from what pickle has kept of it."""
+        error = cls.__new__(cls, message)
+        PeerfrontError.__init__(error, message)
+        vars(error).update(fields)
+        return error
+
+
+def _restored(kind: type[PeerfrontError], message: Message, fields: dict[str, Any]) -> PeerfrontError:
+    return kind.restored(message, fields)
+
 
 class SettingError(PeerfrontError):
     """A setting is outside what is allowed: a negative budget, a discount of 1.2, a cap of zero."""
@@ -26,17 +63,14 @@ class SettingError(PeerfrontError):
 class UnknownName(PeerfrontError):
     """A world, policy or option that does not exist; suggests the nearest one that does."""
 
-    def __init__(self, kind: str, name: str, allowed: Iterable[str]) -> None:
+    def __init__(self, kind: str | Message, name: str, allowed: Iterable[str]) -> None:
         names = sorted(allowed)
         lower = {each.lower(): each for each in reversed(names)}
         near = difflib.get_close_matches(name.lower().replace("-", "_"), lower, n=1, cutoff=0.4)
-        suggestion = f" Did you mean {lower[near[0]]!r}?" if near else ""
-        super().__init__(f"There is no {kind} called {name!r}.{suggestion} Choose one of: {', '.join(names)}.")
-        self.arguments = (kind, name, names)
-
-    def __reduce__(self) -> tuple[type["UnknownName"], tuple[str, str, list[str]]]:
-        # An error raised in a worker process travels by pickle, which would otherwise lose the other arguments.
-        return UnknownName, self.arguments
+        if near:
+            super().__init__("names.unknown_but_near", kind=kind, name=name, near=lower[near[0]], names=names)
+        else:
+            super().__init__("names.unknown", kind=kind, name=name, names=names)
 
 
 class DataFileError(PeerfrontError):
@@ -46,13 +80,10 @@ class DataFileError(PeerfrontError):
 class InfeasibleAllocation(PeerfrontError):
     """A policy gave out coupons it does not have or may not give."""
 
-    def __init__(self, policy: str, fault: str) -> None:
-        super().__init__(f"Policy {policy!r} made an infeasible allocation: {fault}")
+    def __init__(self, policy: str, fault: str | Message) -> None:
+        super().__init__("allocation.infeasible", policy=policy, fault=fault)
         self.policy = policy
         self.fault = fault
-
-    def __reduce__(self) -> tuple[type["InfeasibleAllocation"], tuple[str, str]]:
-        return InfeasibleAllocation, (self.policy, self.fault)
 
 
 class OutputExists(PeerfrontError):
@@ -63,26 +94,16 @@ class OutputInUse(PeerfrontError):
     """Another run is writing to the same place."""
 
     def __init__(self, path: str, owner: str = "") -> None:
-        who = f" ({owner})" if owner else ""
-        super().__init__(
-            f"Another run{who} is writing to {path}. Wait until it has ended, or choose another place for the output."
-        )
-        self.arguments = (path, owner)
-
-    def __reduce__(self) -> tuple[type["OutputInUse"], tuple[str, str]]:
-        return OutputInUse, self.arguments
+        if owner:
+            super().__init__("outputs.in_use_by", path=path, owner=owner)
+        else:
+            super().__init__("outputs.in_use", path=path)
 
 
 class MissingExtra(PeerfrontError):
     """An optional library is needed and not installed."""
 
-    def __init__(self, purpose: str, extra: str) -> None:
-        super().__init__(
-            f"{purpose} needs an optional library that is not installed. "
-            f"Install it with: pip install 'peerfront[{extra}]'"
-        )
+    def __init__(self, purpose: str | Message, extra: str) -> None:
+        super().__init__("extras.missing", purpose=purpose, extra=extra)
         self.purpose = purpose
         self.extra = extra
-
-    def __reduce__(self) -> tuple[type["MissingExtra"], tuple[str, str]]:
-        return MissingExtra, (self.purpose, self.extra)

@@ -24,6 +24,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "peerfront.web.pages.speaking.InTheLanguageOfThePage",
     "peerfront.web.app.access.OnlyWithTheLink",
     "peerfront.web.app.access.NotTooLarge",
     "django.middleware.common.CommonMiddleware",

@@ -43,6 +43,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "peerfront.web.pages.speaking.InTheLanguageOfThePage",
     "django.middleware.common.CommonMiddleware",
     "peerfront.web.live.operations.limits.BodyLimit",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -22,7 +22,7 @@ from cryptography.fernet import Fernet
 
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
-from peerfront.web.pages.common_settings import LANGUAGES
+from peerfront.words.language import LANGUAGES
 
 FOLDER = "PEERFRONT_LIVE_FOLDER"
 """The environment variable that names the folder to the server and its workers."""
@@ -76,8 +76,8 @@ class Serving:
             raise ValueError(f'"hosts" has {bad[0]!r}: {HOST_FORM}')
         if not isinstance(tls, bool):
             raise ValueError('"tls" must be true or false')
-        if language not in dict(LANGUAGES):
-            raise ValueError(f'"language" must be one of {", ".join(dict(LANGUAGES))}')
+        if language not in LANGUAGES:
+            raise ValueError(f'"language" must be one of {", ".join(LANGUAGES)}')
         return cls(tuple(hosts), tls, language)
 
     @property

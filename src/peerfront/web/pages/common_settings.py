@@ -8,9 +8,9 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
+from peerfront.words.language import LANGUAGES, LOCALE
+
 PAGES = Path(__file__).parent
-LANGUAGES = [("en", "English"), ("es", "Español")]
-"""Languages with a complete translation; a test holds that."""
 
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
@@ -49,9 +49,9 @@ def templates(*context_processors: str) -> list[dict[str, Any]]:
 def shared(*, static: Path | None = None) -> dict[str, Any]:
     """What both servers set alike; a settings module takes it in with `globals().update`."""
     return {
-        "LANGUAGES": LANGUAGES,
+        "LANGUAGES": list(LANGUAGES.items()),
         "LANGUAGE_CODE": "en",
-        "LOCALE_PATHS": [PAGES / "locale"],
+        "LOCALE_PATHS": [LOCALE],
         "USE_I18N": True,
         "USE_TZ": True,
         "STATIC_URL": "static/",

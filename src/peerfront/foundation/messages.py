@@ -1,0 +1,91 @@
+"""What a user has to know, as data: a code, how grave it is, its arguments, and what can be done about it.
+
+Rooms below `words` never write sentences. They say `Message("files.missing", path=path)`, or raise an error with that
+code, and `words/messages/*.toml` holds the English sentence of each code, `words/locale` the others. Arguments are
+numbers, names, text as people typed it, other messages, remedies, or lists of those.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, ClassVar
+
+
+class Severity(StrEnum):
+    """How grave a message is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Something the user can set: `--valid-days 60` in a terminal, `valid_days=60` in Python, a field on a page.
+
+    `value` is None where the user has to choose one; True stands for a setting that is just switched on.
+    """
+
+    setting: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return str(import_module("peerfront.words.messages").remedy_text(self))
+
+
+@dataclass(frozen=True)
+class Message:
+    """A code with its arguments; as text it is the code's sentence in the language in use."""
+
+    code: str
+    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    severity: Severity = Severity.NOTE
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What can be done about it, of this message and of the messages in it."""
+        return tuple(remedy for value in self.arguments.values() for remedy in _remedies(value))
+
+    def __str__(self) -> str:
+        # `words` is above this room and knows every sentence: it is asked only when somebody reads the message.
+        return str(import_module("peerfront.words.messages").text_of(self))
+
+
+def note(code: str, **arguments: Any) -> Message:
+    """A message that is good to know."""
+    return Message(code, arguments)
+
+
+def warning(code: str, **arguments: Any) -> Message:
+    """A message that somebody should act on."""
+    return Message(code, arguments, Severity.WARNING)
+
+
+class Readable:
+    """A result that people can read: as text, and in a notebook. `words` has the function that writes its sentences."""
+
+    _in_words: ClassVar[str]
+    """Module and function of `words`, such as "sheet.sheet_lines"; it takes the result and returns sentences."""
+
+    def lines(self) -> list[Any]:
+        """The result in sentences (`words.language.Text`), the most important first."""
+        module, _, function = self._in_words.rpartition(".")
+        return list(getattr(import_module(f"peerfront.words.{module}"), function)(self))
+
+    def __str__(self) -> str:
+        marked = import_module("peerfront.words.language").marked
+        return "\n".join(map(marked, self.lines()))
+
+    def _repr_html_(self) -> str:
+        return str(import_module("peerfront.words.notebook").as_html(self))
+
+
+def _remedies(value: Any) -> tuple[Remedy, ...]:
+    if isinstance(value, Remedy):
+        return (value,)
+    if isinstance(value, Message):
+        return value.remedies
+    if isinstance(value, (list, tuple)):
+        return tuple(remedy for each in value for remedy in _remedies(each))
+    return ()

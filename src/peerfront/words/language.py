@@ -1,0 +1,197 @@
+"""The language in use, and sentences that are put into it when somebody reads them.
+
+`say("Give out {coupons} coupons.", coupons=31)` is a `Text`: an English sentence and its values. It becomes words when
+it is shown (`str(text)`), in the language in use then, so a result can be kept, sent to another process, and read by
+several people in their own languages. English sentences are their own keys: `docs/update_translations.py` collects
+those of `words`, `web` and `cli` into one catalogue for each language (`locale/es/LC_MESSAGES/django.po`).
+"""
+
+import gettext
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.foundation.shown import LONGEST_LINE, visible
+
+LOCALE = Path(__file__).parent / "locale"
+LANGUAGES = {"en": "English", "es": "Español"}
+"""Languages with a complete catalogue; a test holds that."""
+
+
+class Medium(StrEnum):
+    """Where words are read: a remedy is an option in a terminal, an argument in Python, a field on a page."""
+
+    TERMINAL = "terminal"
+    PYTHON = "python"
+    PAGE = "page"
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Who puts sentences into a language, and where they are read."""
+
+    language: str
+    medium: Medium
+    one: Callable[[str], str]
+    several: Callable[[str, str, int], str]
+
+
+@cache
+def catalogue(language: str, where: Medium) -> Speaker:
+    """The speaker of a language's catalogue; of English if there is none."""
+    found = gettext.translation("django", LOCALE, [language], fallback=True)
+    return Speaker(language, where, found.gettext, found.ngettext)
+
+
+_speaker: ContextVar[Speaker | None] = ContextVar("speaker", default=None)
+
+
+def speaker() -> Speaker:
+    """Who speaks at present: English, to somebody who programs, if nothing else was said."""
+    return _speaker.get() or catalogue("en", Medium.PYTHON)
+
+
+@contextmanager
+def speaking(who: Speaker) -> Iterator[None]:
+    """Let somebody speak until the end of the block: `with speaking(catalogue("es", Medium.TERMINAL)):`."""
+    before = _speaker.set(who)
+    try:
+        yield
+    finally:
+        _speaker.reset(before)
+
+
+def language_of_the_user() -> str:
+    """The language that the environment asks for (PEERFRONT_LANGUAGE, LC_ALL, LC_MESSAGES, LANG), if there is one."""
+    for name in ("PEERFRONT_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if wanted := os.environ.get(name, ""):
+            code = wanted.replace("-", "_").partition("_")[0].partition(".")[0].lower()
+            return code if _has_catalogue(code) else "en"
+    return "en"
+
+
+def _has_catalogue(code: str) -> bool:
+    return code in LANGUAGES or (LOCALE / code / "LC_MESSAGES" / "django.mo").exists()
+
+
+# Sentences --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Text:
+    """A sentence with its values, to be written in the language in use when it is read."""
+
+    sentence: str
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    many: str = ""  # the sentence for any number `n` but one
+    severity: Severity | None = None
+
+    def __str__(self) -> str:
+        if self.many:
+            sentence = speaker().several(self.sentence, self.many, self.values["n"])
+        else:
+            sentence = speaker().one(self.sentence) if self.sentence else ""
+        return sentence.format_map(_Shown(self.values)) if self.values else sentence
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
+
+    def __bool__(self) -> bool:
+        return bool(self.sentence)
+
+
+class _Shown(dict[str, Any]):
+    """Values as sentences show them: lists with commas, text that people typed with nothing hidden in it."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _shown(super().__getitem__(name))
+
+
+class _Typed(str):
+    """What somebody typed, or a name: in quotation marks (`!r`) it is spelled out once, not twice."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return visible(super().__repr__(), LONGEST_LINE)
+
+    def __format__(self, form: str) -> str:
+        return format(visible(str(self), LONGEST_LINE), form)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, Text | Message | Remedy):
+        return str(value)
+    if isinstance(value, str):
+        return _Typed(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(f"{_shown(each)}" for each in value)
+    return value
+
+
+def say(sentence: str, /, **values: Any) -> Text:
+    """A sentence and its values."""
+    return Text(sentence, values)
+
+
+def say_n(one: str, many: str, n: int, /, **values: Any) -> Text:
+    """A sentence about a number of things: `say_n("{n:,} coupon", "{n:,} coupons", 3)`."""
+    return Text(one, {"n": n, **values}, many)
+
+
+def warn(sentence: str, /, **values: Any) -> Text:
+    """A sentence that warns; whoever shows it marks it as such."""
+    return Text(sentence, values, severity=Severity.WARNING)
+
+
+def joined(parts: Iterable[object], separator: str = " ") -> Text:
+    """Several sentences as one; empty ones are left out."""
+    named = {f"part{number}": part for number, part in enumerate(part for part in parts if part)}
+    return _Joined("joined", named, separator) if named else Text("")
+
+
+@dataclass(frozen=True)
+class _Joined(Text):
+    def __str__(self) -> str:
+        return self.many.join(str(part) for part in self.values.values())
+
+
+def marked(text: object) -> str:
+    """A sentence as a terminal or a file shows it: warnings begin with that word."""
+    grave = getattr(text, "severity", None)
+    return str(say("Warning: {sentence}", sentence=text)) if grave is Severity.WARNING else str(text)
+
+
+# Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def percent(share: float) -> Text:
+    """A share as 31%; only nothing is called 0%, and only certainty 100%."""
+    if 0.0 < share < 0.005:
+        return say("under 1%")
+    if 0.995 <= share < 1.0:
+        return say("over 99%")
+    return say("{share:.0%}", share=share)
+
+
+def n_coupons(number: int) -> Text:
+    """1 coupon, 1,200 coupons."""
+    return say_n("{n:,} coupon", "{n:,} coupons", number)
+
+
+def n_people(number: int) -> Text:
+    """1 person, 1,200 people."""
+    return say_n("{n:,} person", "{n:,} people", number)
+
+
+def ordinal(number: int) -> Text:
+    """First, second, ..., 6th."""
+    named = {1: say("first"), 2: say("second"), 3: say("third"), 4: say("fourth"), 5: say("fifth")}
+    return named.get(number, say("{number}th", number=number))

@@ -1,0 +1,51 @@
+"""Messages of all rooms in words: the English sentence of each code stands in the TOML files of this folder.
+
+A file has a table for each topic, and a sentence for each code: `missing` in `[files]` is the code "files.missing".
+Values are filled in by name: {path}; a remedy is written as the medium wants it.
+"""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from peerfront.foundation.messages import Message, Remedy
+from peerfront.words.language import Medium, Text, joined, say, speaker
+
+
+@cache
+def sentences() -> dict[str, str]:
+    """The English sentence of each code."""
+    found: dict[str, str] = {}
+    for file in sorted(files(__package__).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            for topic, entries in tomllib.loads(file.read_text("utf-8")).items():
+                found.update({f"{topic}.{name}": sentence.strip() for name, sentence in entries.items()})
+    return found
+
+
+def text_of(message: Message) -> Text:
+    """A message as a sentence of its severity; a code without a sentence speaks for itself."""
+    sentence = sentences().get(message.code)
+    if sentence is None:
+        return joined([message.code])
+    return Text(sentence, message.arguments, severity=message.severity)
+
+
+def remedy_text(remedy: Remedy) -> Text | str:
+    """What to set, as the medium wants it: `--valid-days 60`, `valid_days=60`, or the name of a field."""
+    where = speaker().medium
+    if where is Medium.PAGE:
+        name = remedy.setting.replace("_", " ")
+        return say("“{field}”", field=name) if remedy.value in (None, True) else f"“{name}: {remedy.value}”"
+    if where is Medium.TERMINAL:
+        option = f"--{remedy.setting.replace('_', '-')}"
+        return option if remedy.value is True else f"{option} {_shell(remedy.value)}"
+    value = "..." if remedy.value is None else repr(remedy.value)
+    return f"{remedy.setting}={value}"
+
+
+def _shell(value: object) -> str:
+    if value is None:
+        return "N"
+    text = str(value)
+    return text if text.replace("-", "").replace(".", "").replace("_", "").isalnum() else f"'{text}'"

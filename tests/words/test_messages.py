@@ -1,0 +1,97 @@
+"""Every code has a sentence, every sentence a use, and both name the same values."""
+
+import ast
+import pickle
+import string
+from pathlib import Path
+
+import pytest
+
+import peerfront
+from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, PeerfrontError, SettingError, UnknownName
+from peerfront.foundation.messages import Message, Remedy, Severity, note, warning
+from peerfront.words.language import Medium, Text, catalogue, joined, marked, say, say_n, speaking, warn
+from peerfront.words.messages import sentences, text_of
+
+SOURCE = Path(peerfront.__file__).parent
+MAKERS = {"Message", "note", "warning"}
+
+
+def uses_of_codes() -> list[tuple[str, str, set[str] | None]]:
+    """Where a code is written down as the first argument of a message or an error: place, code, names of values."""
+    uses = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value in sentences():
+                named = (
+                    None if any(each.arg is None for each in node.keywords) else {each.arg for each in node.keywords}
+                )
+                if len(node.args) > 1:
+                    named = None  # Message(code, arguments)
+                uses.append((f"{path.relative_to(SOURCE)}:{node.lineno}", first.value, named))
+    return uses
+
+
+def values_in(sentence: str) -> set[str]:
+    return {name.partition(".")[0].partition("[")[0] for _, name, _, _ in string.Formatter().parse(sentence) if name}
+
+
+def test_sentences_name_the_values_that_their_codes_have() -> None:
+    for place, code, named in uses_of_codes():
+        if named is not None:
+            assert values_in(sentences()[code]) <= named, f"{place}: {code} lacks a value of its sentence"
+
+
+def test_every_sentence_has_a_use() -> None:
+    texts = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    assert [code for code in sentences() if f'"{code}"' not in texts] == []
+
+
+def test_a_message_is_data_until_somebody_reads_it() -> None:
+    unknown = Message("names.unknown", {"kind": "world", "name": "x", "names": ["a", "b"]}, Severity.WARNING)
+    assert str(unknown) == "There is no world called 'x'. Choose one of: a, b."
+    assert text_of(unknown).severity is Severity.WARNING
+    assert marked(text_of(unknown)).startswith("Warning: There is no world")
+
+
+@pytest.mark.parametrize(
+    ("medium", "written"),
+    [(Medium.TERMINAL, "--valid-days 60"), (Medium.PYTHON, "valid_days=60"), (Medium.PAGE, "“valid days: 60”")],
+)
+def test_a_remedy_is_written_as_the_medium_wants_it(medium: Medium, written: str) -> None:
+    with speaking(catalogue("en", medium)):
+        assert str(Remedy("valid_days", 60)) == written
+
+
+def test_remedies_of_a_message_are_found_wherever_they_stand() -> None:
+    inner = note("names.unknown", kind="a", name="b", names=[Remedy("budget", 3)])
+    assert warning("x.y", first=inner, second=Remedy("seed")).remedies == (Remedy("budget", 3), Remedy("seed"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SettingError("names.unknown", kind="k", name="n", names=["m"]),
+        UnknownName("world", "brigde", ["bridge", "alike"]),
+        InfeasibleAllocation("mine", "too many"),
+        DataFileError(Message("outputs.in_use", {"path": "p"}, Severity.ERROR)),
+    ],
+)
+def test_errors_travel_between_processes(error: PeerfrontError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.code, vars(again).keys()) == (str(error), error.code, vars(error).keys())
+
+
+def test_what_people_typed_is_spelled_out_once() -> None:
+    assert str(say("{name!r} and {name}", name="a\x1bb")) == "'a\\x1bb' and a\\x1bb"
+
+
+def test_sentences_are_put_together_and_counted_when_read() -> None:
+    coupons = say_n("{n:,} coupon", "{n:,} coupons", 1200)
+    assert str(joined([say("Give out {coupons}.", coupons=coupons), Text(""), warn("Careful.")])) == (
+        "Give out 1,200 coupons. Careful."
+    )
