@@ -1,0 +1,24 @@
+"""A sentence that was stored reads as it did."""
+
+import json
+
+import numpy as np
+
+from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.words.language import joined, percent, say, say_n, warn
+from peerfront.words.stored_text import as_data, from_data
+
+
+def test_sentences_survive_json() -> None:
+    message = Message("names.unknown", {"kind": "world", "name": "x", "names": ["a"]}, Severity.WARNING)
+    coupons = say_n("{n:,} coupon", "{n:,} coupons", 3)
+    for text in (
+        warn("Give {coupons} to {share}.", coupons=coupons, share=percent(0.3)),
+        joined([say("One."), message], "; "),
+        say("Set {remedy} ({number:.1f}).", remedy=Remedy("valid_days", 60), number=np.float64(2.5)),
+        message,
+    ):
+        again = from_data(json.loads(json.dumps(as_data(text))))
+        assert str(again) == str(text)
+        assert again.severity == text.severity
+    assert from_data(as_data(message)) == message
