@@ -29,6 +29,7 @@ from peerfront.cli.options import (
     read_settings,
 )
 from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.result_files import CHECK_FILES, SCHEMA_FILE, write_check, write_waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from peerfront.data.study_calendar import CouponCounts
     from peerfront.data.study_schema import FieldRule, StudySchema
 
-_SCHEMA_FILE = "schema.toml"
-_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", _SCHEMA_FILE)
 _TREES = 8  # largest trees shown
 _MOST_ROWS = 200  # columns of the file shown
 _LONGEST = 600  # characters of a fault shown
@@ -88,9 +87,9 @@ def check_command(
     """
     from peerfront.foundation.errors import SettingError
 
-    names = _FILES if schema is None else tuple(name for name in _FILES if name != _SCHEMA_FILE)
+    names = CHECK_FILES if schema is None else tuple(name for name in CHECK_FILES if name != SCHEMA_FILE)
     if out is not None:
-        advice = f" An edited schema can be used with --schema {out / _SCHEMA_FILE}." if schema is None else ""
+        advice = f" An edited schema can be used with --schema {out / SCHEMA_FILE}." if schema is None else ""
         claim(context, out, names, overwrite=overwrite, inputs=(file, schema), advice=advice)
     elif overwrite and waiting is None:
         raise SettingError("--overwrite needs --out, the folder it is about.")
@@ -136,24 +135,19 @@ def check_command(
     if waiting is not None:
         _write_waiting(waiting, study)
     if out is not None:
-        _write(out, names, study, summary, study_schema, reasons)
+        write_check(out, study, summary, study_schema, reasons, names)
         show(f"\nWritten to {out}: {', '.join(names)}.")
         if saved is None:
             show(
                 "Edit schema.toml there (leave out columns, name categories), then look again with "
-                f"--schema {out / _SCHEMA_FILE}."
+                f"--schema {out / SCHEMA_FILE}."
             )
     elif saved is None and waiting is None:
         typer.echo("\nKeep this, with a schema to edit: add --out FOLDER.")
 
 
 def _write_waiting(file: Path, study: "Study") -> None:
-    from peerfront.foundation.files import write_csv
-    from peerfront.foundation.spreadsheets import csv_text
-
-    waiting = study.waiting
-    write_csv(file, csv_text(waiting), private=True)
-    show(f"\nWritten: {file} (people who wait for coupons: {len(waiting):,}).")
+    show(f"\nWritten: {file} (people who wait for coupons: {write_waiting(file, study):,}).")
 
 
 def _check_workbook(file: Path, sheet: str) -> None:
@@ -164,29 +158,6 @@ def _check_workbook(file: Path, sheet: str) -> None:
 
     if not holds_sheets(file_bytes(file)):
         raise SettingError(f"--sheet {sheet}: {file} is no Excel workbook and no file of R. Leave --sheet out.")
-
-
-def _write(
-    folder: Path,
-    names: tuple[str, ...],
-    study: "Study",
-    summary: "Summary",
-    schema: "StudySchema",
-    reasons: Mapping[str, str],
-) -> None:
-    from peerfront.data.problems import problem_table
-    from peerfront.data.schema_file import schema_text
-    from peerfront.data.writers import dot_text
-    from peerfront.foundation.files import write_csv, write_text
-    from peerfront.foundation.spreadsheets import csv_text
-
-    tables = {"problems.csv": problem_table(study.problems), "summary.csv": summary.table()}
-    for name, table in tables.items():
-        write_csv(folder / name, csv_text(table), private=True)
-    write_text(folder / "summary.json", summary.as_json(), private=True)
-    write_text(folder / "tree.dot", dot_text(study), private=True)
-    if _SCHEMA_FILE in names:
-        write_text(folder / _SCHEMA_FILE, schema_text(schema, reasons, study.source), private=True)
 
 
 def _print_report(

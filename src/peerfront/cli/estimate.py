@@ -20,14 +20,13 @@ from peerfront.cli.options import (
     read_settings,
 )
 from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.result_files import estimate_files, write_estimates
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from peerfront.study.estimation import Estimates
 
-_TABLES = ("estimates.csv", "diagnostics.csv", "estimates.txt")
-_PICTURES = ("estimates", "convergence", "bottlenecks", "seeds")
 _MOST_ROWS = 200
 
 
@@ -98,7 +97,7 @@ def estimate_command(
     """
     from peerfront.foundation.errors import SettingError
 
-    names = _files(len(outcome))
+    names = estimate_files(len(outcome))
     if out is not None:
         claim(context, out, names, overwrite=overwrite, inputs=(file, schema, decisions, *(sheet or ())))
     elif overwrite:
@@ -127,21 +126,8 @@ def estimate_command(
     for line in made.lines():
         console.print(cell(line))
     if out is not None:
-        _write(made, out)
+        write_estimates(out, made)
         show(f"\nWritten to {out}: {', '.join(names)}.")
-
-
-def _files(outcomes: int) -> tuple[str, ...]:
-    pictures = [f"{_stem(name, number)}.{kind}" for number in range(outcomes) for name in _PICTURES for kind in _KINDS]
-    return (*_TABLES, *pictures)
-
-
-_KINDS = ("png", "svg")
-
-
-def _stem(name: str, number: int) -> str:
-    """The second outcome's pictures are called estimates-2 and so on."""
-    return name if number == 0 else f"{name}-{number + 1}"
 
 
 def _print_table(console: "Console", made: "Estimates") -> None:
@@ -194,18 +180,3 @@ def _off(bias: float, is_number: bool) -> str:
     if bias != bias:
         return ""
     return f"{bias:+.4g}" if is_number else f"{100 * bias:+.1f} points"
-
-
-def _write(made: "Estimates", out: Path) -> None:
-    from peerfront.foundation.figures import rendered
-    from peerfront.foundation.files import write_bytes, write_csv, write_text
-    from peerfront.foundation.shown import visible_message
-    from peerfront.foundation.spreadsheets import csv_text
-
-    write_csv(out / "estimates.csv", csv_text(made.table, "%.6g"))
-    write_csv(out / "diagnostics.csv", csv_text(made.diagnostic_table(), "%.6g"))
-    write_text(out / "estimates.txt", visible_message(str(made.lines())) + "\n")
-    for number, each in enumerate(made.made):
-        for name, figure in made.plot(each.outcome.name).items():
-            for kind in _KINDS:
-                write_bytes(out / f"{_stem(name, number)}.{kind}", rendered(figure, kind))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.forecast_by_date import DATE_FILES, show_by_date
+from peerfront.cli.forecast_by_date import show_by_date
 from peerfront.cli.options import (
     ACQUAINTANCES,
     EPISODES,
@@ -28,13 +28,12 @@ from peerfront.cli.options import (
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.result_files import DATE_FORECAST_FILES, FORECAST_FILES, write_forecast
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from peerfront.study.forecast import Forecast
-
-_FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
 
 
 def forecast_command(
@@ -120,7 +119,7 @@ def forecast_command(
             "--until, --as-of and --interviews-per-week are about a forecast by date: give --study, too."
         )
     if out is not None:
-        files = _FILES if study is None else DATE_FILES
+        files = FORECAST_FILES if study is None else DATE_FORECAST_FILES
         claim(context, out, files, overwrite=overwrite, inputs=(model, frontier, study))
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
@@ -153,8 +152,8 @@ def forecast_command(
     for line in forecast.lines():
         console.print(cell(line))
     if out is not None:
-        _write(forecast, out)
-        show(f"\nWritten to {out}: {', '.join(_FILES)}.")
+        write_forecast(out, forecast)
+        show(f"\nWritten to {out}: {', '.join(FORECAST_FILES)}.")
 
 
 def _rounds(forecast: "Forecast") -> "Table":
@@ -200,16 +199,3 @@ def _policies(forecast: "Forecast") -> "Table":
             f"{row['never_issued']:.1f}",
         )
     return table
-
-
-def _write(forecast: "Forecast", out: Path) -> None:
-    from peerfront.foundation.figures import rendered
-    from peerfront.foundation.files import write_bytes, write_text
-    from peerfront.foundation.spreadsheets import csv_text
-
-    write_text(out / "rounds.csv", csv_text(forecast.rounds))
-    write_text(out / "summary.csv", csv_text(forecast.summary))
-    write_text(out / "stories.csv", csv_text(forecast.stories))
-    figure = forecast.plot()
-    for kind in ("png", "svg"):
-        write_bytes(out / f"forecast.{kind}", rendered(figure, kind))

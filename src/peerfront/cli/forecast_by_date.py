@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.result_files import DATE_FORECAST_FILES, write_date_forecast
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from peerfront.study.date_forecast import DateForecast
-
-DATE_FILES = ("weeks.csv", "summary.csv", "target.csv", "forecast.png", "forecast.svg")
 
 
 def show_by_date(forecast: "DateForecast", out: Path | None) -> None:
@@ -20,8 +19,8 @@ def show_by_date(forecast: "DateForecast", out: Path | None) -> None:
     for line in forecast.lines():
         console.print(cell(line))
     if out is not None:
-        _write(forecast, out)
-        show(f"\nWritten to {out}: {', '.join(DATE_FILES)}.")
+        write_date_forecast(out, forecast)
+        show(f"\nWritten to {out}: {', '.join(DATE_FORECAST_FILES)}.")
 
 
 def _weeks(forecast: "DateForecast") -> "Table":
@@ -49,16 +48,3 @@ def _weeks(forecast: "DateForecast") -> "Table":
     table.caption = "given: coupons at the week's start; open: coupons at its end"
     table.caption_justify = "left"
     return table
-
-
-def _write(forecast: "DateForecast", out: Path) -> None:
-    from peerfront.foundation.figures import rendered
-    from peerfront.foundation.files import write_bytes, write_text
-    from peerfront.foundation.spreadsheets import csv_text
-
-    write_text(out / "weeks.csv", csv_text(forecast.weeks))
-    write_text(out / "summary.csv", csv_text(forecast.summary))
-    write_text(out / "target.csv", csv_text(forecast.target_dates))
-    figure = forecast.plot()
-    for kind in ("png", "svg"):
-        write_bytes(out / f"forecast.{kind}", rendered(figure, kind))

@@ -33,6 +33,7 @@ from peerfront.cli.options import (
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.result_files import curve_file, write_sheet
 
 if TYPE_CHECKING:
     from peerfront.study.heading import Heading
@@ -120,7 +121,7 @@ def plan_command(
         for file, kind in zip(files, kinds, strict=True):
             claim(context, file, overwrite=overwrite, inputs=(model, frontier))
             if kind == CSV:
-                claim(context, _curve_file(file), overwrite=overwrite, inputs=(model, frontier))
+                claim(context, curve_file(file), overwrite=overwrite, inputs=(model, frontier))
     if decisions is not None:
         claim(context, decisions, overwrite=True, inputs=(model, frontier))
     elif not headed and (study or date or round):
@@ -152,26 +153,17 @@ def plan_command(
         show(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
 
 
-def _curve_file(file: Path) -> Path:
-    return file.with_name(f"{file.stem}-curve.csv")
-
-
 def _write(file: Path, plan: "CouponSheet", heading: "Heading") -> None:
-    from peerfront.foundation.files import write_bytes, write_csv
     from peerfront.study.sheet import PDF, WORKBOOK, sheet_kind
 
+    write_sheet(file, plan, heading)
     kind = sheet_kind(file)
     if kind == WORKBOOK:
-        write_bytes(file, plan.excel(heading), private=True)
         show(f"\nWritten: {file} (to print and fill in; its other worksheets hold the facts and every number).")
     elif kind == PDF:
-        write_bytes(file, plan.pdf(heading), private=True)
         show(f"\nWritten: {file} (to print and fill in).")
     else:
-        curve = _curve_file(file)
-        write_csv(file, plan.csv(), private=True)
-        write_csv(curve, plan.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
-        show(f"\nWritten: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).")
+        show(f"\nWritten: {file} (the sheet), {curve_file(file)} (recruits expected for other numbers of coupons).")
 
 
 def _print(sheet: "CouponSheet") -> None:

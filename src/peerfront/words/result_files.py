@@ -1,0 +1,132 @@
+"""The files of each result, written alike by the commands and by the app."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peerfront.foundation.files import write_bytes, write_csv, write_text
+
+if TYPE_CHECKING:
+    from peerfront.data.study import Study, Summary
+    from peerfront.data.study_schema import StudySchema
+    from peerfront.study.date_forecast import DateForecast
+    from peerfront.study.estimation import Estimates
+    from peerfront.study.forecast import Forecast
+    from peerfront.study.heading import Heading
+    from peerfront.study.sheet import CouponSheet
+
+SCHEMA_FILE = "schema.toml"
+CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA_FILE)
+FORECAST_FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
+DATE_FORECAST_FILES = ("weeks.csv", "summary.csv", "target.csv", "forecast.png", "forecast.svg")
+_ESTIMATE_TABLES = ("estimates.csv", "diagnostics.csv", "estimates.txt")
+_ESTIMATE_PICTURES = ("estimates", "convergence", "bottlenecks", "seeds")
+_PICTURE_KINDS = ("png", "svg")
+
+
+def write_check(
+    folder: Path,
+    study: "Study",
+    summary: "Summary",
+    schema: "StudySchema",
+    reasons: Mapping[str, Any],
+    names: tuple[str, ...] = CHECK_FILES,
+) -> None:
+    """Write what `check` found in a file; `names` may leave out the schema."""
+    from peerfront.data.problems import problem_table
+    from peerfront.data.schema_file import schema_text
+    from peerfront.data.writers import dot_text
+    from peerfront.foundation.spreadsheets import csv_text
+
+    tables = {"problems.csv": problem_table(study.problems), "summary.csv": summary.table()}
+    for name, table in tables.items():
+        write_csv(folder / name, csv_text(table), private=True)
+    write_text(folder / "summary.json", summary.as_json(), private=True)
+    write_text(folder / "tree.dot", dot_text(study), private=True)
+    if SCHEMA_FILE in names:
+        write_text(folder / SCHEMA_FILE, schema_text(schema, reasons, study.source), private=True)
+
+
+def write_waiting(file: Path, study: "Study") -> int:
+    """Write the people who wait for coupons, as `plan` reads them; returns how many there are."""
+    from peerfront.foundation.spreadsheets import csv_text
+
+    waiting = study.waiting
+    write_csv(file, csv_text(waiting), private=True)
+    return len(waiting)
+
+
+def curve_file(sheet: Path) -> Path:
+    """The file beside a sheet that says what other numbers of coupons would bring."""
+    return sheet.with_name(f"{sheet.stem}-curve.csv")
+
+
+def write_sheet(file: Path, sheet: "CouponSheet", heading: "Heading") -> None:
+    """Write a coupon sheet as its file's name asks: a workbook, a PDF, or CSV with the curve of spends beside it."""
+    from peerfront.study.sheet import PDF, WORKBOOK, sheet_kind
+
+    kind = sheet_kind(file)
+    if kind == WORKBOOK:
+        write_bytes(file, sheet.excel(heading), private=True)
+    elif kind == PDF:
+        write_bytes(file, sheet.pdf(heading), private=True)
+    else:
+        write_csv(file, sheet.csv(), private=True)
+        write_csv(curve_file(file), sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
+
+
+def write_forecast(folder: Path, forecast: "Forecast") -> None:
+    """Write the tables and the picture of a forecast by rounds."""
+    from peerfront.foundation.spreadsheets import csv_text
+
+    write_text(folder / "rounds.csv", csv_text(forecast.rounds))
+    write_text(folder / "summary.csv", csv_text(forecast.summary))
+    write_text(folder / "stories.csv", csv_text(forecast.stories))
+    _write_picture(folder / "forecast", forecast.plot())
+
+
+def write_date_forecast(folder: Path, forecast: "DateForecast") -> None:
+    """Write the tables and the picture of a forecast by date."""
+    from peerfront.foundation.spreadsheets import csv_text
+
+    write_text(folder / "weeks.csv", csv_text(forecast.weeks))
+    write_text(folder / "summary.csv", csv_text(forecast.summary))
+    write_text(folder / "target.csv", csv_text(forecast.target_dates))
+    _write_picture(folder / "forecast", forecast.plot())
+
+
+def estimate_files(outcomes: int) -> tuple[str, ...]:
+    """The files of estimates of this many columns."""
+    pictures = [
+        f"{_stem(name, number)}.{kind}"
+        for number in range(outcomes)
+        for name in _ESTIMATE_PICTURES
+        for kind in _PICTURE_KINDS
+    ]
+    return (*_ESTIMATE_TABLES, *pictures)
+
+
+def write_estimates(folder: Path, estimates: "Estimates") -> None:
+    """Write estimates, diagnostics, the sentences about them, and pictures for each outcome."""
+    from peerfront.foundation.shown import visible_message
+    from peerfront.foundation.spreadsheets import csv_text
+    from peerfront.words.language import marked
+
+    write_csv(folder / "estimates.csv", csv_text(estimates.table, "%.6g"))
+    write_csv(folder / "diagnostics.csv", csv_text(estimates.diagnostic_table(), "%.6g"))
+    write_text(folder / "estimates.txt", visible_message("\n".join(map(marked, estimates.lines()))) + "\n")
+    for number, each in enumerate(estimates.made):
+        for name, figure in estimates.plot(each.outcome.name).items():
+            _write_picture(folder / _stem(name, number), figure)
+
+
+def _stem(name: str, number: int) -> str:
+    """The second outcome's pictures are called estimates-2 and so on."""
+    return name if number == 0 else f"{name}-{number + 1}"
+
+
+def _write_picture(path: Path, figure: Any) -> None:
+    from peerfront.foundation.figures import rendered
+
+    for kind in _PICTURE_KINDS:
+        write_bytes(path.with_name(f"{path.name}.{kind}"), rendered(figure, kind))
