@@ -1,10 +1,11 @@
-"""The shape of the code: modules, lines, imports, and how many files a reader passes; several versions side by side.
+"""The shape of the code: sizes of the rooms, imports, walks, sentences; several versions side by side.
 
 python benchmarks/structure.py                       # this tree
 python benchmarks/structure.py OLD/src src           # two versions, compared
 python benchmarks/structure.py --no-walks OLD/src src  # without running commands (seconds in place of minutes)
+python benchmarks/structure.py --write               # also docs/results/structure.json, which the documents and a test use
 
-To get an older version beside this one: `git worktree add OLD COMMIT` (version 0.1 is commit 1a9252c).
+To get an older version beside this one: `git worktree add OLD COMMIT` (version 0.3 is commit 2c51518).
 
 Rows of the table:
 
@@ -12,17 +13,25 @@ Rows of the table:
 - import edges: pairs of modules of which one imports the other when it runs, be it inside a function;
 - deepest import chain: the most modules in a row of which each imports the next; the modules of a cycle all count;
 - single-importer modules: modules that exactly one other module imports;
+- names used twice: names of files that occur in several rooms, without those that Python and Django ask for;
+- sentences below words: texts of three words or more in rooms that `words` may import, docstrings, defects of the
+  program (ValueError and the like) and logs aside; in web: the same in Python code of the pages, outside `gettext`;
+- places that read sentences: comparisons, searches and regular expressions over text that the program itself has written;
 - files passed: distinct files of the package in which a function or a class body runs, counted by a profile hook. Walk
-  "file to sheet" is `example`, `check`, `fit` and `plan` on the demo study; "gfp in compare" is one comparison.
+  "file to sheet" is `example`, `check`, `fit` and `plan` on the demo study; "gfp in compare" is one comparison; "week" is
+  one week of the demo study; "scan" is one coupon scanned in a live study, with its SQL statements.
 """
 
 import argparse
+import ast
 import importlib
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,8 +73,24 @@ WALKS = {
         "fit example/study.csv --schema checked/schema.toml --out model --budget 60 --people 40",
         "plan model example/frontier.csv --budget 60 --out sheet.csv",
     ),
+    "week": (
+        "example --out example",
+        "week example/study.csv --folder running --budget 60 --deadline 2024-07-31 --target 560 --valid-days 30"
+        " --date 2024-04-29",
+    ),
     "gfp in compare": ("compare --world icpsr22140 --policy gfp --discount 0.9 --episodes 20 --budget 30 --workers 1",),
 }
+BELOW_WORDS = (
+    *("foundation", "problem", "gfp", "models", "bounds", "baselines", "data", "estimates", "simulation"),
+    *("experiments", "study", "allocation", "value", "advice"),
+)
+IN_WEB = ("web", "app", "live", "pages")
+EXPECTED_TWICE = {"__init__.py", "__main__.py", "apps.py", "urls.py", "django_settings.py"}
+DEFECTS = {"ValueError", "TypeError", "RuntimeError", "AssertionError", "KeyError", "NotImplementedError", "OSError"}
+SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? +[A-Za-z']+[,;:]? +[A-Za-z]{2,}")
+OWN_TEXT = re.compile(
+    r"startswith\(\"(Warning|Note|Error)|(partition|split)\(\"[^\"]*[A-Za-z]{3,} [A-Za-z]{2,}[^\"]*\""
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +104,11 @@ class Shape:
     edges: int
     chain: tuple[str, ...]
     single_importer: int
+    rooms: dict[str, tuple[int, int]]  # room -> lines, modules
+    names_twice: tuple[str, ...]
+    sentences_below: int
+    sentences_in_web: int
+    reading_sentences: int
     passed: dict[str, frozenset[str]]  # walk -> files
 
 
@@ -143,6 +173,46 @@ def files_passed(source: Path, commands: tuple[str, ...]) -> frozenset[str]:
         return frozenset(out.read_text().split())
 
 
+def room_of(name: str) -> str:
+    """The room of a file, given by its path in the package."""
+    parts = Path(name).parts
+    return "/".join(parts[:-1][:2] if parts[0] == "web" else parts[:-1][:1]) or "front door"
+
+
+def sentences_in(path: Path) -> list[str]:
+    """Texts of three words or more that are neither docstrings, defects of the program, logs, nor translated."""
+    tree = ast.parse(path.read_bytes())
+    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and _name(node.exc.func) in DEFECTS:
+            skipped |= {id(each) for each in ast.walk(node.exc)}
+        elif isinstance(node, ast.Assert):
+            skipped |= {id(each) for each in ast.walk(node)}
+        elif isinstance(node, ast.Call) and _name(node.func) in TRANSLATED | LOGGED:
+            skipped |= {id(each) for argument in node.args for each in ast.walk(argument)}
+        elif isinstance(node, ast.JoinedStr):
+            skipped |= {id(each) for each in node.values}
+    texts = (_text(node) for node in ast.walk(tree) if id(node) not in skipped)
+    return [text for text in texts if text and SENTENCE.search(text)]
+
+
+TRANSLATED = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy",
+              "npgettext", "say", "say_n", "warn", "compile"}  # fmt: skip
+LOGGED = {"debug", "info", "warning_log", "exception", "getLogger", "execute"}
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(each.value if isinstance(each, ast.Constant) else "x" for each in node.values)
+    return ""
+
+
 def shape(source: Path, walks: bool) -> Shape:
     """Count everything in one source tree."""
     files = sorted((source / PACKAGE).rglob("*.py"))
@@ -150,6 +220,12 @@ def shape(source: Path, walks: bool) -> Shape:
         sys.exit(f"There is no package {PACKAGE} in {source}. Give the folder that holds it, such as OLD/src.")
     lines = {str(file.relative_to(source / PACKAGE)): len(file.read_text().splitlines()) for file in files}
     graph = import_graph(source)
+    names = Counter(Path(name).name for name in lines)
+    in_rooms = {name: sentences_in(source / PACKAGE / name) for name in lines if "migrations" not in name}
+    rooms: dict[str, tuple[int, int]] = {}
+    for name, count in lines.items():
+        before = rooms.get(room_of(name), (0, 0))
+        rooms[room_of(name)] = before[0] + count, before[1] + 1
     return Shape(
         modules=len(files),
         lines=sum(lines.values()),
@@ -158,6 +234,11 @@ def shape(source: Path, walks: bool) -> Shape:
         edges=graph.number_of_edges(),
         chain=deepest_chain(graph),
         single_importer=sum(degree == 1 for _, degree in graph.in_degree()),
+        rooms=rooms,
+        names_twice=tuple(sorted(name for name, count in names.items() if count > 1 and name not in EXPECTED_TWICE)),
+        sentences_below=sum(len(texts) for name, texts in in_rooms.items() if Path(name).parts[0] in BELOW_WORDS),
+        sentences_in_web=sum(len(texts) for name, texts in in_rooms.items() if Path(name).parts[0] in IN_WEB),
+        reading_sentences=sum(len(OWN_TEXT.findall(file.read_text())) for file in files),
         passed={name: files_passed(source, commands) for name, commands in WALKS.items()} if walks else {},
     )
 
@@ -173,6 +254,13 @@ def print_table(sources: list[Path], shapes: list[Shape]) -> None:
         "deepest import chain": [len(each.chain) for each in shapes],
         "single-importer modules": [each.single_importer for each in shapes],
     }
+    rows["names used twice"] = [len(each.names_twice) for each in shapes]
+    rows["sentences below words"] = [each.sentences_below for each in shapes]
+    rows["sentences in web"] = [each.sentences_in_web for each in shapes]
+    rows["places that read sentences"] = [each.reading_sentences for each in shapes]
+    for room in sorted({room for each in shapes for room in each.rooms}):
+        rows[f"lines of {room}"] = [each.rooms.get(room, (0, 0))[0] for each in shapes]
+        rows[f"modules of {room}"] = [each.rooms.get(room, (0, 0))[1] for each in shapes]
     for walk in shapes[0].passed:
         rows[f"files passed, {walk}"] = [len(each.passed[walk]) for each in shapes]
     ratio = len(shapes) > 1
