@@ -3,7 +3,7 @@
 python benchmarks/structure.py                       # this tree
 python benchmarks/structure.py OLD/src src           # two versions, compared
 python benchmarks/structure.py --no-walks OLD/src src  # without running commands (seconds in place of minutes)
-python benchmarks/structure.py --write               # also docs/results/structure.json, which the documents and a test use
+python benchmarks/structure.py --write OLD/src src   # puts the table into docs/results/structure.md; a test compares
 
 To get an older version beside this one: `git worktree add OLD COMMIT` (version 0.3 is commit 2c51518).
 
@@ -16,10 +16,10 @@ Rows of the table:
 - names used twice: names of files that occur in several rooms, without those that Python and Django ask for;
 - sentences below words: texts of three words or more in rooms that `words` may import, docstrings, defects of the
   program (ValueError and the like) and logs aside; in web: the same in Python code of the pages, outside `gettext`;
-- places that read sentences: comparisons, searches and regular expressions over text that the program itself has written;
+- places that read sentences: `startswith("Warning`, and text split at words that the program itself has written;
 - files passed: distinct files of the package in which a function or a class body runs, counted by a profile hook. Walk
-  "file to sheet" is `example`, `check`, `fit` and `plan` on the demo study; "gfp in compare" is one comparison; "week" is
-  one week of the demo study; "scan" is one coupon scanned in a live study, with its SQL statements.
+  "file to sheet" is `example`, `check`, `fit` and `plan` on the demo study; "gfp in compare" is one comparison; "week"
+  is one week of the demo study.
 """
 
 import argparse
@@ -43,6 +43,8 @@ import networkx as nx
 PACKAGE = "peerfront"
 LONG = 300
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results" / "structure.md"
+BEGIN, END = "<!-- made by benchmarks/structure.py -->", "<!-- end -->"
 
 # Python runs a module of this name at its start, in every process that has its folder on the path.
 HOOK = """
@@ -88,9 +90,9 @@ IN_WEB = ("web", "app", "live", "pages")
 EXPECTED_TWICE = {"__init__.py", "__main__.py", "apps.py", "urls.py", "django_settings.py"}
 DEFECTS = {"ValueError", "TypeError", "RuntimeError", "AssertionError", "KeyError", "NotImplementedError", "OSError"}
 SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? +[A-Za-z']+[,;:]? +[A-Za-z]{2,}")
-OWN_TEXT = re.compile(
-    r"startswith\(\"(Warning|Note|Error)|(partition|split)\(\"[^\"]*[A-Za-z]{3,} [A-Za-z]{2,}[^\"]*\""
-)
+WARNS = r"startswith\(.(?:Warning|Note|Error)"
+CUTS = r"(?:partition|split)\(.[^'\"]*[A-Za-z]{3,} [A-Za-z]{2,}"
+OWN_TEXT = re.compile(f"{WARNS}|{CUTS}")
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def sentences_in(path: Path) -> list[str]:
 
 TRANSLATED = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy",
               "npgettext", "say", "say_n", "warn", "compile"}  # fmt: skip
-LOGGED = {"debug", "info", "warning_log", "exception", "getLogger", "execute"}
+LOGGED = {"debug", "info", "exception", "getLogger", "execute"}
 
 
 def _name(node: ast.expr) -> str:
@@ -243,47 +245,66 @@ def shape(source: Path, walks: bool) -> Shape:
     )
 
 
-def print_table(sources: list[Path], shapes: list[Shape]) -> None:
-    """Print one row for each figure, one column for each tree, and the last over the first as a ratio."""
+def table(shapes: list[Shape]) -> dict[str, list[float]]:
+    """One row for each figure, one value for each tree."""
     rows: dict[str, list[float]] = {
         "modules": [each.modules for each in shapes],
         "lines": [each.lines for each in shapes],
-        "median lines": [each.median_lines for each in shapes],
+        "median lines of a module": [each.median_lines for each in shapes],
         f"modules over {LONG} lines": [len(each.long_modules) for each in shapes],
         "import edges": [each.edges for each in shapes],
         "deepest import chain": [len(each.chain) for each in shapes],
-        "single-importer modules": [each.single_importer for each in shapes],
+        "modules with a single importer": [each.single_importer for each in shapes],
+        "names of files used twice": [len(each.names_twice) for each in shapes],
+        "sentences below words": [each.sentences_below for each in shapes],
+        "sentences in web, untranslated": [each.sentences_in_web for each in shapes],
+        "places that read sentences": [each.reading_sentences for each in shapes],
     }
-    rows["names used twice"] = [len(each.names_twice) for each in shapes]
-    rows["sentences below words"] = [each.sentences_below for each in shapes]
-    rows["sentences in web"] = [each.sentences_in_web for each in shapes]
-    rows["places that read sentences"] = [each.reading_sentences for each in shapes]
-    for room in sorted({room for each in shapes for room in each.rooms}):
-        rows[f"lines of {room}"] = [each.rooms.get(room, (0, 0))[0] for each in shapes]
-        rows[f"modules of {room}"] = [each.rooms.get(room, (0, 0))[1] for each in shapes]
     for walk in shapes[0].passed:
         rows[f"files passed, {walk}"] = [len(each.passed[walk]) for each in shapes]
+    for room in sorted({room for each in shapes for room in each.rooms}):
+        lines_and_modules = [each.rooms.get(room, (0, 0)) for each in shapes]
+        rows[f"{room}: lines"] = [lines for lines, _ in lines_and_modules]
+        rows[f"{room}: modules"] = [modules for _, modules in lines_and_modules]
+    return rows
+
+
+def print_table(sources: list[Path], shapes: list[Shape]) -> None:
+    """Print the rows, one column for each tree, and the last over the first as a ratio."""
     ratio = len(shapes) > 1
     print(f"{'':32}" + "".join(f"{f'tree {number + 1}':>10}" for number in range(len(shapes))) + "     ratio" * ratio)
-    for name, values in rows.items():
+    for name, values in table(shapes).items():
         quotient = f"{values[-1] / values[0]:>10.2f}" if ratio and values[0] else ""
         print(f"{name:32}" + "".join(f"{value:>10,g}" for value in values) + quotient)
     for number, (source, each) in enumerate(zip(sources, shapes, strict=True)):
         print(f"\ntree {number + 1}: {source}")
         long = (f"{name} ({count})" for name, count in each.long_modules.items())
         print(f"  over {LONG} lines: {', '.join(long) or 'none'}")
+        print(f"  names used twice: {', '.join(each.names_twice) or 'none'}")
         print(f"  deepest chain: {' > '.join(name.removeprefix(f'{PACKAGE}.') for name in each.chain)}")
+
+
+def page_with_table(page: str, shapes: list[Shape]) -> str:
+    """The page of results with its table made anew, between the two marks."""
+    start, rest = page.split(BEGIN)
+    _, end = rest.split(END)
+    head = "| | 0.3 | now |\n| --- | ---: | ---: |\n" if len(shapes) > 1 else "| | now |\n| --- | ---: |\n"
+    rows = (f"| {name} | {' | '.join(f'{value:,g}' for value in values)} |" for name, values in table(shapes).items())
+    return f"{start}{BEGIN}\n{head}{chr(10).join(rows)}\n{END}{end}"
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description="The shape of one or several source trees.")
     options.add_argument("source", nargs="*", type=Path, default=[ROOT / "src"], help="folders that hold the package")
     options.add_argument("--no-walks", action="store_true", help="do not run the commands of the two walks")
+    options.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(ROOT)}")
     options.add_argument("--files", action="store_true", help="list the files passed on each walk")
     given = options.parse_args()
     sources = [source.resolve() for source in given.source]
     shapes = [shape(source, walks=not given.no_walks) for source in sources]
     print_table(sources, shapes)
+    if given.write:
+        PAGE.write_text(page_with_table(PAGE.read_text(), shapes))
     if given.files:
         for source, each in zip(sources, shapes, strict=True):
             for walk, files in each.passed.items():
