@@ -90,9 +90,10 @@ IN_WEB = ("web", "app", "live", "pages")
 EXPECTED_TWICE = {"__init__.py", "__main__.py", "apps.py", "urls.py", "django_settings.py"}
 DEFECTS = {"ValueError", "TypeError", "RuntimeError", "AssertionError", "KeyError", "NotImplementedError", "OSError"}
 SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? +[A-Za-z']+[,;:]? +[A-Za-z]{2,}")
-WARNS = r"startswith\(.(?:Warning|Note|Error)"
-CUTS = r"(?:partition|split)\(.[^'\"]*[A-Za-z]{3,} [A-Za-z]{2,}"
-OWN_TEXT = re.compile(f"{WARNS}|{CUTS}")
+WORDS = r"['\"][^'\"]*[A-Za-z]{3,} [A-Za-z]{2,}[^'\"]*['\"]"
+OWN_TEXT = re.compile(
+    rf"startswith\(['\"](?:Warning|Note|Error)|(?:partition|split)\({WORDS}|{WORDS} (?:not )?in (?:line|text|message|words)\b"
+)
 
 
 @dataclass(frozen=True)
