@@ -92,7 +92,8 @@ DEFECTS = {"ValueError", "TypeError", "RuntimeError", "AssertionError", "KeyErro
 SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? +[A-Za-z']+[,;:]? +[A-Za-z]{2,}")
 WORDS = r"['\"][^'\"]*[A-Za-z]{3,} [A-Za-z]{2,}[^'\"]*['\"]"
 OWN_TEXT = re.compile(
-    rf"startswith\(['\"](?:Warning|Note|Error)|(?:partition|split)\({WORDS}|{WORDS} (?:not )?in (?:line|text|message|words)\b"
+    rf"startswith\(['\"](?:Warning|Note|Error)|(?:partition|split)\({WORDS}"
+    rf"|{WORDS} (?:not )?in (?:line|text|message|words)\b"
 )
 
 
