@@ -6,11 +6,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # Processes that run tests side by side: one a core, or WORKERS=0 for none but this.
 WORKERS ?= auto
 
-.PHONY: demo test bench soak reproduce results docs clean help
+.PHONY: demo checks test test-all coverage bench soak reproduce results docs clean help
 
 help:
 	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
-	@echo "make test       install the development tools, run every check and test"
+	@echo "make test       install the development tools, run every check and all tests that a change can break (ten minutes)"
+	@echo "make test-all   the same with slow tests: wheels, the site, soak, the whole corpus of hostile input"
+	@echo "make coverage   which lines the tests run"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
 	@echo "make soak       a live study under load on both databases, and a server that is killed a hundred times (an hour)"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
@@ -55,12 +57,22 @@ demo: $(VENV)/installed
 	@echo "Next: the same commands with your own file (docs/how-to/plan-this-week.md); $(BIN)/peerfront --help"
 	@echo "Or all of it in a browser, on this computer only: $(BIN)/peerfront app"
 
-test: $(VENV)/installed-dev
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --max-worker-restart=0
+
+checks: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --cov --cov-report=term --numprocesses=$(WORKERS) --dist=loadfile --max-worker-restart=0
+
+test: checks
+	$(PYTEST) -m "not slow"
+
+test-all: checks
+	$(PYTEST)
+
+coverage: $(VENV)/installed-dev
+	$(PYTEST) --cov --cov-report=term
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/episodes.py
