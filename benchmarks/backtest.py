@@ -19,7 +19,7 @@ from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_guess import guess_schema
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.backtest import BacktestSettings, backtest, coverage_of
 
 TIMES = ReturnTimes("lognormal", 20.0, 1.03)

@@ -20,7 +20,7 @@ sys.path[0] = str(Path(__file__).parents[1] / "tests")  # in place of this folde
 
 from peerfront.data.read_settings import ReadSettings  # noqa: E402
 from peerfront.data.reading import study_from_table  # noqa: E402
-from peerfront.models.return_fit import ReturnSettings, fit_return_times  # noqa: E402
+from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times  # noqa: E402
 from peerfront.study.coupon_calendar import coupons_seen  # noqa: E402
 from study.made_calendar import USE, VALID_DAYS, date_of, made_study  # noqa: E402
 

@@ -17,8 +17,8 @@ from peerfront.data.reading import read_study
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.response_families import STORIES
-from peerfront.models.plain_likelihood import maximum_likelihood
-from peerfront.models.stories import expected_recruits, fit_stories, weigh
+from peerfront.models.response.maximum_likelihood import maximum_likelihood
+from peerfront.models.response.response_stories import expected_recruits, fit_stories, weigh
 from peerfront.problem import History
 
 FILES = {"nyjazz": "raw/nyjazz.csv", "rdstools_toy": "raw/rdstools_toy.csv"}

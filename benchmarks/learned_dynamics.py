@@ -12,10 +12,10 @@ import pandas as pd
 
 from peerfront.foundation.covariates import uniform_codes
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.diagnostics import field_distances, rate_errors
-from peerfront.models.offspring.choice import GENERATORS, fit_generator
+from peerfront.models.model_diagnostics import field_distances, rate_errors
+from peerfront.models.offspring.generator_choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response_fit import ResponseSettings, fit_response
+from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history
 

@@ -9,10 +9,10 @@ import time
 import numpy as np
 
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.offspring.choice import GENERATORS, fit_generator
 from peerfront.models.offspring.diffusion import DiffusionOffspring
+from peerfront.models.offspring.generator_choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response_fit import ResponseSettings, fit_response
+from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import OffspringModel
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history

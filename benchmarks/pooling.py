@@ -37,10 +37,10 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import Surrogate
-from peerfront.models.offspring.inheritance import fit_private_inheritance
+from peerfront.models.offspring.inheritance_tables import fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.private_response import private_response
-from peerfront.models.stories import fit_stories, weigh
+from peerfront.models.response.private_response import private_response
+from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.problem import Rules
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.earlier_studies import Alone, EarlierStudies, own_is_better

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
-from peerfront.models.offspring.inheritance import InheritanceTable, fit_inheritance, fit_private_inheritance
+from peerfront.models.offspring.inheritance_tables import InheritanceTable, fit_inheritance, fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.demo_study import demo_study
 from real_data import STUDIES, study

@@ -21,7 +21,7 @@ from peerfront.experiments.store import Store
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.gfp.states import planning_population
-from peerfront.models.response_fit import ResponseSettings, fit_response
+from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Policy, Rules, World, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history

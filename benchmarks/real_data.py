@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from peerfront.foundation.covariates import Field, Schema, categories_in
-from peerfront.models.diagnostics import response_report
-from peerfront.models.offspring.choice import fit_offspring
-from peerfront.models.response_fit import LOG_LINEAR, ResponseSettings, fit_response
+from peerfront.models.model_diagnostics import response_report
+from peerfront.models.offspring.generator_choice import fit_offspring
+from peerfront.models.response.response_fit import LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 
 STUDIES = {

@@ -15,9 +15,9 @@ from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factoriz
 from peerfront.baselines.q_learning import TrainedPolicy
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
-from peerfront.models.offspring.choice import GENERATORS, fit_generator
+from peerfront.models.offspring.generator_choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response_fit import fit_response
+from peerfront.models.response.response_fit import fit_response
 from peerfront.problem import BranchingWorld, OffspringModel, Rules
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history

@@ -27,10 +27,10 @@ import pandas as pd
 from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.counts import poisson_quantile
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.plain_likelihood import maximum_likelihood
-from peerfront.models.return_fit import ReturnSettings, fit_return_times
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.response.maximum_likelihood import maximum_likelihood
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
+from peerfront.models.returns.return_times import ReturnTimes
 
 HOLDERS, COUPONS, SHARE = 300, 3, 0.35
 POISSON_MEAN = 1.0804036208  # E min(C, 3) = 3 * .35

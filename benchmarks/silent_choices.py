@@ -28,11 +28,11 @@ from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, l
 from peerfront.gfp.learning import earned, embedding_error, sampled_embeddings
 from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import LaplaceTrainer, Surrogate
-from peerfront.models import response_training
-from peerfront.models.diagnostics import rate_errors
+from peerfront.models.model_diagnostics import rate_errors
 from peerfront.models.offspring import diffusion
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response_fit import ResponseSettings, fit_response
+from peerfront.models.response import response_training
+from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history

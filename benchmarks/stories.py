@@ -32,10 +32,10 @@ from peerfront.foundation.threads import one_thread
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import learn_by_policy_iteration
 from peerfront.gfp.updating import SHARES, play_updating, worth_of_learning
-from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import ResponseSettings
-from peerfront.models.stories import fit_stories, weigh
+from peerfront.models.offspring.generator_choice import QUICK_RIVALS, fit_offspring
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_fit import ResponseSettings
+from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.problem import BranchingWorld, History, Policy, Rules, Trajectories, World, rollout
 from peerfront.simulation.catalog import make_world, world_entry
 from peerfront.simulation.history import HistorySettings, followed_history, simulate_history

@@ -30,8 +30,8 @@ from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, l
 from peerfront.gfp.learning import LearnedPlanner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import BinomialResponse, BranchingWorld, History, Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import simulate_history

@@ -25,7 +25,7 @@ import peerfront as pf
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import Allocation, BranchingWorld, Frontier, Rules, State
 from peerfront.simulation.coupon_stories import CouponStory
 from peerfront.simulation.demo_study import demo_world

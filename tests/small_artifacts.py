@@ -14,7 +14,7 @@ from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSetti
 from peerfront.gfp.training import Surrogate
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response_fit import NETWORK, ResponseSettings, fit_response
+from peerfront.models.response.response_fit import NETWORK, ResponseSettings, fit_response
 from peerfront.problem import Rules
 from peerfront.study.artifacts import Fit, fingerprint
 

@@ -133,7 +133,7 @@ def test_signals_that_are_ignored_stay_ignored() -> None:
 
 
 KERNEL = """
-import peerfront.gfp.price_kernels, peerfront.baselines.population_dp, peerfront.models.offspring.masked
+import peerfront.gfp.price_kernels, peerfront.baselines.population_dp, peerfront.models.offspring.category_networks
 from peerfront.gfp.greedy_kernels import _above
 assert _above(1.0, 0, 0.5, 1)
 """

@@ -20,7 +20,7 @@ from peerfront.foundation.counts import (
     survival_table,
 )
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.response_likelihood import censored_log_likelihood, log_pmf, log_survival
+from peerfront.models.response.response_likelihood import censored_log_likelihood, log_pmf, log_survival
 
 MEANS = [1e-9, 1e-4, 0.3, 2.5, 17.0, 400.0, 1e5]
 COUNTS = [0, 1, 2, 7, 40, 500]

@@ -21,7 +21,7 @@ from peerfront.foundation.response_families import (
     response_log_likelihood,
     story_of,
 )
-from peerfront.models.response_likelihood import log_likelihood
+from peerfront.models.response.response_likelihood import log_likelihood
 
 OTHERS = tuple(family for family in RESPONSE_FAMILIES if family not in FAMILIES)
 RATES = [1e-9, 1e-3, 0.2, 1.3, 9.0, 40.0]

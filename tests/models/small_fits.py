@@ -9,11 +9,11 @@ import numpy as np
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import RESPONSE_FAMILIES
+from peerfront.models.offspring.category_training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
-from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
-from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 
 NAN = math.nan

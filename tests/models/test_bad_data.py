@@ -12,17 +12,17 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
 from peerfront.models.diagnostic_figures import offspring_figure
-from peerfront.models.diagnostics import (
+from peerfront.models.model_diagnostics import (
     field_distances,
     offspring_report,
     rate_errors,
     response_report,
 )
-from peerfront.models.offspring.choice import fit_offspring
-from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.generator_choice import fit_offspring
+from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_children
-from peerfront.models.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
-from peerfront.models.response_training import Trainer
+from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
+from peerfront.models.response.response_training import Trainer
 
 # Training that goes wrong ------------------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ from small_fits import NAN, SCHEMA, a_history, codes, fitted
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.offspring.choice import fit_offspring
+from peerfront.models.offspring.category_training import MaskedSettings, SoftmaxSettings
 from peerfront.models.offspring.diffusion import DiffusionSettings, noise_schedule, spaced_steps
+from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings
-from peerfront.models.rates import RateShape
-from peerfront.models.response_fit import LINEAR, ResponseSettings
+from peerfront.models.response.rates import RateShape
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings
 
 WHOLE = (0, -1, 2.5, NAN, math.inf, "3", None, True)
 SHARES = (0.0, 1.0, -0.1, 1.2, NAN, None, "half", True)

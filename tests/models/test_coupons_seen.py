@@ -9,10 +9,15 @@ from small_fits import a_history, codes, fitted
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.open_coupons import count_chances, expected_returns, sample_returns, still_to_come
-from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
-from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.returns.coupons_seen import (
+    CouponsSeen,
+    count_chances,
+    expected_returns,
+    sample_returns,
+    still_to_come,
+)
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
 TIMES = ReturnTimes("lognormal", 20.0, 1.0)
 

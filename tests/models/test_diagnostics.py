@@ -6,13 +6,13 @@ from small_fits import a_history, fitted
 
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
-from peerfront.models.diagnostics import (
+from peerfront.models.model_diagnostics import (
     field_distances,
     offspring_report,
     rate_errors,
     response_report,
 )
-from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import HistorySettings, simulate_history

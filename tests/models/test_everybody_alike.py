@@ -8,9 +8,9 @@ import pytest
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_choice import MATERIAL, clearly, total_error
-from peerfront.models.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_choice import MATERIAL, clearly, total_error
+from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import History
 
 QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(1.0, 0.1), folds=4)

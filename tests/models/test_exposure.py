@@ -15,12 +15,12 @@ from peerfront.foundation.binomials import log_thinning, thinned_counts
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import RESPONSE_FAMILIES, response_log_likelihood
-from peerfront.models.diagnostics import log_likelihoods, response_report
-from peerfront.models.plain_likelihood import maximum_likelihood
-from peerfront.models.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
-from peerfront.models.response_likelihood import log_likelihood
-from peerfront.models.response_training import Rows
-from peerfront.models.stories import _bent, _seen, fit_stories, updated, weigh
+from peerfront.models.model_diagnostics import log_likelihoods, response_report
+from peerfront.models.response.maximum_likelihood import maximum_likelihood
+from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.response_likelihood import log_likelihood
+from peerfront.models.response.response_stories import _bent, _seen, fit_stories, updated, weigh
+from peerfront.models.response.response_training import Rows
 from peerfront.problem import History
 from peerfront.study.artifacts import fingerprint
 

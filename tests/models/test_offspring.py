@@ -13,13 +13,13 @@ from peerfront.experiments.planning_world import RememberedOffspring
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.models.diagnostics import field_distances, offspring_report
-from peerfront.models.offspring.choice import GENERATORS, QUICK_RIVALS, fit_generator, fit_offspring
+from peerfront.models.model_diagnostics import field_distances, offspring_report
+from peerfront.models.offspring.category_networks import _gelu
+from peerfront.models.offspring.category_training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
-from peerfront.models.offspring.inheritance import draw_fields, fit_inheritance
-from peerfront.models.offspring.masked import _gelu
+from peerfront.models.offspring.generator_choice import GENERATORS, QUICK_RIVALS, fit_generator, fit_offspring
+from peerfront.models.offspring.inheritance_tables import draw_fields, fit_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
-from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
@@ -179,12 +179,12 @@ from safetensors.numpy import load
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.stored import Stored
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import ResponseSettings
-from peerfront.models.diagnostics import response_report
-from peerfront.models.offspring.choice import fit_offspring
-from peerfront.models.offspring.masked import MaskedDiffusion
-from peerfront.models.offspring.softmax import SoftmaxOffspring
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_fit import ResponseSettings
+from peerfront.models.model_diagnostics import response_report
+from peerfront.models.offspring.generator_choice import fit_offspring
+from peerfront.models.offspring.category_networks import MaskedDiffusion
+from peerfront.models.offspring.category_networks import SoftmaxOffspring
 
 schema, parents = Schema.of_sizes({"a": 3, "b": 4}), np.array([[0, 1], [2, -1]], dtype=np.int16)
 for kind, settings in ((SoftmaxOffspring, {}), (MaskedDiffusion, {"steps": 8, "tables": {}, "deep": {}})):

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from peerfront.models import rates
-from peerfront.models.rates import RateEnsemble, RateShape
+from peerfront.models.response import rates
+from peerfront.models.response.rates import RateEnsemble, RateShape
 
 
 def ensemble(hidden: tuple[int, ...], inputs: int, members: int = 3) -> RateEnsemble:

@@ -13,8 +13,8 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import largest_means
 from peerfront.foundation.stored import Stored
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 
 QUICK = ResponseSettings(family="poisson", shapes=(LOG_LINEAR,), penalties=(0.01,), folds=3)

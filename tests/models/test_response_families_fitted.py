@@ -12,8 +12,8 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import RESPONSE_FAMILIES, STORIES, story_of
 from peerfront.foundation.stored import Stored
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.problem.response import brings
 

@@ -7,9 +7,9 @@ import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.return_fit import ReturnSettings, fit_return_times
-from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
 ITRIP = ReturnTimes("lognormal", 20.0, 1.0277)
 QUICK = ReturnSettings(family="lognormal")

@@ -16,11 +16,17 @@ from peerfront.foundation import time_families
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import response_log_likelihood
 from peerfront.foundation.time_families import TIME_FAMILIES
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.return_fit import ReturnSettings, fit_return_times
-from peerfront.models.return_likelihood import COUPONS_SPREAD, Cells, cell_log_likelihoods, time_cdf, time_survival
-from peerfront.models.return_reference import holder_likelihood
-from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
+from peerfront.models.returns.return_likelihood import (
+    COUPONS_SPREAD,
+    Cells,
+    cell_log_likelihoods,
+    holder_likelihood,
+    time_cdf,
+    time_survival,
+)
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
 COUNTS = ("binomial", "betabinomial", "poisson", "nb")
 FLAT = {"prior_variation": 1e3, "prior_spread_variation": 1e3}

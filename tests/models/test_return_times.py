@@ -11,7 +11,7 @@ from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.stored import Stored
 from peerfront.foundation.time_families import TIME_FAMILIES
-from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
 ITRIP = ReturnTimes("lognormal", 20.0, float(np.log(2.0) / 0.6744897501960817))
 families = st.sampled_from(TIME_FAMILIES)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.shifted_response import shifted
+from peerfront.models.response.learned_response import shifted
 from study.small_advice import a_fit, a_frontier
 
 

@@ -10,8 +10,8 @@ from scipy.optimize import minimize_scalar
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.response_fit import LOG_LINEAR, ResponseSettings
-from peerfront.models.stories import (
+from peerfront.models.response.response_fit import LOG_LINEAR, ResponseSettings
+from peerfront.models.response.response_stories import (
     PURE,
     RULED_OUT,
     expected_recruits,

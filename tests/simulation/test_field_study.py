@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from peerfront.foundation.errors import SettingError
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.simulation.field_study import FieldStudy
 from study.running_study import FIRST, small_world
 

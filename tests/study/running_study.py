@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from peerfront.foundation.covariates import Field, Schema
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import BranchingWorld
 from peerfront.simulation.demo_study import _Anybody
 from peerfront.simulation.field_study import FieldStudy

@@ -19,9 +19,9 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import Surrogate
-from peerfront.models.offspring.inheritance import fit_inheritance
+from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import Frontier, History, Rules
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.orders import PlanOrder

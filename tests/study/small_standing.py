@@ -6,9 +6,8 @@ from functools import cache
 import numpy as np
 
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.open_coupons import sample_returns
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen, sample_returns
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_simulator import DaySettings
 from peerfront.study.standing import Standing

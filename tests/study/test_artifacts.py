@@ -18,8 +18,8 @@ from peerfront.foundation.errors import DataFileError, OutputExists, SettingErro
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import PersonInputs
-from peerfront.models.offspring.choice import OffspringChoice, fit_offspring
-from peerfront.models.response_fit import ResponseSettings, fit_response
+from peerfront.models.offspring.generator_choice import OffspringChoice, fit_offspring
+from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
 from peerfront.study.artifacts import MANIFEST, WEIGHTS, Fit, fingerprint, load_fit
 from problem.given_responses import GivenResponse

@@ -260,7 +260,7 @@ def test_impossible_settings_of_a_diffusion_are_refused(name: str, value: list) 
 )
 def test_models_are_tried(saved: Path, monkeypatch, part: str, change, message: str) -> None:
     """Whatever arrays a forger finds: chances that rise with the number of coupons are no model."""
-    from peerfront.models.response import LearnedResponse
+    from peerfront.models.response.learned_response import LearnedResponse
 
     monkeypatch.setattr(LearnedResponse, part, lambda _, *arguments: change(*arguments))
     with pytest.raises(DataFileError, match=message):

@@ -8,7 +8,7 @@ from data.dated_studies import day_text, study_of_rows
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.foundation.errors import SettingError
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.simulation.demo_study import demo_study
 from peerfront.study.coupon_calendar import coupons_seen, exposure_of, why_undated
 

@@ -44,7 +44,7 @@ class PlanOne(PlanByDate):
     def one(self, day, days_left, people, remaining, holders, study, luck):
         if not remaining:
             return [0] * len(people)
-        from peerfront.models.coupons_seen import CouponsSeen
+        from peerfront.models.returns.coupons_seen import CouponsSeen
         from peerfront.study.standing import OpenHolders
 
         rounds = rounds_until(days_left, generation_days(self.times, self.valid_days, 7), RULES.rounds)

@@ -13,8 +13,8 @@ from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.models.return_times import ReturnTimes
-from peerfront.models.stories import weigh
+from peerfront.models.response.response_stories import weigh
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
 from peerfront.study.earlier_studies import EarlierStudies, Help, return_settings
 from peerfront.study.fit_settings import FitSettings

@@ -10,7 +10,7 @@ from peerfront.data.study_schema import history_of
 from peerfront.foundation.covariates import Field, Schema, uniform_codes
 from peerfront.foundation.randomness import named_generator
 from peerfront.gfp.backup import Tables
-from peerfront.models.response_fit import fit_response
+from peerfront.models.response.response_fit import fit_response
 from peerfront.study.evidence import gain_noise, member_chances, relative_errors, unequal_groups
 from study.small_advice import QUICK, a_study
 

@@ -16,7 +16,7 @@ from peerfront.foundation.privacy import rounded_count
 from peerfront.gfp import stretching
 from peerfront.gfp.learning import ValueReport, compared
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
-from peerfront.models.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.study.artifacts import Fit, load_fit

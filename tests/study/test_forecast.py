@@ -11,8 +11,8 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.rates import RateEnsemble, RateShape
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import RateEnsemble, RateShape
 from peerfront.problem import Frontier, Rules, rollout
 from peerfront.study.forecast import PLAN, forecast, usual_rivals
 from peerfront.study.orders import task_of

@@ -8,8 +8,8 @@ import peerfront as pf
 from peerfront.data.column_findings import Vetted
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import Field, Schema
-from peerfront.models.response_fit import LINEAR, ResponseSettings
-from peerfront.models.stories import fit_stories
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings
+from peerfront.models.response.response_stories import fit_stories
 from peerfront.problem import History
 from peerfront.study.fitting import fit_study
 from peerfront.study.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain

@@ -23,7 +23,7 @@ from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.privacy import rounded_counts
 from peerfront.foundation.response_families import story_of
-from peerfront.models.offspring.inheritance import (
+from peerfront.models.offspring.inheritance_tables import (
     SHRINKAGES,
     field_counts,
     fit_inheritance,
@@ -31,9 +31,9 @@ from peerfront.models.offspring.inheritance import (
     private_table,
 )
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.private_response import _steps, private_response
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import LOG_LINEAR, ResponseSettings, fit_response
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.private_response import _steps, private_response
+from peerfront.models.response.response_fit import LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_study
 from peerfront.study.fit_settings import FitSettings

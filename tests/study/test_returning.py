@@ -11,9 +11,8 @@ from peerfront.data.reading import study_from_table
 from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import history_of
-from peerfront.models.private_returns import private_returns
-from peerfront.models.return_fit import ReturnSettings, fit_return_times
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
+from peerfront.models.returns.return_times import ReturnTimes, private_returns
 from peerfront.simulation.demo_study import demo_study
 from peerfront.study.artifacts import load_fit
 from peerfront.study.coupon_calendar import coupons_seen, exposure_of

@@ -93,7 +93,7 @@ class _FittedWhenNeeded:
         return RememberedOffspring(model) if slow else model
 
     def _fitted(self) -> OffspringModel:
-        from peerfront.models.offspring.choice import fit_offspring
+        from peerfront.models.offspring.generator_choice import fit_offspring
 
         if self.kind == TABLES_OF_DIFFUSION:
             return _tabulated(fit_offspring(self.history(), "diffusion-paper", seed=self.seed).model, self.history())
@@ -105,7 +105,7 @@ class _FittedWhenNeeded:
 
 def _tabulated(model: OffspringModel, history: History) -> OffspringModel:
     """Inheritance tables, field by field, of what a slow generator draws: its errors stay, its seconds do not."""
-    from peerfront.models.offspring.inheritance import fit_inheritance
+    from peerfront.models.offspring.inheritance_tables import fit_inheritance
     from peerfront.models.offspring.pairs import Pairs
 
     parents = np.resize(history.parents, (_TABULATED, history.parents.shape[1]))
@@ -184,7 +184,7 @@ def planning_world(
         return followed_history(world, seed=seed) if asks_recruits else simulate_history(world, seed=seed)
 
     def fitted() -> ResponseModel:
-        from peerfront.models.response_fit import ResponseSettings, fit_response
+        from peerfront.models.response.response_fit import ResponseSettings, fit_response
 
         # Simulated worlds have effects of every field, and comparisons are to be the same as ever: all fields are used.
         settings = ResponseSettings.paper() if response_fit == "paper" else ResponseSettings(drop_fields=False)

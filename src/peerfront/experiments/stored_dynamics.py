@@ -2,8 +2,8 @@
 
 from peerfront.experiments.store import Form
 from peerfront.foundation.stored import Stored
-from peerfront.models.response import LearnedResponse
-from peerfront.models.stored import generator_class, kind_of, restored_schema, stored_schema
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.stored_models import generator_class, kind_of, restored_schema, stored_schema
 from peerfront.problem import OffspringModel, ResponseModel
 
 

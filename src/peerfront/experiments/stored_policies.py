@@ -17,8 +17,8 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.settings import checked_discount
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
-from peerfront.models.response import LearnedResponse
-from peerfront.models.stored import restored_planner, restored_schema, stored_planner, stored_schema
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.stored_models import restored_planner, restored_schema, stored_planner, stored_schema
 from peerfront.problem import Policy, Rules
 
 _RULES: Mapping[str, Mapping[str, type]] = {

@@ -20,8 +20,8 @@ from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
 from peerfront.foundation.randomness import Luck
 from peerfront.models.population import Array, Population
-from peerfront.models.rates import RateEnsemble
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import RateEnsemble
 from peerfront.problem import BinomialResponse, Crowd, OffspringModel, Referrals, World
 from peerfront.problem.response import UNLIMITED
 

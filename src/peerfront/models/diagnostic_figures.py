@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import COLOURS, LABEL, NARROW, new_figure
 from peerfront.foundation.shown import visible
-from peerfront.models.diagnostics import CapacityReport, OffspringReport
+from peerfront.models.model_diagnostics import CapacityReport, OffspringReport
 
 _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
 

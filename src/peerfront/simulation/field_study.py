@@ -23,7 +23,7 @@ NOBODY = -1
 
 
 class ReturnDays(Protocol):
-    """When recruits come: `models.return_times.ReturnTimes` is one."""
+    """When recruits come: `models.returns.return_times.ReturnTimes` is one."""
 
     def sample(self, luck: Luck, returns: int, valid_days: float) -> NDArray[np.float64]:
         """Days from issue to the interview of so many recruits of each person, [people, returns]."""

@@ -38,9 +38,9 @@ from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import learned_networks
-from peerfront.models.response import LearnedResponse
-from peerfront.models.return_times import ReturnTimes
-from peerfront.models.stored import (
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.returns.return_times import ReturnTimes
+from peerfront.models.stored_models import (
     GENERATORS,
     STORIES,
     check_behaviour,
@@ -56,7 +56,7 @@ from peerfront.models.stored import (
 from peerfront.problem import BranchingWorld, Frontier, History, Rules
 
 if TYPE_CHECKING:
-    from peerfront.models.stored import Generator
+    from peerfront.models.stored_models import Generator
 
 FORMAT = "peerfront fit"
 FORMAT_VERSION = 2

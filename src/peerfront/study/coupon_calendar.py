@@ -8,8 +8,8 @@ from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.words import percent
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_times import ReturnTimes
 
 FEWEST_DATED = 10
 """Holders of coupons with a date of issue below which return times are not fitted."""

@@ -20,7 +20,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.foundation.threads import one_thread
 from peerfront.foundation.words import as_html, counted, n_coupons, n_people
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.date_tables import dates_reached, summary_row, target_table, weeks_table

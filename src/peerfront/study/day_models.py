@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.open_coupons import count_chances
-from peerfront.models.response import LearnedResponse
-from peerfront.models.return_times import NEVER, ReturnTimes
-from peerfront.models.shifted_response import shifted
+from peerfront.models.response.learned_response import LearnedResponse, shifted
+from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import OffspringModel, ResponseModel
 from peerfront.study.artifacts import Fit
 from peerfront.study.stories import believed, story_of_episode

@@ -10,9 +10,8 @@ from peerfront.foundation.randomness import Luck
 from peerfront.gfp.coming import left_by_frontier, left_uncovered
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.open_coupons import count_chances, still_to_come
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
+from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import Frontier, Policy, Rules, State
 from peerfront.problem.episode import ask_many
 from peerfront.study.day_simulator import Holders, PlanningDay

@@ -20,7 +20,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation
 from peerfront.foundation.randomness import Keys, Luck, fold
 from peerfront.foundation.settings import at_least, check_fields, optional, positive
-from peerfront.models.open_coupons import sample_returns
+from peerfront.models.returns.coupons_seen import sample_returns
 from peerfront.problem import Crowd
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.study.day_models import DrawnModels

@@ -23,7 +23,7 @@ from peerfront.gfp.planner import Plan, Planner
 from peerfront.gfp.restricted import RestrictedPlan
 from peerfront.gfp.updating import KNOWN, LearningWorth, worth_of_learning
 from peerfront.gfp.varied import vary
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
 from peerfront.study.evidence import gain_noise, member_chances, unequal_groups

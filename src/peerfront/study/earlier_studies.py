@@ -2,7 +2,7 @@
 
 Only saved models are read, which hold nobody's rows. They know people by columns; those with the same name and
 categories are shared, and each model reads the new study's file by its own rules. What they say about how many people
-bring, whom and when is pooled with what the study shows (`models.pooled_response`, `models.offspring.pooled`). The new
+bring, whom and when is pooled with what the study shows (`models.response.pooled_response`, `models.pooling`). The new
 model knows shared columns by the categories of the earlier one, which were told already.
 """
 
@@ -22,19 +22,18 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.words import counted, n_people, percent
-from peerfront.models.offspring.choice import OffspringChoice
-from peerfront.models.offspring.pooled import EarlierAlike, alike_of, pool_inheritance
-from peerfront.models.pooled_response import EarlierRates, OwnRates, PooledStory, pool_story
-from peerfront.models.pooling import Pooled, pooled
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_choice import SURE, clearly, largest_believed, total_error
-from peerfront.models.response_fit import ResponseSettings
-from peerfront.models.stories import PURE, StoryFit, StoryWeights, story_fit, usual_coupons
+from peerfront.models.offspring.generator_choice import OffspringChoice
+from peerfront.models.pooling import EarlierAlike, Pooled, alike_of, pool_inheritance, pooled
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.pooled_response import EarlierRates, OwnRates, PooledStory, pool_story
+from peerfront.models.response.response_choice import SURE, clearly, largest_believed, total_error
+from peerfront.models.response.response_fit import ResponseSettings
+from peerfront.models.response.response_stories import PURE, StoryFit, StoryWeights, story_fit, usual_coupons
 from peerfront.problem import History
 from peerfront.study.artifacts import Fit
 
 if TYPE_CHECKING:
-    from peerfront.models.return_fit import ReturnSettings
+    from peerfront.models.returns.return_fit import ReturnSettings
 
 Array = NDArray[np.float64]
 FEWEST_WITH_EARLIER = 3
@@ -119,7 +118,7 @@ class EarlierStudies:
 
         `alone` is what was fitted to the study without them, if it is large enough for that.
         """
-        from peerfront.models.response_training import FEWEST_SHOWN, folds_of
+        from peerfront.models.response.response_training import FEWEST_SHOWN, folds_of
 
         rows = history.informative_rows()
         how = ResponseSettings(folds=min(ResponseSettings().folds, len(rows)))
@@ -384,7 +383,7 @@ class Help:
 
 def return_settings(fits: Sequence[Fit]) -> "tuple[ReturnSettings, tuple[float, float] | None]":
     """The prior of return times by earlier studies and the published ones; and its median and factor, if any say."""
-    from peerfront.models.return_fit import ReturnSettings
+    from peerfront.models.returns.return_fit import ReturnSettings
 
     usual = ReturnSettings()
     times = [fit.returns for fit in fits if fit.returns is not None]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.privacy import FEWEST
 from peerfront.gfp.backup import Array, Tables
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
 
 _MUCH_LESS = 0.5  # of the others' mean coupons
 _CHANCE = 2.0  # standard errors that chance explains

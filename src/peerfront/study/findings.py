@@ -14,11 +14,11 @@ from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
-from peerfront.models.diagnostics import CapacityReport, response_report, share_interval
-from peerfront.models.offspring.choice import OffspringChoice
+from peerfront.models.model_diagnostics import CapacityReport, response_report, share_interval
+from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.models.population import QUANTILES
-from peerfront.models.response import LearnedResponse
-from peerfront.models.stories import StoryWeights, expected_recruits, usual_coupons
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
 from peerfront.study.earlier_studies import Help
 from peerfront.study.reasons import MIN_EFFECT_TO_MENTION, chance_if

@@ -39,11 +39,11 @@ from peerfront.gfp.policy_iteration import learn_by_policy_iteration
 from peerfront.gfp.story import Story
 from peerfront.gfp.stretching import smaller_problem, stretched
 from peerfront.gfp.surrogate import learned_networks, with_response
-from peerfront.models.offspring.choice import QUICK_RIVALS, fit_offspring
-from peerfront.models.private_response import private_response
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import LINEAR, ResponseSettings
-from peerfront.models.stories import StoryFit, StoryWeights, fit_stories, weigh
+from peerfront.models.offspring.generator_choice import QUICK_RIVALS, fit_offspring
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.private_response import private_response
+from peerfront.models.response.response_fit import LINEAR, ResponseSettings
+from peerfront.models.response.response_stories import StoryFit, StoryWeights, fit_stories, weigh
 from peerfront.problem import BranchingWorld, History, Policy, ResponseModel, Rules
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.earlier_studies import (
@@ -62,7 +62,7 @@ from peerfront.study.returning import fitted_returns
 from peerfront.study.stories import IN_WORDS
 
 if TYPE_CHECKING:
-    from peerfront.models.stored import Generator
+    from peerfront.models.stored_models import Generator
 
 FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""

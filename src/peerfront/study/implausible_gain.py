@@ -10,7 +10,7 @@ import numpy as np
 
 from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise
 from peerfront.foundation.binomials import thinned_counts
-from peerfront.models.stories import StoryFit
+from peerfront.models.response.response_stories import StoryFit
 from peerfront.problem import History
 
 ONLY_IF_KNOWN = "they are right only if all columns are known before people get their coupons."

@@ -23,11 +23,11 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.threads import one_thread
 from peerfront.foundation.words import n_people
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.offspring.choice import fit_offspring
-from peerfront.models.return_fit import fit_return_times
-from peerfront.models.return_times import NEVER, ReturnTimes
-from peerfront.models.stories import fit_stories, weigh
+from peerfront.models.offspring.generator_choice import fit_offspring
+from peerfront.models.response.response_stories import fit_stories, weigh
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_fit import fit_return_times
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier, History
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.study.coupon_calendar import coupons_seen

@@ -314,7 +314,7 @@ def _address(figure: Figure, sharp: bool = True) -> str:
 def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame) -> dict[str, object]:
     """Draw how the models describe this file; nothing where it shows nothing."""
     from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
-    from peerfront.models.diagnostics import offspring_report, response_report
+    from peerfront.models.model_diagnostics import offspring_report, response_report
     from peerfront.models.offspring.pairs import Pairs
 
     pictures: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}

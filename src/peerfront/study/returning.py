@@ -12,15 +12,13 @@ from peerfront.data.dates import date_text
 from peerfront.data.study import Study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.privacy import FEWEST, rounded_count
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.open_coupons import count_chances, still_to_come
-from peerfront.models.private_returns import private_returns
-from peerfront.models.return_times import ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
+from peerfront.models.returns.return_times import ReturnTimes, private_returns
 from peerfront.problem import ResponseModel
 from peerfront.study.coupon_calendar import coupons_seen, exposure_of, why_undated
 
 if TYPE_CHECKING:
-    from peerfront.models.return_fit import ReturnSettings
+    from peerfront.models.returns.return_fit import ReturnSettings
 
 FEW_RETURNS = 30
 """Returns of known age below which times rest mostly on what other studies published."""
@@ -102,7 +100,7 @@ def fitted_returns(study: Study, settings: "ReturnSettings | None" = None) -> tu
     why = why_undated(study)
     if why:
         return None, why
-    from peerfront.models.return_fit import fit_return_times  # only here: it needs torch
+    from peerfront.models.returns.return_fit import fit_return_times  # only here: it needs torch
 
     seen, rows = coupons_seen(study)
     dated = int(np.isfinite(seen.return_ages).sum())

@@ -8,8 +8,8 @@ import numpy as np
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier
 
 

@@ -10,8 +10,8 @@ from peerfront.data.study import Study
 from peerfront.data.study_calendar import waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import SettingError
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.return_times import NEVER, ReturnTimes
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_calendar import coupons_seen, why_undated
@@ -67,7 +67,7 @@ def times_of(fit: Fit, study: Study) -> ReturnTimes:
             f"Nothing says when people return: the model does not know it, and in {study.source} {why}. Correct the "
             "dates and fit again, or forecast by rounds."
         )
-    from peerfront.models.return_fit import fit_return_times  # only here: it needs torch
+    from peerfront.models.returns.return_fit import fit_return_times  # only here: it needs torch
 
     return fit_return_times(coupons_seen(study)[0]).times
 

@@ -15,7 +15,7 @@ import pandas as pd
 from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.subtraction import Span
 from peerfront.foundation.words import percent
-from peerfront.models.diagnostics import CapacityReport, OffspringReport, share_interval
+from peerfront.models.model_diagnostics import CapacityReport, OffspringReport, share_interval
 
 NOT_TOLD = "\N{EN DASH}"
 WIDTHS = (1, 5, 10, 20, 50)

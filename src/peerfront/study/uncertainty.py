@@ -22,7 +22,7 @@ from scipy.special import chdtri, ndtri
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck
 from peerfront.models.depletion import Depleted, DepletingWorld
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel, World
 
 Array = NDArray[np.float64]

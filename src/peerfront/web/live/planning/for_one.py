@@ -168,7 +168,7 @@ def _holders(approved: Approved, model: Model) -> OpenHolders:
 
 def _somebody(model: Model, codes: Codes) -> OpenHolders:
     """A made-up holder, so that everything is compiled that a plan with open coupons needs."""
-    from peerfront.models.coupons_seen import CouponsSeen
+    from peerfront.models.returns.coupons_seen import CouponsSeen
 
     none = np.zeros(0)
     seen = CouponsSeen(np.ones(1, np.int64), np.zeros(1), none.astype(np.int64), none, np.full(1, 7.0))

@@ -15,7 +15,7 @@ from django.db.models import Count
 from peerfront.data.rdsat import NETWORK_SIZE
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
-from peerfront.models.coupons_seen import CouponsSeen
+from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.study.standing import OpenHolders
 from peerfront.web.live.exporting import answer_columns
 from peerfront.web.live.planning.study_order import usable_days

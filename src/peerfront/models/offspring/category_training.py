@@ -25,10 +25,14 @@ from peerfront.foundation.settings import (
     share,
     step_size,
 )
-from peerfront.models.offspring.inheritance import InheritanceTable, fit_inheritance
-from peerfront.models.offspring.masked import FillingNetwork, MaskedDiffusion, filling_inputs
+from peerfront.models.offspring.category_networks import (
+    FillingNetwork,
+    MaskedDiffusion,
+    SoftmaxOffspring,
+    filling_inputs,
+)
+from peerfront.models.offspring.inheritance_tables import InheritanceTable, fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.offspring.softmax import SoftmaxOffspring
 
 _MASKS_PER_PAIR = 4  # of each held-out pair, drawn once: the held-out loss of every epoch is of the same masks
 

@@ -35,8 +35,8 @@ from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import STORIES, story_of
 from peerfront.foundation.threads import one_thread
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_fit import ResponseSettings
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.response_fit import ResponseSettings
 from peerfront.problem import History
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ def fit_stories(
     Shape, fields and penalty are chosen once, in the story that describes people better where all are alike (capacity
     unless the other is clearly better), and serve the others too. A family that the settings name is that story's.
     """
-    from peerfront.models.response_choice import SURE, Search, clearly
+    from peerfront.models.response.response_choice import SURE, Search, clearly
 
     settings = settings or ResponseSettings()
     with one_thread(training=True):
@@ -144,7 +144,7 @@ def _settings_of(story: str, settings: ResponseSettings) -> ResponseSettings:
 
 def story_fit(name: str, response: LearnedResponse, history: History, settings: ResponseSettings) -> StoryFit:
     """What the members of a response say of the people they were fitted without."""
-    from peerfront.models.response_training import folds_of
+    from peerfront.models.response.response_training import folds_of
 
     rows = history.informative_rows()
     folds = folds_of(len(rows), settings.folds, named_generator("capacity fit", settings.seed))
@@ -238,7 +238,7 @@ def weigh(stories: Sequence[StoryFit], prior: float = PRIOR_STRENGTH) -> StoryWe
     of coupons.
     `prior` is the strength of the even Dirichlet prior.
     """
-    from peerfront.models.response_choice import SURE, clearly, total_error
+    from peerfront.models.response.response_choice import SURE, clearly, total_error
 
     alike = same_coupons(stories[0].coupons)
     if not prior > 0.0 or not np.isfinite(prior):

@@ -14,24 +14,23 @@ from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import Rules
 
 if TYPE_CHECKING:
+    from peerfront.models.offspring.category_networks import MaskedDiffusion, SoftmaxOffspring
     from peerfront.models.offspring.diffusion import DiffusionOffspring
-    from peerfront.models.offspring.inheritance import InheritanceTable
-    from peerfront.models.offspring.masked import MaskedDiffusion
-    from peerfront.models.offspring.softmax import SoftmaxOffspring
+    from peerfront.models.offspring.inheritance_tables import InheritanceTable
 
     Generator = InheritanceTable | SoftmaxOffspring | MaskedDiffusion | DiffusionOffspring
 
 GENERATORS = {
-    "inheritance": "InheritanceTable",
-    "softmax": "SoftmaxOffspring",
-    "masked": "MaskedDiffusion",
-    "diffusion": "DiffusionOffspring",
+    "inheritance": ("inheritance_tables", "InheritanceTable"),
+    "softmax": ("category_networks", "SoftmaxOffspring"),
+    "masked": ("category_networks", "MaskedDiffusion"),
+    "diffusion": ("diffusion", "DiffusionOffspring"),
 }
-"""Classes of generators that can be saved, by kind: each in the module of `models.offspring` named for it."""
+"""Module of `models.offspring` and class of each kind of generator that can be saved."""
 STORIES = ("capacity", "per_coupon", "both")
 """What a coupon may do: a person has so many to bring; each coupon is used on its own; both at once."""
 _LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
@@ -81,13 +80,14 @@ def generator_class(kind: str) -> "type[Generator]":
     """Import only what is used: a plan with an inheritance table needs no network."""
     if kind not in GENERATORS:
         raise DataFileError(f"The generator {kind!r} is not known; known are {', '.join(sorted(GENERATORS))}.")
-    made: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{kind}"), GENERATORS[kind])
-    return made
+    module, name = GENERATORS[kind]
+    generator: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{module}"), name)
+    return generator
 
 
 def kind_of(offspring: object) -> str | None:
     """The kind of a generator; None for one that cannot be saved."""
-    for kind, name in GENERATORS.items():
+    for kind, (_, name) in GENERATORS.items():
         if type(offspring).__name__ == name and type(offspring) is generator_class(kind):
             return kind
     return None

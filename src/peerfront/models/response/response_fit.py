@@ -26,8 +26,8 @@ from peerfront.foundation.settings import (
     step_size,
     truth,
 )
-from peerfront.models.rates import RateShape
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import RateShape
 from peerfront.problem import History
 
 NETWORK = RateShape()
@@ -101,6 +101,6 @@ def fit_response(
     history: History, settings: ResponseSettings | None = None, progress: Progress = silent
 ) -> LearnedResponse:
     """Fit a response model; where there is a choice, make it by held-out likelihood and say why."""
-    from peerfront.models.response_choice import Search
+    from peerfront.models.response.response_choice import Search
 
     return Search(history, settings or ResponseSettings(), progress).learned()

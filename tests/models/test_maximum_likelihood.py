@@ -8,7 +8,7 @@ from scipy.stats import binom
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import RESPONSE_FAMILIES
-from peerfront.models.plain_likelihood import maximum_likelihood
+from peerfront.models.response.maximum_likelihood import maximum_likelihood
 
 AIC = {
     "nyjazz": (738.7, 678.4, 672.0, 824.6, 711.4, 673.4),

@@ -18,13 +18,13 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.response_families import DESCRIPTIONS, STORIES, largest_rate
-from peerfront.models.rates import RateShape
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_training import Fit, Rows, Trainer, train_linear, train_network
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import RateShape
+from peerfront.models.response.response_training import Fit, Rows, Trainer, train_linear, train_network
 from peerfront.problem import History
 
 if TYPE_CHECKING:
-    from peerfront.models.response_fit import ResponseSettings
+    from peerfront.models.response.response_fit import ResponseSettings
 
 Array = NDArray[np.float64]
 MATERIAL = 2.0

@@ -27,13 +27,11 @@ from peerfront.foundation.response_families import (
 )
 from peerfront.foundation.settings import among, check_fields, proportion, whole_number
 from peerfront.foundation.stored import Stored, unless_default
-from peerfront.models.candidate import Candidate
-from peerfront.models.rates import SMALLEST_RATE, RateEnsemble
+from peerfront.models.response.rates import SMALLEST_RATE, Candidate, RateEnsemble, ShiftedRates, weighted_shift
 from peerfront.problem import BinomialResponse
 from peerfront.problem.response import UNLIMITED
 
 Array = NDArray[np.float64]
-LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 _LARGEST_SIZE = 1e9
 _COUNTED_BY_KIND = 20_000  # people above which those who are alike are looked up together
 _MOST_NODES_DEGREE = 127  # 64 nodes stand for a beta distribution, whatever the number of coupons
@@ -189,14 +187,14 @@ class LearnedResponse(BinomialResponse):
         """
         luck.check(len(covariates))
         logs = np.log(np.maximum(self.member_means(covariates), SMALLEST_RATE)).T  # [people, members]
-        rate = _shift(logs - logs.mean(axis=1, keepdims=True), weights) + log_rate
+        rate = weighted_shift(logs - logs.mean(axis=1, keepdims=True), weights) + log_rate
         assert self.members is not None, "__post_init__ fills it in"
         spread = self.members - self.members.mean(axis=0)
         drawn = _Parameters(
             np.minimum(self.means(covariates) * np.exp(rate), self.rates.largest + SMALLEST_RATE),
-            self.size * np.exp(_shift(spread[:, 0], weights)),
-            _share(_odds(self.zero) * np.exp(_shift(spread[:, 1], weights))),
-            _share(_odds(self.use) * np.exp(_shift(spread[:, 2], weights))),
+            self.size * np.exp(weighted_shift(spread[:, 0], weights)),
+            _share(_odds(self.zero) * np.exp(weighted_shift(spread[:, 1], weights))),
+            _share(_odds(self.use) * np.exp(weighted_shift(spread[:, 2], weights))),
         )
         return self._recruits(drawn, coupons, luck)
 
@@ -303,6 +301,22 @@ class LearnedResponse(BinomialResponse):
         )
 
 
+def shifted(response: LearnedResponse, weights: Array, log_rate: float = 0.0) -> LearnedResponse:
+    """The model by which `sample_shifted` draws with these weights, [members], and this shift of log rates."""
+    assert response.members is not None, "its __post_init__ fills them in"
+    rates, spread = response.rates, response.members - response.members.mean(axis=0)
+    size, zero, use = (float(weighted_shift(spread[:, column], weights)) for column in range(3))
+    return replace(
+        response,
+        rates=ShiftedRates(
+            rates.shape, rates.weights, rates.biases, rates.log_scale, rates.largest, np.asarray(weights), log_rate
+        ),
+        size=response.size * float(np.exp(size)),
+        zero=_share(_odds(response.zero) * float(np.exp(zero))),
+        use=_share(_odds(response.use) * float(np.exp(use))),
+    )
+
+
 def _odds(share: float) -> float:
     return share / (1.0 - share) if share < 1.0 else 1e300
 
@@ -310,9 +324,3 @@ def _odds(share: float) -> float:
 def _share(odds: Any) -> Any:
     """The share whose odds these are."""
     return odds / (1.0 + odds)
-
-
-def _shift(deviations: Array, weights: Array) -> Array:
-    """Weighted sums of the members' deviations, [people]."""
-    shifts: Array = np.clip((deviations * weights).sum(axis=1), -LARGEST_SHIFT, LARGEST_SHIFT)
-    return shifts

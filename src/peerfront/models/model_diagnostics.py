@@ -14,8 +14,8 @@ from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import n_parameters
 from peerfront.foundation.settings import whole_number
 from peerfront.models.offspring.pairs import Pairs, check_schema, sampled_children, sampled_log_scores
-from peerfront.models.open_coupons import count_chances
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.returns.coupons_seen import count_chances
 from peerfront.problem import History, OffspringModel, ResponseModel
 
 Array = NDArray[np.float64]

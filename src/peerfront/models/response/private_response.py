@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import has_size, has_zero, response_log_likelihood
-from peerfront.models.rates import SMALLEST_RATE
-from peerfront.models.response import LearnedResponse
-from peerfront.models.response_choice import largest_believed
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import SMALLEST_RATE
+from peerfront.models.response.response_choice import largest_believed
 from peerfront.problem import History
 
 Array = NDArray[np.float64]

@@ -37,8 +37,8 @@ from peerfront.foundation.response_families import (
     story_of,
 )
 from peerfront.models.pooling import Pooled, pooled
-from peerfront.models.rates import RateEnsemble, RateShape
-from peerfront.models.response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import RateEnsemble, RateShape
 from peerfront.problem import History
 
 Array = NDArray[np.float64]

@@ -1,4 +1,7 @@
-"""Rate networks: an ensemble of small networks in NumPy, whose average is a person's rate (Section 3.1)."""
+"""Rate networks: an ensemble of small networks in NumPy, whose average is a person's rate (Section 3.1).
+
+Also what a fit tried (`Candidate`), and rates that are off by as much as the data leave open (`ShiftedRates`).
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.response_families import DESCRIPTIONS
 from peerfront.foundation.settings import among, check_fields, layer_widths
 from peerfront.foundation.stored import Stored
 
 Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
+LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 _LARGEST_LOG_SCALE = 50.0
 _LARGEST_SCORE = 12.0  # of a log-linear shape
 _AT_ONCE = 65_536  # people: a layer of five members then takes 170 MB, for a million people at once it took 2.6 GB
@@ -113,3 +118,43 @@ class RateEnsemble:
             log_scale,
             np.inf if largest is None else largest,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedRates(RateEnsemble):
+    """Rates whose logs are off by the weighted sum of the members' deviations, and by one number for everybody."""
+
+    member_weights: Array | None = None  # [members]
+    log_rate: float = 0.0
+
+    def means(self, rows: NDArray[np.float32] | Array) -> Array:
+        assert self.member_weights is not None, "`learned_response.shifted` gives them"
+        fitted = super().means(rows)
+        logs = np.log(np.maximum(self.member_means(rows), SMALLEST_RATE))  # [members, people]
+        shift = weighted_shift((logs - logs.mean(axis=0)).T, self.member_weights)
+        return np.minimum(fitted * np.exp(shift + self.log_rate), self.largest + SMALLEST_RATE)
+
+
+def weighted_shift(deviations: Array, weights: Array) -> Array:
+    """Weighted sums of the members' deviations, over the last axis."""
+    shifts: Array = np.clip((deviations * weights).sum(axis=-1), -LARGEST_SHIFT, LARGEST_SHIFT)
+    return shifts
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One shape and family that was tried, with its held-out log-likelihood per row."""
+
+    shape: RateShape
+    family: str
+    held_out: Array  # [rows], NaN where nothing was held out
+    epochs: tuple[int, ...]  # per member, the epoch it was stopped at
+    fields: tuple[str, ...] | None = None  # that rates could depend on; None for all
+
+    @property
+    def score(self) -> float:
+        return float(self.held_out.mean())
+
+    @property
+    def label(self) -> str:
+        return f"{DESCRIPTIONS[self.family]}, {'everybody alike' if self.fields == () else self.shape.label}"

@@ -7,7 +7,7 @@ expires after V days is used within V days or never: "used" means used in time, 
     F(t) = P(age <= t | used) = F0(t + 1/2) / F0(V + 1/2),     t <= V.
 
 Whether a coupon is used at all is the response model's business (`models.response`). Together they are a cure model: a
-share of the coupons never returns, however long one waits. Fitted by `return_fit`.
+share of the coupons never returns, however long one waits. `return_fit` fits times, `private_returns` rounds them.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerfront.foundation import time_families
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.randomness import Luck
+from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import among, between, check_fields, text_list
 from peerfront.foundation.stored import Stored
 from peerfront.foundation.time_families import LARGEST_SPREAD, SMALLEST_SPREAD, TIME_FAMILIES
@@ -28,13 +29,15 @@ NEVER = np.inf
 """The validity of coupons that do not expire."""
 SHORTEST_MEDIAN, LONGEST_MEDIAN = 0.1, 3650.0
 HALF_DAY = 0.5
+_LEAST_STEP = 0.01  # to which private return times are rounded
+_MOST_STEP = 0.25  # with very few returns times are the prior's, and tell nobody's
 
 
 @dataclass(frozen=True, eq=False)
 class ReturnTimes:
     """Times from issue to use. `valid_days` (`NEVER`: no expiry) and `site` (a code, -1 unknown) broadcast with ages.
 
-    >>> from peerfront.models.return_times import ReturnTimes
+    >>> from peerfront.models.returns.return_times import ReturnTimes
     >>> times = ReturnTimes("lognormal", median=20.0, spread=1.03)
     >>> times.cdf([7, 14, 28, 60]).round(2).tolist(), int(times.quantile(0.5))
     ([0.17, 0.38, 0.63, 0.86], 20)
@@ -213,3 +216,31 @@ def _column(values: ArrayLike) -> Array:
 def _sites_column(site: Sites | int) -> Sites:
     array = np.asarray(site, dtype=np.int64)
     return array[:, None] if array.ndim == 1 else array
+
+
+def private_returns(times: ReturnTimes, returns: int) -> ReturnTimes:
+    """Round return times that were fitted to this number of returns, by what five people move.
+
+    With n returns of known age, one return that comes at another time moves the log median by about spread / n and the
+    log spread by about 1 / n; no parameter is kept more exactly than five times that. Draws keep how they differ from
+    their mean, in steps, rounded up or down by chance so that their spread stays what it is (as in `private_response`).
+    """
+    assert times.shifts is not None, "ReturnTimes fills it in"
+    people = max(rounded_count(returns), FEWEST)
+    by_five = float(np.clip(FEWEST / people, _LEAST_STEP, _MOST_STEP))
+    steps = np.array([by_five * min(times.spread, 1.0), by_five, *(by_five for _ in times.sites)])
+    steps = np.maximum(steps, _LEAST_STEP)
+    middle = np.array([np.log(times.median), np.log(times.spread), *times.shifts])
+    kept: Array = steps * np.round(middle / steps)
+    draws = None
+    if times.draws is not None:
+        chance = named_generator("private return times", 0)
+        apart = (times.draws - times.draws.mean(axis=0)) / steps
+        draws = np.round(kept + steps * np.floor(apart + chance.random(apart.shape)), 6)
+    return replace(
+        times,
+        median=round(float(np.clip(np.exp(kept[0]), SHORTEST_MEDIAN, LONGEST_MEDIAN)), 4),
+        spread=round(float(np.clip(np.exp(kept[1]), SMALLEST_SPREAD, LARGEST_SPREAD)), 4),
+        shifts=np.round(kept[2:], 6),
+        draws=draws,
+    )

@@ -1,8 +1,13 @@
-"""Masked diffusion: a discrete diffusion made for categories (Austin et al. 2021, absorbing states).
+"""Generators that are networks of categories: per-field softmax, and masked diffusion. `category_training` fits them.
+
+Per-field softmax: a network maps the recruiter to the chances of every category of every field. Fields of a recruit are
+independent given the recruiter. A field known of no recruit is drawn evenly.
+
+Masked diffusion: a discrete diffusion made for categories (Austin et al. 2021, absorbing states).
 
 Noise hides fields; the network fills hidden fields from the recruiter and the fields that are already revealed.
 Sampling starts with everything hidden and reveals fields in a random order, a few at a time; unlike the per-field
-softmax the recruit's fields can then depend on each other. `training.fit_masked` fits the network.
+softmax the recruit's fields can then depend on each other.
 
 There are two samplers. `sample_plainly` runs the whole network at every step: the reference. `sample` gives the same
 recruits at a fraction of the work: the first layer sees one-hot rows, so that a revealed field changes its sums by two
@@ -17,17 +22,53 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.networks import FrozenNetwork
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import check_fields, one_or_more
 from peerfront.foundation.stored import Stored
-from peerfront.models.offspring.inheritance import draw_categories
-from peerfront.models.offspring.softmax import softmax_by_field
+from peerfront.models.offspring.inheritance_tables import draw_categories, draw_fields
 
 Rows = NDArray[np.float32]
 _AT_ONCE = 2048  # recruits whose sums stay in the processor's cache from step to step
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxOffspring:
+    """The fitted generator."""
+
+    schema: Schema
+    network: FrozenNetwork  # from the recruiter's one-hot row to the logits of all categories
+    name: str = "softmax"
+
+    def probabilities(self, parents: Codes) -> list[NDArray[np.float64]]:
+        """Per field the chances of each category, [children, categories]."""
+        self.schema.check(parents)
+        first, bias = self.network.weights[0], self.network.biases[0]
+        return softmax_by_field(self.schema, self.network.after_first(self.schema.summed_rows(first, parents) + bias))
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        probabilities = self.probabilities(parents)
+        luck.check(len(parents))
+        return draw_fields(probabilities, luck)
+
+    def stored(self) -> Stored:
+        return self.network.stored()
+
+    @classmethod
+    def restored(cls, stored: Stored, schema: Schema) -> "SoftmaxOffspring":
+        return cls(schema, FrozenNetwork.restored(stored, schema.columns, schema.columns, "gelu"))
+
+
+def softmax_by_field(schema: Schema, logits: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+    """Per field the chances of each category, [rows, categories], from logits [rows, columns]."""
+    ends = zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)
+    return [softmax(logits[:, start : start + size].astype(np.float64), axis=1) for start, size in ends]
+
+
+# Masked diffusion -----------------------------------------------------------------------------------------------
 
 
 def filling_inputs(schema: Schema) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import one_of, seed_number, share
-from peerfront.models.offspring.inheritance import fit_inheritance, fit_private_inheritance
+from peerfront.models.offspring.inheritance_tables import fit_inheritance, fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.problem import History, OffspringModel
 
@@ -54,7 +54,12 @@ def fit_generator(
     if one_of("generator", kind, GENERATORS) == "inheritance":
         return tables(pairs)
     if kind in ("softmax", "masked"):
-        from peerfront.models.offspring.training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
+        from peerfront.models.offspring.category_training import (
+            MaskedSettings,
+            SoftmaxSettings,
+            fit_masked,
+            fit_softmax,
+        )
 
         if kind == "softmax":
             return fit_softmax(pairs, SoftmaxSettings(seed=seed), progress)

@@ -1,14 +1,17 @@
 """The likelihood of what a cut study shows, vectorised and with gradients: how many were used, on which days.
 
-As in `return_reference`, holder by holder: the count of coupons used so far, thinned by the exposure, times the chance
-of each return's day among the days that could be seen. Everybody is alike, so that holders with the same coupons,
-returns, age, validity and site are one cell, and so are returns of one day among the same days.
+Holder by holder: the count of coupons used so far, thinned by the exposure, times the chance of each return's day among
+the days that could be seen (`holder_likelihood` is the same in plain text; the tests hold them equal). Everybody is
+alike, so that holders with the same coupons, returns, age, validity and site are one cell, and so are returns of one
+day among the same days.
 
 A point in the space of parameters is a row: log median, log spread, one standardised shift for each site, log rate and
 log size of the count family, and one standardised shift of the log rate for each number of coupons that occurs. All
 functions take several rows at once.
 """
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +21,9 @@ from torch import Tensor
 
 from peerfront.foundation import time_families
 from peerfront.foundation.time_families import LARGEST_SPREAD, SMALLEST_SPREAD
-from peerfront.models.coupons_seen import CouponsSeen
-from peerfront.models.response_likelihood import log_likelihood
-from peerfront.models.return_times import HALF_DAY, LONGEST_MEDIAN, SHORTEST_MEDIAN
+from peerfront.models.response.response_likelihood import log_likelihood
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_times import HALF_DAY, LONGEST_MEDIAN, SHORTEST_MEDIAN
 
 Array = NDArray[np.float64]
 COUPONS_SPREAD = 0.5
@@ -175,3 +178,44 @@ def unpacked(points: Tensor, sites: int) -> tuple[Tensor, Tensor, Tensor, Tensor
     shifts = points[:, 2 : 2 + sites]
     log_rates = points[:, 2 + sites : 3 + sites] + COUPONS_SPREAD * points[:, 4 + sites :]
     return log_median, log_spread, shifts, log_rates, points[:, 3 + sites : 4 + sites].clamp(-5.0, 8.0)
+
+
+# The same, plainly -----------------------------------------------------------------------------------------------
+
+
+def holder_likelihood(
+    chances: Sequence[float],
+    return_ages: Sequence[float | None],
+    age: float,
+    valid_days: float,
+    time_cdf: Callable[[float], float],
+) -> float:
+    """The likelihood of one holder, over the orders of returns that look the same.
+
+    A holder of k coupons, all of the same age a, has used y of them, on days t_1 .. t_y. If n will be used in the end,
+    each at an independent time, the chance of exactly this, whichever coupons they were, is
+
+        n! / (n - y)! * f(t_1) .. f(t_y) * (1 - F(a))^(n - y),       n >= y,
+
+    and the likelihood is the mean over n. F and f are truncated at expiry; once it is reached F(a) = 1, and n = y. (The
+    same as choose(n, y) F(a)^y (1 - F(a))^(n - y), the count thinned by the exposure F(a), times the truncated
+    densities f(t_j) / F(a), times y! orders.)
+
+    `chances` are P(N = n) for n = 0 .. k, `return_ages` the ages of the coupons used so far (None: not known), and
+    `time_cdf` the distribution of times without expiry. A day reaches from half a day before to half a day after.
+    """
+    used = len(return_ages)
+    all_in_time = time_cdf(valid_days + 0.5) if math.isfinite(valid_days) else 1.0
+    last_day = min(age, valid_days)
+    seen = time_cdf(last_day + 0.5) / all_in_time if age < valid_days else 1.0
+    total = 0.0
+    for n in range(used, len(chances)):
+        likelihood = chances[n] * math.comb(n, used) * (1.0 - seen) ** (n - used)
+        for day in return_ages:
+            if day is None:
+                likelihood *= seen
+            else:
+                before = time_cdf(day - 0.5) if day > 0.5 else 0.0
+                likelihood *= (time_cdf(day + 0.5) - before) / all_in_time
+        total += likelihood
+    return total

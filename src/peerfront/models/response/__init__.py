@@ -1,0 +1,1 @@
+"""How many people somebody brings: the fitted model, its families, fit and choice."""
