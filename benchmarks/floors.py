@@ -12,8 +12,9 @@ from itertools import product
 
 import numpy as np
 
-from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Tables
 from peerfront.gfp.floored_greedy import GroupFloors, greedy_with_floors
+from peerfront.gfp.paper import expected_future_value, expected_recruits
 
 
 def a_problem(rng: np.random.Generator, people: int, budget: int, latent: int, fields: int, scale: float):
@@ -29,7 +30,7 @@ def a_problem(rng: np.random.Generator, people: int, budget: int, latent: int, f
 
 def value(tables: Tables, weights: np.ndarray, coupons: np.ndarray) -> float:
     worth = 0.95 * weights[len(weights) - 1 - int(coupons.sum())]
-    return expected_recruits(tables, coupons) + expected_future_value(tables, worth, coupons)
+    return expected_recruits(tables.gains, coupons) + expected_future_value(tables.transform(), worth, coupons)
 
 
 def against_brute_force(problems: int, fields: int) -> None:

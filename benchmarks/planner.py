@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.counts import poisson_survival
 from peerfront.gfp import greedy_kernels as kernels
-from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import RUNS_BEFORE_TANGENT
-from peerfront.gfp.greedy_reference import greedy_reference
+from peerfront.gfp.paper import algorithm_1, newly_covered, uncovered_shares
 from peerfront.problem.coverage import coverage_gains
 
 LATENT, LEVELS, DISCOUNT = 32, 64, 0.95
@@ -80,8 +79,8 @@ def main() -> None:
     for people, budget in SIZES:
         tables = problem(people, budget)
         works = {
-            "NumPy": lambda t=tables, b=budget: greedy_reference(
-                Tables.of_capacity(t[0], t[1]), t[2], DISCOUNT, spendable=b, most_per_person=b
+            "NumPy": lambda t=tables, b=budget: algorithm_1(
+                t[0], newly_covered(uncovered_shares(t[0], t[1])), t[2], DISCOUNT, spendable=b
             ),
             "Numba, plain": kernel(tables, budget, True, False),
             "lazy": kernel(tables, budget, True, True),

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 
 from gfp.instances import Instance, instances
 from peerfront.foundation.errors import SettingError
-from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import greedy
+from peerfront.gfp.paper import expected_future_value, expected_recruits, surrogate_q
 from peerfront.gfp.price_plan import plan_by_price
 
 
@@ -32,10 +33,10 @@ def test_proposition_1_against_simulation() -> None:
                 covered += (recruits[:, person] > ordinal)[:, None] * cover[kind]
         simulated = (weights * (1.0 - np.exp(-covered))).sum(axis=1)
         tables = Tables.of_capacity(survival, uncovered)
-        closed_form = expected_future_value(tables, weights, coupons)
+        closed_form = expected_future_value(tables.transform(), weights, coupons)
         error = simulated.std() / np.sqrt(draws)
         assert abs(simulated.mean() - closed_form) < 4 * error + 1e-9
-        assert expected_recruits(tables, coupons) == pytest.approx(recruits.sum(axis=1).mean())
+        assert expected_recruits(tables.gains, coupons) == pytest.approx(recruits.sum(axis=1).mean())
 
 
 @given(instances())
@@ -46,7 +47,7 @@ def test_proposition_2_monotone_with_diminishing_returns(problem: Instance) -> N
     weights = problem.discount * problem.weights[-1]
 
     def value(coupons: np.ndarray) -> float:
-        return expected_recruits(problem.tables, coupons) + expected_future_value(problem.tables, weights, coupons)
+        return surrogate_q(problem.tables.gains, problem.tables.transform(), weights, 1.0, coupons)
 
     for _ in range(5):
         less = rng.integers(0, columns + 1, people)

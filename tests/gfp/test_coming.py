@@ -12,11 +12,11 @@ from gfp.instances import Instance, instances, solve
 from gfp.test_planner import a_planner, a_state
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
-from peerfront.gfp.backup import Array, Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.coming import left_by_frontier, left_uncovered, split_weights
 from peerfront.gfp.floored_greedy import GroupFloors, greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
-from peerfront.gfp.greedy_reference import greedy_reference
+from peerfront.gfp.paper import algorithm_1, expected_future_value, expected_recruits, surrogate_q
 from peerfront.gfp.price_plan import plan_by_price
 from peerfront.problem import Rules
 
@@ -40,7 +40,7 @@ def plain_value(problem: Instance, coming: Array, coupons: Array) -> float:
     levels = np.minimum(coupons, tables.coupons)
     left = coming * tables.transform()[np.arange(tables.people), levels].prod(axis=0)
     worth = problem.discount * problem.weights[len(problem.weights) - 1 - spend]
-    return expected_recruits(tables, coupons) + float(worth @ (1.0 - left))
+    return expected_recruits(tables.gains, coupons) + float(worth @ (1.0 - left))
 
 
 @given(instances(), st.integers(0, 10**6))
@@ -53,7 +53,9 @@ def test_the_plan_is_the_reference_and_its_value_the_plain_one(problem: Instance
         "most_per_person": problem.most_per_person,
         "least_per_person": problem.least_per_person,
     }
-    coupons, values = greedy_reference(scaled.tables, scaled.weights, scaled.discount, base=base, **limits)
+    plain = algorithm_1(scaled.tables.gains, scaled.tables.covers, scaled.weights, scaled.discount, **limits)
+    values = plain.values + scaled.discount * base[::-1][: len(plain.values)]  # with s spent, r - s are left
+    coupons = plain.allocations[np.nanargmax(values)]
     whole, pruned = solve(scaled, every_spend=True, base=base), solve(scaled, base=base)
     np.testing.assert_array_equal(whole.coupons, coupons)
     np.testing.assert_array_equal(whole.values, values)
@@ -117,8 +119,8 @@ def test_open_holders_are_people_whose_numbers_are_fixed(problem: Instance, seed
     together = held.copy()
     together[~holders] = plan.coupons
     worth = problem.discount * problem.weights[len(problem.weights) - 1 - plan.spend]
-    whole = expected_recruits(problem.tables, together) + expected_future_value(problem.tables, worth, together)
-    assert plan.value + expected_recruits(open_tables, held[holders]) == pytest.approx(whole, abs=1e-9)
+    whole = surrogate_q(problem.tables.gains, problem.tables.transform(), worth, 1.0, together)
+    assert plan.value + expected_recruits(open_tables.gains, held[holders]) == pytest.approx(whole, abs=1e-9)
 
 
 def test_floors_count_who_is_to_come_in_every_spend() -> None:
@@ -130,8 +132,8 @@ def test_floors_count_who_is_to_come_in_every_spend() -> None:
     floors = GroupFloors(np.array([[True, True, False, False, False, False]]), np.array([1.0]))
     plan = greedy_with_floors(tables, scaled, 1.0, floors, spendable=12, most_per_person=3, base=base)
     assert floors.met(plan.plan.coupons)
-    now = expected_recruits(tables, plan.plan.coupons)
-    later = expected_future_value(tables, scaled[12 - plan.plan.spend], plan.plan.coupons)
+    now = expected_recruits(tables.gains, plan.plan.coupons)
+    later = expected_future_value(tables.transform(), scaled[12 - plan.plan.spend], plan.plan.coupons)
     assert plan.plan.value == pytest.approx(now + later + base[12 - plan.plan.spend])
 
 

@@ -14,11 +14,10 @@ from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold, most_
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_luck
-from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
 from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings
 from peerfront.gfp.greedy import greedy
-from peerfront.gfp.greedy_reference import greedy_reference
 from peerfront.gfp.learning import LearnedPlanner
+from peerfront.gfp.paper import algorithm_1, expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.gfp.states import StateBatch, explored, simulated_returns, visited
@@ -114,15 +113,16 @@ def test_propositions_hold_for_every_number_of_rounds_left(left: int, budget: in
     np.testing.assert_array_equal(planner.weights_with(left - 1)[: budget + 1], weights)
     tables.check(weights)
     # Algorithm 1 as written
-    expected, values = greedy_reference(tables, weights, 0.9, spendable=budget, most_per_person=budget)
+    written = algorithm_1(tables.gains, tables.covers, weights, 0.9)
+    expected = written.coupons
     found = greedy(tables, weights, 0.9)
     np.testing.assert_array_equal(found.coupons, expected)
-    assert found.value == np.nanmax(values)
+    assert found.value == written.value
     plan = planner.plan(State(budget, Frontier.of(people(count)), 5 - left, STUDY))
     np.testing.assert_array_equal(plan.allocation.coupons, expected)
     assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
-    future = 0.9 * expected_future_value(tables, weights[budget - plan.spend], expected)
-    assert plan.value == pytest.approx(expected_recruits(tables, expected) + future, abs=1e-9)  # Proposition 1
+    future = 0.9 * expected_future_value(tables.transform(), weights[budget - plan.spend], expected)
+    assert plan.value == pytest.approx(expected_recruits(tables.gains, expected) + future, abs=1e-9)  # Proposition 1
     assert (np.diff(plan.now + plan.later) <= 1e-9).all()  # Proposition 2: gains shrink
 
 
@@ -147,7 +147,7 @@ def test_the_last_round_is_myopic_and_keeps_nothing_that_may_be_used(cap: int | 
         useful = min(state.spendable, int((gains > 1e-9).sum()))
         most_likely = np.bincount(most_likely_used(gains, useful), minlength=4)
         np.testing.assert_array_equal(plan.allocation.coupons, most_likely)
-        recruits = expected_recruits(Tables(gains, np.zeros((*gains.shape, 1))), most_likely)
+        recruits = expected_recruits(gains, most_likely)
         assert plan.value == pytest.approx(recruits)
         assert (plan.later == 0).all()
 

@@ -1,4 +1,4 @@
-"""Algorithm 1: lazy = plain = reference to the last bit, pruned = unpruned, and Proposition 3."""
+"""Algorithm 1: lazy = plain = paper to the last bit, pruned = unpruned, and Proposition 3."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from gfp.instances import Instance, instances, solve
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp import greedy_kernels as kernels
-from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import Limits, greedy, greedy_many, twins
 from peerfront.gfp.greedy_pruning import coverages, tangent_bound
-from peerfront.gfp.greedy_reference import greedy_reference
+from peerfront.gfp.paper import algorithm_1, surrogate_q
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -27,15 +27,17 @@ def _small_problems_as_large_ones():
 
 @given(instances())
 @settings(max_examples=400, deadline=None)
-def test_the_same_plan_as_the_reference(problem: Instance) -> None:
-    coupons, values = greedy_reference(
-        problem.tables,
+def test_the_same_plan_as_algorithm_1(problem: Instance) -> None:
+    plain = algorithm_1(
+        problem.tables.gains,
+        problem.tables.covers,
         problem.weights,
         problem.discount,
         spendable=problem.spendable,
         most_per_person=problem.most_per_person,
         least_per_person=problem.least_per_person,
     )
+    coupons, values = plain.coupons, plain.values
     whole, pruned = solve(problem, every_spend=True), solve(problem)
     np.testing.assert_array_equal(whole.values, values)
     np.testing.assert_array_equal(whole.coupons, coupons)
@@ -78,9 +80,8 @@ def test_lazy_is_plain(problem: Instance) -> None:
 def test_values_are_those_of_the_backup(problem: Instance) -> None:
     plan = solve(problem)
     weights = problem.discount * problem.weights[len(problem.weights) - 1 - plan.spend]
-    now = expected_recruits(problem.tables, plan.coupons)
-    later = expected_future_value(problem.tables, weights, plan.coupons)
-    assert plan.value == pytest.approx(now + later, abs=1e-9)
+    plain = surrogate_q(problem.tables.gains, problem.tables.transform(), weights, 1.0, plan.coupons)
+    assert plan.value == pytest.approx(plain, abs=1e-9)
 
 
 def test_twins_have_the_same_rows() -> None:
@@ -135,7 +136,7 @@ def test_the_tangent_is_a_bound_on_every_allocation(problem: Instance) -> None:
             continue
         left = tables.transform()[np.arange(people), np.minimum(touches, tables.coupons)].prod(axis=0)
         worth = problem.discount * problem.weights[len(problem.weights) - 1 - spend]
-        value = expected_recruits(tables, coupons) + expected_future_value(tables, worth, coupons)
+        value = surrogate_q(tables.gains, tables.transform(), worth, 1.0, coupons)
         for floor in (0.0, 0.3):
             bound, _ = tangent_bound(tables.gains, logs, worth, left, spend, most, least, floor, room)
             assert bound >= value - 1e-9
@@ -167,8 +168,7 @@ def test_proposition_3_against_brute_force(capsys: pytest.CaptureFixture[str]) -
         values = greedy(tables, weights, 1.0, every_spend=True).values
         for spend in range(1, budget + 1):
             best = max(
-                expected_recruits(tables, np.array(k))
-                + expected_future_value(tables, weights[budget - spend], np.array(k))
+                surrogate_q(tables.gains, tables.transform(), weights[budget - spend], 1.0, np.array(k))
                 for k in product(range(spend + 1), repeat=people)
                 if sum(k) == spend
             )

@@ -10,9 +10,9 @@ import pytest
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_luck
-from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import Limits, greedy
-from peerfront.gfp.greedy_reference import greedy_reference
+from peerfront.gfp.paper import algorithm_1, surrogate_q
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
@@ -77,11 +77,10 @@ def test_a_plan_is_worth_the_average_over_the_stories(weights: tuple, rules: dic
     assert plan.value == pytest.approx(averaged_value(planner, state, plan.allocation.coupons), rel=1e-10)
     assert plan.now.sum() + plan.later.sum() == pytest.approx(plan.value)
     tables, table = planner.tables(state.frontier.covariates, state.most_per_person), planner.weights_with(3 - played)
-    coupons, values = greedy_reference(
-        tables, table[:21], 0.9, spendable=state.spendable, most_per_person=state.most_per_person
-    )
-    np.testing.assert_array_equal(plan.allocation.coupons, coupons)
-    np.testing.assert_array_equal(plan.values, values)
+    limits = {"spendable": state.spendable, "most_per_person": state.most_per_person}
+    plain = algorithm_1(tables.gains, tables.covers, table[:21], 0.9, **limits)
+    np.testing.assert_array_equal(plan.allocation.coupons, plain.coupons)
+    np.testing.assert_array_equal(plan.values, plain.values)
 
 
 def test_no_allocation_of_two_people_is_much_better() -> None:
@@ -198,8 +197,7 @@ def test_the_guarantee_holds_for_every_family() -> None:
         values = greedy(tables, weights, 1.0, every_spend=True).values
         for spend in range(1, budget + 1):
             best = max(
-                expected_recruits(tables, np.array(k))
-                + expected_future_value(tables, weights[budget - spend], np.array(k))
+                surrogate_q(tables.gains, tables.transform(), weights[budget - spend], 1.0, np.array(k))
                 for k in product(range(spend + 1), repeat=people)
                 if sum(k) == spend
             )

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gfp.instances import Instance, instances, solve
+from gfp.plain_price import mixed_value, price_bound
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.covariates import kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp import price_kernels as kernels
 from peerfront.gfp import price_plan
-from peerfront.gfp.backup import Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import greedy_at
+from peerfront.gfp.paper import surrogate_q
 from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price, values_by_price
-from peerfront.gfp.price_reference import mixed_value, price_bound
 
 Array = NDArray[np.float64]
 
@@ -41,8 +42,7 @@ def planned(problem: Instance) -> tuple[PricePlan, NDArray[np.int64]]:
 
 def value_of(problem: Instance, coupons: NDArray[np.int64]) -> float:
     worth = problem.discount * problem.weights[len(problem.weights) - 1 - int(coupons.sum())]
-    now = expected_recruits(problem.tables, coupons)
-    return now + expected_future_value(problem.tables, worth, coupons)
+    return surrogate_q(problem.tables.gains, problem.tables.transform(), worth, 1.0, coupons)
 
 
 def crowd(

@@ -8,7 +8,8 @@ import pytest
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.networks import FrozenNetwork
-from peerfront.gfp.backup import Tables, expected_future_value
+from peerfront.gfp.backup import Tables
+from peerfront.gfp.paper import expected_future_value, uncovered_shares
 from peerfront.gfp.surrogate import FrozenSurrogate, PersonInputs
 
 GROUPS = 3
@@ -43,8 +44,9 @@ def test_proposition_1_in_the_example_against_enumeration(coupons) -> None:
     # A recruit of group j leaves exp(-1) of coordinate j uncovered, and all of the others.
     uncovered = 1.0 - TRANSITION[PEOPLE] * (1.0 - np.exp(-1.0))
     tables = Tables.of_capacity(poisson_survival(RATES, 4), uncovered)
-    closed = expected_future_value(tables, WEIGHTS, np.array(coupons))
-    assert closed == pytest.approx(enumerated(coupons), abs=1e-12)
+    for shares in (tables.transform(), uncovered_shares(poisson_survival(RATES, 4), uncovered)):
+        closed = expected_future_value(shares, WEIGHTS, np.array(coupons))
+        assert closed == pytest.approx(enumerated(coupons), abs=1e-12)
 
 
 def test_one_more_person_of_a_group_is_worth_less_and_less() -> None:

@@ -122,19 +122,6 @@ def check_embeddings(uncovered: Array) -> None:
         _refuse(uncovered, wrong, "a Laplace embedding of {}", "above 0 and at most 1")
 
 
-def expected_future_value(tables: Tables, weights: Array, coupons: NDArray[np.integer]) -> float:
-    """E[V(next frontier)] of an allocation: Proposition 1, written plainly."""
-    levels = np.minimum(coupons, tables.coupons)
-    left = tables.transform()[np.arange(len(coupons)), levels]  # [people, latent]
-    return float(weights @ (1.0 - left.prod(axis=0)))
-
-
-def expected_recruits(tables: Tables, coupons: NDArray[np.integer]) -> float:
-    """The expected immediate reward A(F, k): the sum of the gains of the coupons given (Equation 2)."""
-    given = np.arange(1, tables.coupons + 1)[None, :] <= np.asarray(coupons)[:, None]
-    return float(tables.gains[given].sum())
-
-
 @njit(cache=True, nogil=True)
 def _acceptable(gains: Array, covers: Array, weights: Array) -> bool:
     """Whether `Tables.check` has nothing to refuse, in one pass."""

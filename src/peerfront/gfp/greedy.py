@@ -1,4 +1,4 @@
-"""Algorithm 1, exact and fast: the same allocation and value as `greedy_reference.py`, to the last bit.
+"""Algorithm 1, exact and fast: the same allocation and value as `paper.algorithm_1`, to the last bit.
 
 *Lazy.* Gains only shrink as coupons are given (Proposition 2), so a stale gain is an upper bound: a heap keyed by
 (-gain, index) re-evaluates only its top. Rounding cannot spoil this: sums and products are monotone in floating point.

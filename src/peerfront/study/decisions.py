@@ -14,11 +14,12 @@ from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.words import n_coupons, n_people, percent
-from peerfront.gfp.backup import Array, Tables, expected_future_value, expected_recruits
+from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.coupon_worth import worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
 from peerfront.gfp.lottery import draw_ties
+from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Plan, Planner
 from peerfront.gfp.restricted import RestrictedPlan
 from peerfront.gfp.updating import KNOWN, LearningWorth, worth_of_learning
@@ -253,7 +254,7 @@ def _with(
         return plan
     everybody, spend = tables.take(kind), int(coupons.sum())
     worth = discount * weights[len(weights) - 1 - spend]
-    value = expected_recruits(everybody, coupons) + expected_future_value(everybody, worth, coupons)
+    value = expected_recruits(everybody.gains, coupons) + expected_future_value(everybody.transform(), worth, coupons)
     if anyway is not None:
         value += discount * float(anyway[len(weights) - 1 - spend])
     values = plan.values.copy()
