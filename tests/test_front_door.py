@@ -85,7 +85,7 @@ def test_one_object_from_the_table_to_the_page(study, model, tmp_path) -> None:
         assert other.csv() == by_path.csv()
         assert other.lines() == by_path.lines()
     assert model.plan(study.waiting).order.budget == 20  # the model's own
-    assert by_path.why[by_path.table["person"].iloc[0]] == by_path.table["reason"].iloc[0]
+    assert by_path.why[by_path.table["person"].iloc[0]] == str(by_path.table["reason"].iloc[0])
     page = model.report(study, study.waiting, out=tmp_path / "report.html", episodes=20)
     assert (tmp_path / "report.html").read_text() == page
     model.save(tmp_path / "model")

@@ -5,6 +5,7 @@ import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Frontier
+from peerfront.study.reasons import Draw
 from peerfront.study.sheet import plan_coupons
 from study.small_advice import a_fit, a_frontier, order
 
@@ -27,7 +28,7 @@ def test_people_with_the_same_answers_are_drawn_by_lot_and_the_sheet_says_so() -
         np.where(coupons == coupons.max(), winners, 1.0 - winners).round(6).tolist()
     )
     assert "drawn by lot with seed 0" in "\n".join(sheet.lines())
-    assert sheet.table["reason"].str.contains("drawn by lot").all()
+    assert {(each.draw, each.tied_with) for each in sheet.table["reason"]} == {(Draw.LOT, 11)}
 
 
 def test_the_order_of_the_file_decides_nothing() -> None:

@@ -40,7 +40,7 @@ def test_the_first_worksheet_prints_and_can_be_filled_in(sheet: CouponSheet) -> 
     rows = list(page.iter_rows(min_row=4, values_only=True))
     assert [row[0] for row in rows] == list(sheet.table["person"])
     assert [row[1] for row in rows] == sheet.table["coupons"].tolist()
-    assert [row[5] for row in rows] == list(sheet.table["reason"])
+    assert [row[5] for row in rows] == list(sheet.why)
     assert all(row[2:5] == (None, None, None) for row in rows)  # room to write
     assert all(page.cell(row, 6).alignment.wrap_text for row in range(4, 34))
     assert page.print_title_rows == "$1:$3"

@@ -15,6 +15,7 @@ from peerfront.gfp.states import StateBatch
 from peerfront.problem import Frontier
 from peerfront.study.certificate import PricedState
 from peerfront.study.orders import PlanOrder, task_of
+from peerfront.study.reasons import Draw, Limit, Reason, ReasonCode
 from peerfront.study.sheet import plan_coupons
 
 
@@ -59,7 +60,7 @@ def test_every_limit_holds(ordered, seed) -> None:
     if order.round_cap is not None:
         assert sheet.spend <= order.round_cap
     assert [len(text.split()) for text in sheet.table["chance_used"]] == coupons.tolist()
-    assert sheet.table["reason"].str.endswith(".").all()
+    assert all(Reason.from_data(reason.as_data()) == reason for reason in sheet.table["reason"])
     assert sheet.lines()
     assert sheet.spend in set(sheet.curve["spend"])
     if sheet.certificate is not None:
@@ -122,19 +123,17 @@ def test_the_last_round_is_the_best_there_is() -> None:
 
 def test_reasons_are_facts() -> None:
     full = sheet_of(rounds_left=1, budget=40).table
-    assert full.loc[full["coupons"] == 3, "reason"].str.contains("Gets all 3 a person may have").all()
+    assert {each.limit for each in full.loc[full["coupons"] == 3, "reason"]} == {Limit.PERSON}
     short = sheet_of(rounds_left=1, budget=5).table
-    nobody = short[short["coupons"] == 0]
-    assert nobody["reason"].str.contains("A first coupon would bring").all()
-    assert nobody["reason"].str.contains("no coupons are left").all()
+    nobody = list(short.loc[short["coupons"] == 0, "reason"])
+    assert {(each.limit, each.coupons) for each in nobody} == {(Limit.BUDGET, 0)}
     capped = sheet_of(rounds_left=3, round_cap=4).table
-    assert capped.loc[capped["coupons"] < 3, "reason"].str.contains("the round's limit is reached").all()
+    assert {each.limit for each in capped.loc[capped["coupons"] < 3, "reason"]} == {Limit.ROUND}
     kept = sheet_of(rounds_left=5)
     assert kept.spend < 30
-    below = kept.table["coupons"] < 3
-    assert kept.table.loc[below, "reason"].str.contains("kept for a later round it brings more").all()
+    assert {each.limit for each in kept.table.loc[kept.table["coupons"] < 3, "reason"]} == {Limit.LATER}
     least = sheet_of(rounds_left=5, min_per_person=1, budget=14).table
-    assert least["reason"].str.contains("Gets the 1 coupon that everybody gets").any()
+    assert any(each.is_minimum and each.coupons == 1 for each in least["reason"])
 
 
 def test_the_answer_that_sets_somebody_apart() -> None:
@@ -148,9 +147,9 @@ def test_the_answer_that_sets_somebody_apart() -> None:
     codes[:, number] = categories.index(ordered[0])
     codes[0, number] = categories.index(ordered[-1])
     sheet = plan_coupons(fit, Frontier(np.arange(5), codes), PlanOrder(6))
-    assert sheet.table["reason"][0].startswith("More likely than most")
-    assert f"above all because {effect['field']} is {ordered[-1]!r}" in sheet.table["reason"][0]
-    assert all(reason.startswith("About as likely") for reason in sheet.table["reason"][1:])
+    first, *others = sheet.table["reason"]
+    assert (first.code, first.field, first.category) == (ReasonCode.MORE_LIKELY, effect["field"], ordered[-1])
+    assert {each.code for each in others} == {ReasonCode.AS_LIKELY}
 
 
 def test_twins_are_told_apart_by_lot() -> None:
@@ -162,8 +161,7 @@ def test_twins_are_told_apart_by_lot() -> None:
         np.where(table["coupons"] == 1, 1 / 3, 2 / 3).round(6).tolist()
     )
     nothing = table.loc[table["coupons"] == 0, "reason"]
-    assert nothing.str.contains("Somebody with the same answers gets more").all()
-    assert nothing.str.contains("drawn by lot").all()
+    assert {(each.draw, each.tied_with, each.twin_has_more) for each in nothing} == {(Draw.LOT, 2, True)}
 
 
 def test_the_reserve_is_not_counted_on() -> None:
@@ -195,7 +193,7 @@ def test_nothing_to_give_out(order, said) -> None:
     sheet = sheet_of(4, **order)
     assert sheet.spend == 0
     assert sheet.certificate is None
-    assert sheet.table["reason"].eq(f"No coupon: {said}.").all()
+    assert sheet.why.eq(f"No coupon: {said}.").all()
     assert f"Nothing to give out: {said}." in sheet.lines()
 
 

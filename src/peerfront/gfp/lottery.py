@@ -42,6 +42,7 @@ class Lottery:
     """The plan's value minus this allocation's, at the same spend: at most the noise of the coupons that moved."""
     sentence: str
     """What a sheet says about it; empty if no lot was drawn."""
+    tied_with: Numbers  # [people], others in the same lottery; 0 for those whose number was not drawn
 
 
 def draw_ties(
@@ -78,7 +79,7 @@ def draw_ties(
             tables, worth * uncovered, coupons[own], noise[own], kind[own], most_per_person, least_per_person
         )
         part = _draw(classes, [str(ids[i]) for i in own.tolist()], seed, only_exact)
-        for name in ("coupons", "tied", "drawn", "probability", "otherwise"):
+        for name in ("coupons", "tied", "drawn", "probability", "otherwise", "tied_with"):
             getattr(result, name)[own] = getattr(part, name)
         exact, lost = exact and part.exact, lost + part.lost
         sentences += [part.sentence] if part.sentence else []
@@ -128,7 +129,8 @@ def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int
     )
     drawn = np.zeros(len(coupons), dtype=bool)
     drawn[players] = True
-    return _dealt(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), sentence)
+    others = np.where(drawn, len(players) - 1, 0)
+    return _dealt(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), sentence, others)
 
 
 def _dealt_evenly(classes: Classes, slots: Slots, to_give: int) -> tuple[Numbers, int, Numbers]:
@@ -162,12 +164,14 @@ def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lotter
         else ""
     )
     tied = (classes.fewest < classes.most)[classes.of]
-    return _dealt(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, sentence)
+    others = np.where(drawn, classes.size[classes.of] - 1, 0)
+    return _dealt(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, sentence, others)
 
 
 def _unchanged(coupons: Numbers) -> Lottery:
     tied, drawn = np.zeros((2, len(coupons)), dtype=bool)
-    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, "")
+    nobody = np.zeros(len(coupons), np.int64)
+    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, "", nobody)
 
 
 def _dealt(
@@ -179,6 +183,7 @@ def _dealt(
     chance: Array | None = None,
     exact: bool = True,
     sentence: str = "",
+    tied_with: Numbers | None = None,
 ) -> Lottery:
     """The result of a lottery in which people of a class won with this chance, [classes]."""
     probability, otherwise = np.ones(len(coupons)), coupons.copy()
@@ -188,7 +193,8 @@ def _dealt(
         own = chance[classes.of]
         probability[drawn] = np.where(won, own, 1.0 - own)[drawn]
         otherwise[drawn] += np.where(won, -1, 1)[drawn]
-    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), sentence)
+    others = np.zeros(len(coupons), np.int64) if tied_with is None else tied_with
+    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), sentence, others)
 
 
 def person_luck(ids: Sequence[str], *names: int) -> Luck:

@@ -56,6 +56,8 @@ class Decision:
     """Everybody's stratum, [people], if coupons may differ only between strata."""
     free_value: float = 0.0
     """What the plan before all limits expects, by its own value."""
+    tied_with: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Others in the same lottery, [people]; of nobody where coupons differ only between strata."""
     chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """By stratum: everybody's chance of 0, 1, ... coupons; empty without strata."""
 
@@ -144,7 +146,10 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         by[varied.chosen] = AT_RANDOM
         notes += learning_lines(worths, share, int(varied.chosen.sum()))
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
-    return Decision(handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths, free_value=plan.value)
+    return Decision(
+        handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
+        free_value=plan.value, tied_with=drawn.tied_with,
+    )  # fmt: skip
 
 
 def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Tables) -> NDArray[np.int64]:
@@ -216,7 +221,8 @@ def _restricted(
     plan = replace(handed_out, values=values)
     by_stratum = _by_stratum(within, names)
     return Decision(
-        plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value, by_stratum
+        plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value,
+        np.zeros(len(people), np.int64) if ties is None else ties.tied_with, by_stratum,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
+from peerfront.foundation.messages import Message
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
@@ -71,7 +72,7 @@ class Forecast:
     seed: int
     with_model: bool
     """Whether the second band could be made."""
-    nothing_because: str = ""
+    nothing_because: Message | None = None
     """Why nothing is given out, in any simulated study; empty where something is."""
     warnings: tuple[str, ...] = ()
     """Why the numbers are to be taken with care."""
@@ -92,7 +93,7 @@ class Forecast:
     def lines(self) -> list[str]:
         """The forecast in words, one statement a line."""
         plan, rules = self.of_plan, self.rules
-        if self.nothing_because:
+        if self.nothing_because is not None:
             return [f"Nothing is given out: {self.nothing_because}. So nobody is recruited."]
         own = self.stories[self.stories["policy"] == PLAN]
         apart = self._stories_differ

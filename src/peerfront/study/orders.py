@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import (
     MOST_SEED,
     among,
@@ -160,17 +161,17 @@ class Task:
         return self.state.rules
 
     @property
-    def nothing_because(self) -> str:
-        """Why nothing can be given out this round; empty if something can."""
+    def nothing_because(self) -> Message | None:
+        """Why nothing can be given out this round; None if something can."""
         if not len(self.state.frontier):
-            return "nobody is waiting for coupons"
+            return note("nothing_to_give.nobody_waiting")
         if self.order.rounds_left == 0:
-            return "no round is left"
+            return note("nothing_to_give.no_round_left")
         if self.order.round_cap == 0:
-            return "the round's limit is 0"
+            return note("nothing_to_give.round_limit_is_zero")
         if self.order.available == 0:
-            return "all coupons are kept in reserve" if self.order.reserve else "no coupons are left"
-        return ""
+            return note("nothing_to_give.all_in_reserve" if self.order.reserve else "nothing_to_give.no_coupons_left")
+        return None
 
     @property
     def spendable(self) -> int:

@@ -1,16 +1,18 @@
-"""Why each person gets that many coupons: one or two sentences, made of facts of the plan.
+"""Why each person gets their number of coupons, as data: codes and numbers of the plan. `words.sheet` writes them.
 
-People with the same answers and the same number of coupons share their sentences. In a large file they are counted by
+People with the same answers and the same number of coupons share their reason. In a large file they are counted by
 kind, so that a million people need no more work than the kinds among them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
-from peerfront.foundation.words import n_coupons, ordinal, percent
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.planner import Plan, Planner
 from peerfront.study.artifacts import Fit
@@ -23,8 +25,110 @@ _MOST_ONE_BY_ONE = 20_000  # people up to whom everybody is looked at, alike or 
 _BELOW_ONE, _ABOVE_ZERO = 1.0 - 1e-12, 1e-300  # keep logarithms and quotients finite
 
 
+class ReasonCode(StrEnum):
+    """Why somebody gets a number of coupons: how likely they are to bring somebody, or a rule that holds for many."""
+
+    MORE_LIKELY = "more_likely"
+    LESS_LIKELY = "less_likely"
+    AS_LIKELY = "as_likely"
+    ALONE = "alone"
+    """Planned alone, and so compared with nobody."""
+    STRATUM = "stratum"
+    """Everybody in the stratum gets this number."""
+    STRATUM_LOT = "stratum_lot"
+    """Lots were drawn within the stratum."""
+    STRATUM_CHANCES = "stratum_chances"
+    """The number was drawn with the chances of everybody in the stratum."""
+    RANDOM = "random"
+    """Drawn at random, so that estimates from the study stay possible."""
+    SAME_FOR_ALL = "same_for_all"
+    """The study is too small to tell people apart."""
+    SAME_FOR_ALL_LOT = "same_for_all_lot"
+    """The same, and lots decide who gets one more."""
+    NO_MORE_FREE = "no_more_free"
+    """The same, as far as coupons last."""
+    NOTHING = "nothing"
+    """Nobody gets anything; `because` says why."""
+
+
+class Limit(StrEnum):
+    """Why somebody gets no more."""
+
+    PERSON = "person"
+    """Nobody may have more."""
+    LATER = "later"
+    """A coupon brings more in a later round."""
+    ROUND = "round"
+    """The round's limit is reached."""
+    BUDGET = "budget"
+    """No coupons are left."""
+    NO_GAIN = "no_gain"
+    """One more would bring hardly anything, in the last round."""
+
+
+class Draw(StrEnum):
+    """What was left to chance."""
+
+    LOT = "lot"
+    TO_LEARN = "to_learn"
+    """A random number, to find out what a coupon does."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why somebody gets this number of coupons. As text it is a sentence or two in the language in use."""
+
+    code: ReasonCode
+    coupons: int = 0
+    chance: float | None = None
+    """That a first coupon is used; of a stratum's chances, that of this number."""
+    field: str | None = None
+    """The field that sets this person apart most, if one does."""
+    category: str | None = None
+    limit: Limit | None = None
+    next_gain: float | None = None
+    """Recruits in all that one more coupon would bring."""
+    weakest: float | None = None
+    """Recruits that the weakest coupon on the sheet brings, where that is why somebody gets no more."""
+    is_minimum: bool = False
+    """Whether this is the number that everybody gets at least."""
+    twin_has_more: bool = False
+    """Whether somebody with the same answers gets more."""
+    most_shown: int | None = None
+    """The most coupons that the study shows anything about, where this person gets more."""
+    draw: Draw | None = None
+    tied_with: int = 0
+    """Others who took part in the same lottery."""
+    stratum: str = ""
+    because: str = ""
+    """Code of the message that says why nobody gets anything."""
+    fewer_free: bool = False
+    """Whether fewer coupons were free than the plan could give."""
+
+    def as_data(self) -> dict[str, Any]:
+        """The fields that say something, as JSON can hold them."""
+        values = ((each.name, getattr(self, each.name), each.default) for each in fields(self))
+        return {
+            name: value.value if isinstance(value, StrEnum) else value
+            for name, value, default in values
+            if value != default
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> "Reason":
+        """Make the reason again from what `as_data` returned."""
+        kinds: dict[str, type[StrEnum]] = {"code": ReasonCode, "limit": Limit, "draw": Draw}
+        names = {each.name for each in fields(cls)}
+        values: dict[str, Any] = {name: value for name, value in data.items() if name in names}
+        return cls(**values | {name: kind(values[name]) for name, kind in kinds.items() if name in values})
+
+    def __str__(self) -> str:
+        # `words` is above this room: it is asked only when somebody reads the reason.
+        return str(import_module("peerfront.words.sheet").reason_text(self))
+
+
 def alike(covariates: Codes, coupons: NDArray[np.int64]) -> Kinds:
-    """People by what their sentences depend on: answers and, in the last column of `rows`, coupons.
+    """People by what their reason depends on: answers and, in the last column of `rows`, coupons.
 
     In a small file everybody is a kind of their own.
     """
@@ -36,16 +140,15 @@ def alike(covariates: Codes, coupons: NDArray[np.int64]) -> Kinds:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the sentences say of people who are alike."""
+    """Numbers of a plan that reasons are made of, for each kind of people."""
 
     number: NDArray[np.int64]  # [kinds], people of each kind
     coupons: NDArray[np.int64]  # [kinds], of each of them
     chance: Array  # [kinds], that a first coupon is used
     later: Array  # [kinds], expected recruits of later rounds from these coupons
-    next_chance: Array  # [kinds], that one more coupon would be used
     next_gain: Array  # [kinds], recruits in all that one more coupon would bring
     twin_has_more: NDArray[np.bool_]  # [kinds], somebody with the same answers got more
-    answers: list[str]  # [kinds], the answer that moves the chance most; "" if none does by much
+    answers: list[tuple[str, str] | None]  # [kinds], field and category that move the chance most, if any does by much
     weakest: float
     """What the weakest coupon on the sheet brings in all."""
     most: int
@@ -54,7 +157,7 @@ class Facts:
     """Coupons to plan with that stay unspent this round."""
     at_round_cap: bool
     last_round: bool
-    shown: int | None
+    most_shown: int | None
     """The most coupons that the study shows anything about; None if that is not known."""
 
     @classmethod
@@ -82,7 +185,6 @@ class Facts:
             coupons=coupons,
             chance=gains[:, 0],
             later=later,
-            next_chance=next_chance,
             next_gain=next_chance + next_later,
             twin_has_more=_twins(covariates, coupons),
             answers=_strongest_answers(planner, covariates, number, gains[:, 0]),
@@ -92,7 +194,7 @@ class Facts:
             kept=state.remaining_budget - plan.spend,
             at_round_cap=state.rules.max_per_round is not None and plan.spend == state.rules.max_per_round,
             last_round=state.rounds_left == 1,
-            shown=fit.most_shown,
+            most_shown=fit.most_shown,
         )
 
 
@@ -109,63 +211,56 @@ def _weakest(plan: Plan, coupons: NDArray[np.int64], gains: Array, covers: Array
     return float(brought.min(initial=np.inf))
 
 
-def reasons_of(facts: Facts) -> list[str]:
+def reasons_of(facts: Facts) -> list[Reason]:
     """A reason for each kind of people, also for those who get nothing."""
     middle = float(np.median(np.repeat(facts.chance, facts.number)))
-    return [_reason(facts, person, middle) for person in range(len(facts.coupons))]
+    return [_reason(facts, kind, _compared(facts, kind, middle)) for kind in range(len(facts.coupons))]
 
 
-def reason_for_one(facts: Facts) -> str:
+def reason_for_one(facts: Facts) -> Reason:
     """The reason for somebody who is planned alone, and so is compared with nobody."""
-    chance = percent(float(facts.chance[0]))
-    return f"{chance} likely to bring somebody with one coupon. {_why_not_more(facts, 0)}{_beyond(facts, 0)}"
+    return _reason(facts, 0, Reason(ReasonCode.ALONE))
 
 
-def _reason(facts: Facts, person: int, middle: float) -> str:
-    return f"{_who(facts, person, middle)} {_why_not_more(facts, person)}{_beyond(facts, person)}"
-
-
-def _beyond(facts: Facts, person: int) -> str:
-    """Say so where somebody gets more coupons than the study shows anything about."""
-    if facts.shown is None or facts.coupons[person] <= facts.shown:
-        return ""
-    return f" What coupons after the {ordinal(facts.shown)} do is extrapolated: hardly anybody has had more."
-
-
-def _who(facts: Facts, person: int, middle: float) -> str:
-    chance = float(facts.chance[person])
+def _compared(facts: Facts, kind: int, middle: float) -> Reason:
+    """How likely these people are to bring somebody, compared with the others, and what sets them apart."""
+    chance = float(facts.chance[kind])
     if abs(chance - middle) <= _ABOUT_AS_LIKELY * middle:
-        return f"About as likely as others here to bring somebody ({percent(chance)} with one coupon)."
-    answer = facts.answers[person]
-    because = f", above all because {answer}" if answer else ""
-    side = "More" if chance > middle else "Less"
-    return f"{side} likely than most here to bring somebody ({percent(chance)} with one coupon){because}."
+        return Reason(ReasonCode.AS_LIKELY)
+    field, category = facts.answers[kind] or (None, None)
+    code = ReasonCode.MORE_LIKELY if chance > middle else ReasonCode.LESS_LIKELY
+    return Reason(code, field=field, category=category)
 
 
-def _why_not_more(facts: Facts, person: int) -> str:
-    coupons = int(facts.coupons[person])
-    if coupons == facts.most:
-        return f"Gets {'the one coupon' if coupons == 1 else f'all {coupons}'} a person may have."
-    least = coupons > 0 and coupons == facts.least and bool(facts.next_gain[person] < facts.weakest)
-    given = f"Gets the {n_coupons(coupons)} that everybody gets. " if least else ""
-    one_more = (
-        f"A {ordinal(coupons + 1)} coupon would bring {facts.next_gain[person]:.2f} recruits in all "
-        f"({percent(float(facts.next_chance[person]))} chance of use)"
+def _reason(facts: Facts, kind: int, compared: Reason) -> Reason:
+    coupons, next_gain = int(facts.coupons[kind]), float(facts.next_gain[kind])
+    limit, twin = _limit(facts, coupons), bool(facts.twin_has_more[kind])
+    beyond = facts.most_shown is not None and coupons > facts.most_shown
+    reason = replace(
+        compared,
+        coupons=coupons,
+        chance=round(float(facts.chance[kind]), 4),
+        limit=limit,
+        most_shown=facts.most_shown if beyond else None,
     )
-    twin = facts.twin_has_more[person]
+    if limit is Limit.PERSON:
+        return reason
+    all_given = limit in (Limit.ROUND, Limit.BUDGET) and bool(facts.coupons.any())
+    return replace(
+        reason,
+        next_gain=round(next_gain, 4),
+        weakest=round(facts.weakest, 4) if all_given and not twin else None,
+        is_minimum=0 < coupons == facts.least and next_gain < facts.weakest,
+        twin_has_more=twin,
+    )
+
+
+def _limit(facts: Facts, coupons: int) -> Limit:
+    if coupons == facts.most:
+        return Limit.PERSON
     if facts.kept and not facts.at_round_cap:
-        if facts.last_round:
-            return f"{given}{one_more}."
-        end = "kept for a later round it brings more"
-    else:
-        end = "the round's limit is reached" if facts.at_round_cap and facts.kept else "no coupons are left"
-        end += (
-            "" if twin or not facts.coupons.any() else f", and those given out bring {facts.weakest:.2f} or more each"
-        )
-    return f"{given}{one_more}; {end}." + (_TWIN if twin else "")
-
-
-_TWIN = " Somebody with the same answers gets more."
+        return Limit.NO_GAIN if facts.last_round else Limit.LATER
+    return Limit.ROUND if facts.at_round_cap and facts.kept else Limit.BUDGET
 
 
 def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -179,8 +274,8 @@ def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray
 
 def _strongest_answers(
     planner: Planner, covariates: Codes, number_alike: NDArray[np.int64], chance: Array
-) -> list[str]:
-    """For each kind the answer that most explains why their chance differs from the others' here."""
+) -> list[tuple[str, str] | None]:
+    """For each kind the field and category that most explain why their chance differs from the others' here."""
     people, fields = covariates.shape
     moved = np.zeros((people, fields))
     for number in range(fields):
@@ -197,11 +292,11 @@ def _strongest_answers(
     middle = np.median(np.repeat(chance, number_alike))
     apart = moved * np.where(chance > middle, 1.0, -1.0)[:, None]
     strongest = apart.argmax(axis=1)
-    answers = []
+    answers: list[tuple[str, str] | None] = []
     for person, number in enumerate(strongest.tolist()):
         field = planner.schema.fields[number]
         large = apart[person, number] >= MIN_EFFECT_TO_MENTION
-        answers.append(f"{field.name} is {field.categories[covariates[person, number]]!r}" if large else "")
+        answers.append((field.name, field.categories[covariates[person, number]]) if large else None)
     return answers
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.covariates import Kinds
@@ -19,7 +20,7 @@ from peerfront.foundation.files import check_output, write_bytes, write_csv
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.threads import one_thread
-from peerfront.foundation.words import as_html, n_coupons
+from peerfront.foundation.words import as_html
 from peerfront.gfp.backup import Array
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.updating import LearningWorth
@@ -30,7 +31,7 @@ from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.study.heading import Heading
 from peerfront.study.orders import PlanOrder, Task, task_of
 from peerfront.study.population import said_of, with_population
-from peerfront.study.reasons import Facts, alike, reasons_of
+from peerfront.study.reasons import Draw, Facts, Reason, ReasonCode, alike, reasons_of
 from peerfront.study.restrictions import Cost, costs_of, planned_within, restriction_of
 from peerfront.study.spend_curve import curve_of, is_whole, spend_curve
 from peerfront.study.stories import (
@@ -46,11 +47,6 @@ from peerfront.study.stories import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_DECIDED = {
-    BY_PLAN: "",
-    BY_LOT: " Who of those who cannot be told apart gets one more was drawn by lot.",
-    AT_RANDOM: " The number was drawn at random, to find out what a coupon does.",
-}
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
 WORKBOOK, PDF, CSV = ".xlsx", ".pdf", ".csv"
 """What a sheet can be written as."""
@@ -73,7 +69,7 @@ class CouponSheet:
     table: pd.DataFrame
     """person, coupons, chance_used (of each coupon), expected_now, expected_later, decided_by (plan, lot or random),
     probability (that this person got this number, before lots and random numbers were drawn), stratum (if coupons may
-    differ only between strata), reason; in the frontier's order."""
+    differ only between strata), reason (a `Reason`: data, and as text a sentence or two); in the frontier's order."""
     spend: int
     """Coupons given out this round."""
     order: PlanOrder
@@ -112,8 +108,8 @@ class CouponSheet:
 
     @property
     def why(self) -> "pd.Series[str]":
-        """The reason for each person's number of coupons, by person."""
-        return self.table.set_index("person")["reason"]
+        """The reason for each person's number of coupons in a sentence or two, by person."""
+        return self.table.set_index("person")["reason"].map(str)
 
     def lines(self) -> list[str]:
         """What a coordinator reads below the table, one statement a line."""
@@ -136,6 +132,7 @@ class CouponSheet:
         """The table as the text of a CSV file."""
         table = self.table.copy()
         table["probability"] = [f"{each:.6g}" for each in table["probability"]]  # estimates need it exactly
+        table["reason"] = table["reason"].map(str)
         return csv_text(table, float_format="%.3f")
 
     def excel(self, heading: Heading | None = None) -> bytes:
@@ -218,10 +215,11 @@ def plan_coupons(
     restriction = restriction_of(order, fit.schema)
     if decision.stratum:
         table.insert(7, "stratum", pd.Series(list(decision.stratum), dtype=object))
-        reasons = zip(table["coupons"], decision.stratum, decision.decided_by.tolist(), strict=True)
-        table["reason"] = [_why_in_stratum(*each) for each in reasons]
+        reasons = zip(table["coupons"].tolist(), decision.stratum, decision.decided_by.tolist(), strict=True)
+        table["reason"] = _objects([_reason_in_stratum(*each) for each in reasons])
     elif (decision.decided_by != BY_PLAN).any():
-        table["reason"] += [_decided(how, order) for how in decision.decided_by.tolist()]
+        draws = zip(table["reason"], decision.decided_by.tolist(), decision.tied_with.tolist(), strict=True)
+        table["reason"] = _objects([_with_draw(*each, order) for each in draws])
     curve = curve_of(plan.values) if restriction.is_any else spend_curve(planner, task, plan)
     later = restriction.policy(afterwards)
     results = _simulated(fit, afterwards, later, task, plan.allocation, decision.planned)
@@ -254,8 +252,9 @@ def plan_coupons(
 def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
     """A sheet on which nobody gets anything, and which says why."""
     order, why = task.order, task.nothing_because
+    assert why is not None, "otherwise something is planned"
     alike_all = Kinds(np.zeros((1, 1), np.int64), np.zeros(len(people), np.int64), np.array([len(people)]))
-    table = _table(people, alike_all, np.zeros((1, 1)), np.zeros(1), [f"No coupon: {why}."])
+    table = _table(people, alike_all, np.zeros((1, 1)), np.zeros(1), [Reason(ReasonCode.NOTHING, because=why.code)])
     left = fit.rules.rounds if order.rounds_left is None else order.rounds_left
     curve = pd.DataFrame({"spend": [0], "value": [0.0]})
     table.insert(5, "decided_by", BY_PLAN)
@@ -274,7 +273,7 @@ def _known_of(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reasons: Sequence[str]) -> pd.DataFrame:
+def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reasons: Sequence[Reason]) -> pd.DataFrame:
     """One row per person; gains, `later` and `reasons` are by kind (of answers and coupons)."""
     coupons, kind = kinds.rows[:, -1], kinds.kind
     used = np.where(np.arange(gains.shape[1]) < coupons[:, None], gains, 0.0)
@@ -289,9 +288,15 @@ def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reas
             "chance_used": pd.Series(np.array(chances, dtype=object)[kind], dtype=object),
             "expected_now": used.sum(axis=1).round(3)[kind],
             "expected_later": later.round(3)[kind],
-            "reason": pd.Series(np.array(reasons, dtype=object)[kind], dtype=object),
+            "reason": _objects(reasons)[kind],
         }
     )
+
+
+def _objects(values: Sequence[object]) -> NDArray[np.object_]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
 
 
 def _padded(row: Array, count: int) -> list[float]:
@@ -299,18 +304,20 @@ def _padded(row: Array, count: int) -> list[float]:
     return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
 
 
-def _why_in_stratum(coupons: int, stratum: str, how: str) -> str:
-    if how == AT_RANDOM:
-        return "The number was drawn at random, so that estimates from the study stay possible."
-    if how == BY_LOT:
-        return f"Lots were drawn among the people of {stratum}, all with the same chance of one coupon more."
-    return f"Everybody in {stratum} gets {n_coupons(coupons)}: coupons differ only between strata."
+def _reason_in_stratum(coupons: int, stratum: str, decided_by: str) -> Reason:
+    if decided_by == AT_RANDOM:
+        return Reason(ReasonCode.RANDOM, coupons)
+    code = ReasonCode.STRATUM_LOT if decided_by == BY_LOT else ReasonCode.STRATUM
+    return Reason(code, coupons, stratum=stratum)
 
 
-def _decided(how: str, order: PlanOrder) -> str:
-    if how == AT_RANDOM and order.learn is None:
-        return " The number was drawn at random, so that estimates from the study stay possible."
-    return _DECIDED[how]
+def _with_draw(reason: Reason, decided_by: str, tied_with: int, order: PlanOrder) -> Reason:
+    """The reason, with what was left to chance."""
+    if decided_by == BY_LOT:
+        return replace(reason, draw=Draw.LOT, tied_with=tied_with)
+    if decided_by == BY_PLAN:
+        return reason
+    return replace(reason, draw=Draw.TO_LEARN) if order.learn is not None else Reason(ReasonCode.RANDOM, reason.coupons)
 
 
 def _episodes(task: Task) -> int:

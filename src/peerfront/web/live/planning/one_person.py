@@ -113,7 +113,7 @@ def _planned(fit: Fit, person: str, codes: Codes, order: PlanOrder, coming: Mapp
     coupons = decision.plan.allocation.coupons
     kinds = alike(frontier.covariates, coupons)
     tables = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
-    reason = reason_for_one(Facts.of(fit, planner, task, decision.plan, kinds, tables))
+    reason = str(reason_for_one(Facts.of(fit, planner, task, decision.plan, kinds, tables)))
     if decision.decided_by[0] == AT_RANDOM:
         reason = "The number was drawn at random, so that estimates from the study stay possible."
     stratum = decision.stratum[0] if decision.stratum else ""
