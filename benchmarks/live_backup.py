@@ -15,6 +15,7 @@ from pathlib import Path
 
 from peerfront.web.live.folder import LiveFolder, Serving
 from peerfront.web.live.operations.opening import new_folder
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import FIRST, Link, linked
 from peerfront.web.live.rules.codes import new_code
 from peerfront.web.live.rules.erasing import committed
@@ -35,7 +36,6 @@ from peerfront.web.live.rules.events import (
     Stamp,
     StudyBegun,
 )
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.settings import Settings
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

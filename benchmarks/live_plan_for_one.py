@@ -85,8 +85,8 @@ _keys = (f"bench-{number}" for number in itertools.count())
 
 def _do(wish: Any, site: str | None = "north", role: str = "coordinator") -> Any:
     from peerfront.web.live.records.recording import answer
+    from peerfront.web.live.rules.actions import Member, Role
     from peerfront.web.live.rules.deciding import Accepted
-    from peerfront.web.live.rules.permissions import Member, Role
     from peerfront.web.live.rules.requests import Request
 
     answered = answer(Request(next(_keys), Member("bench", Role(role), None), site, None, wish))
@@ -117,8 +117,8 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     from peerfront.web.live.planning.proposing import propose
     from peerfront.web.live.planning.study_order import today_of
     from peerfront.web.live.records.database import DatabaseRecords
+    from peerfront.web.live.rules.actions import Member, Role
     from peerfront.web.live.rules.codes import new_prefix
-    from peerfront.web.live.rules.permissions import Member, Role
     from peerfront.web.live.rules.requests import AddSite, ApprovePlan, BeginStudy, ChangeSettings
     from peerfront.web.live.rules.settings import LARGEST_BUDGET, Settings
 

@@ -40,10 +40,10 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
 
     from peerfront.web.live.records.models import Member as StoredMember
     from peerfront.web.live.records.recording import answer
+    from peerfront.web.live.rules.actions import Member, Role
     from peerfront.web.live.rules.codes import new_prefix
     from peerfront.web.live.rules.deciding import Accepted
     from peerfront.web.live.rules.events import CouponsIssued, PlannedCoupons, PlanProposed
-    from peerfront.web.live.rules.permissions import Member, Role
     from peerfront.web.live.rules.requests import (
         AddSeed,
         AddSite,

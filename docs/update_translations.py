@@ -73,25 +73,25 @@ def _quoted(templatized: str) -> str:
 
 
 def _of_the_rules() -> list[tuple[str, str]]:
-    """Refusals, and the rules' own terms, which are looked up by their names."""
+    """The rules' own terms, which are looked up by their names."""
     from dataclasses import fields
     from typing import get_args
 
+    from peerfront.web.live.rules.actions import Action, Role
     from peerfront.web.live.rules.events import DecidedBy, Fact, PaymentKind
-    from peerfront.web.live.rules.permissions import Action, Role
     from peerfront.web.live.rules.records import PlanStatus
-    from peerfront.web.live.rules.refusals import ENGLISH
     from peerfront.web.live.rules.settings import QuestionKind, Settings
     from peerfront.web.live.rules.stored_events import KINDS
+    from peerfront.words.messages import sentences
 
-    told = [(sentence, "web/live/rules/refusals.py") for pair in ENGLISH.values() for sentence in pair]
+    refusals = [sentence for code, sentence in sentences().items() if code.startswith("refusal_")]
     enums = (Action, Role, PaymentKind, DecidedBy, PlanStatus, QuestionKind)
     terms = {each.value for kind in enums for each in kind} | set(KINDS)
     terms |= {each.name for kind in (Settings, *get_args(Fact)) for each in fields(kind)}
-    terms |= set(OF_NOTES) | {name for sentence, _ in told for name in _values(sentence)}
+    terms |= set(OF_NOTES) | {name for sentence in refusals for name in _values(sentence)}
     for path in (SOURCE / "web" / "live").rglob("*.py"):
         terms |= _names_in(ast.parse(path.read_bytes()))
-    return told + [(name.replace("_", " "), "web/live/rules") for name in sorted(terms)]
+    return [(name.replace("_", " "), "web/live/rules") for name in sorted(terms)]
 
 
 def _of_the_library() -> list[tuple[str, str]]:

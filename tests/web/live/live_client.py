@@ -11,7 +11,7 @@ from small_live import SmallStudy
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 PASSWORD = "correct horse battery staple"
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]

@@ -15,7 +15,7 @@ from played_study import PLAYED, PlayedStudy
 from peerfront.web.live.folder import LiveFolder, sqlite
 from peerfront.web.live.planning import jobs
 from peerfront.web.live.records.models import PlanningJob
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 SETTINGS = replace(PLAYED, budget=260, cap=3, rounds=2, target=180, plan_strata=())
 _made: list[Path] = []

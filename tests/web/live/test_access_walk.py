@@ -1,6 +1,6 @@
 """Every page, for every role, at one's own site, at another one and for the whole study: what the table says, happens.
 
-The pages come from `access.PAGES` and the addresses themselves; what is expected comes from `rules.permissions` alone.
+The pages come from `access.PAGES` and the addresses themselves; what is expected comes from `rules.actions` alone.
 """
 
 import re
@@ -12,10 +12,10 @@ from django.utils import timezone
 from live_client import LiveStudy
 
 from peerfront.web.live.records.models import Person, PlanningJob
+from peerfront.web.live.rules.actions import Role, Scope, is_allowed
 from peerfront.web.live.rules.events import PaymentKind
-from peerfront.web.live.rules.permissions import Action, Role, is_allowed
 from peerfront.web.live.rules.requests import Pay
-from peerfront.web.live.screens.access import EVERYBODY, MEMBERS, OF_ALL_SITES, PAGES
+from peerfront.web.live.screens.access import PAGES, Audience
 
 OPEN = {200, 302, 405, 410}  # shown, sent elsewhere on the site, wants a form (POST), or a link that has ended
 CLOSED = {403, 404}
@@ -72,11 +72,11 @@ def _address(page: str, study: LiveStudy) -> str | None:
 def _expected(page: str, role: Role, site: str | None) -> bool:
     """Whether somebody of a role for a site (None for all) may open the page about ana, who is at north."""
     needed = PAGES[page]
-    if needed in (EVERYBODY, MEMBERS):
+    if isinstance(needed, Audience):
         return True
     concerned_site = bool(OF_A_SITE & set(_patterns()[page].pattern.converters)) or page == "receipt"
-    own = site is None or (page not in OF_ALL_SITES and (site == "north" or not concerned_site))
-    return any(is_allowed(Action(action), role, own_site=own) for action in needed)
+    own = site is None or (needed.declared.scope is not Scope.STUDY and (site == "north" or not concerned_site))
+    return is_allowed(needed, role, own_site=own)
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))
@@ -98,7 +98,7 @@ def test_roles_open_what_the_table_allows(study, page, role, site) -> None:
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_forms_are_refused_like_their_pages(study, page) -> None:
     address = _address(page, study)
-    if address is None or PAGES[page] in (EVERYBODY, MEMBERS):
+    if address is None or isinstance(PAGES[page], Audience):
         pytest.skip("not built, or for everybody")
     before = Person.objects.count()
     for role in Role:
@@ -115,7 +115,7 @@ def test_nothing_is_shown_without_a_login(study, page) -> None:
     if address is None:
         pytest.skip("not built")
     for response in (Client().get(address), Client().post(address, {})):
-        if PAGES[page] == EVERYBODY:
+        if PAGES[page] is Audience.EVERYBODY:
             assert not _is_login(response) or page in ("login", "first_login")
         else:
             assert _is_login(response)

@@ -19,9 +19,9 @@ from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords, link_of, table
 from peerfront.web.live.records.recording import answer
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled, PlannedCoupons
-from peerfront.web.live.rules.permissions import Member, Role
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
     AddSeed,

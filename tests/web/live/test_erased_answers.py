@@ -8,12 +8,12 @@ import pytest
 from small_live import ANSWERS, SmallStudy, imported, importing
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import checked, erased, linked
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.erasing import commitment
 from peerfront.web.live.rules.events import AnswersErased, PaymentKind, PlannedCoupons
 from peerfront.web.live.rules.journal import Journal
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
     AddSeed,

@@ -16,12 +16,12 @@ from small_live import SmallStudy
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.rules import events
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import FIRST, checked, linked
 from peerfront.web.live.rules.deciding import decide
 from peerfront.web.live.rules.effects import Contradiction
 from peerfront.web.live.rules.events import Event, PaymentKind, Stamp
 from peerfront.web.live.rules.journal import Journal
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.requests import EnrolPerson, Pay, ScanCoupon, WithdrawPerson
 from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.state import rebuild

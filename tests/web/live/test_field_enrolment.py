@@ -9,9 +9,9 @@ from peerfront.web.live.records.contacts import read_contact
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.recording import answer
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.rules.permissions import Member, Role
 from peerfront.web.live.rules.requests import EnrolPerson, Request
 
 CONTACT = {"consent": "on", "contact_name": "Ida Berg", "contact_phone": "+47 555 01 99", "contact_note": "after six"}

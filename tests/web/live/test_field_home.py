@@ -10,7 +10,7 @@ from django.utils import timezone
 from field_study import FieldStudy, form_with, words_of
 
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import AddSeed, AddSite, EnrolPerson, IssueCoupons
 
 NARROW = "\u00a0"
@@ -107,7 +107,7 @@ def test_without_sites_the_next_step_is_a_site(one_database) -> None:
     from small_live import PREFIX, SmallStudy
 
     from peerfront.web.live.records.recording import answer
-    from peerfront.web.live.rules.permissions import Member
+    from peerfront.web.live.rules.actions import Member
     from peerfront.web.live.rules.requests import BeginStudy, Request
 
     boss = Member("boss", Role.MANAGER, None)

@@ -13,9 +13,9 @@ from peerfront.web.live.planning.kept_models import SAME_FOR_ALL
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import PlannedCoupons
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.requests import AddSeed, ApprovePlan, EnrolPerson, ProposePlan
 
 DESK = {"width": 1280, "height": 800}

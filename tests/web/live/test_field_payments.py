@@ -9,9 +9,9 @@ from field_study import FIELD_SETTINGS, FieldStudy, form_with, forms_of, words_o
 
 from peerfront.web.live.records import models
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import new_code, shown_code
 from peerfront.web.live.rules.events import PaymentKind
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.requests import ChangeSettings, EnrolPerson, Pay
 from peerfront.web.live.screens.money import shown_amount
 from peerfront.web.live.screens.owed_payments import OwedPayments

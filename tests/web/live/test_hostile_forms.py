@@ -4,7 +4,7 @@ import pytest
 from field_study import FieldStudy, form_with
 
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 PAGES_OF_COORDINATORS = (
     "/people/P%001/", "/people/P%001/hand-out/", "/people/?search=%00", "/people/?site=%00", "/coupons/?search=%00",

@@ -3,7 +3,7 @@
 import pytest
 from live_client import PASSWORD, LiveStudy, served
 
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.screens.access import PAGES, may_open, missing_pages
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 from small_live import ANSWERS, MONDAY, SETTINGS, SmallStudy, imported, importing
 
+from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
 from peerfront.web.live.rules.codes import new_code, shown_code
 from peerfront.web.live.rules.deciding import Accepted, Answer, Refused, decide
 from peerfront.web.live.rules.events import (
@@ -24,11 +25,10 @@ from peerfront.web.live.rules.events import (
     RequestRefused,
 )
 from peerfront.web.live.rules.journal import Journal
-from peerfront.web.live.rules.notes import OF_A_PERSON
-from peerfront.web.live.rules.permissions import NOTED, Action, Member, Role, is_allowed
 from peerfront.web.live.rules.records import PlanStatus, RefusalRow, Row, StudyRow
-from peerfront.web.live.rules.refusals import ENGLISH, Reason
+from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
+    NOTED,
     AddSeed,
     AddSite,
     ApprovePlan,
@@ -54,6 +54,7 @@ from peerfront.web.live.rules.requests import (
 )
 from peerfront.web.live.rules.settings import Question, QuestionKind
 from peerfront.web.live.rules.state import State
+from peerfront.words.messages import sentences
 
 ROWS = typing.get_args(Row)
 FOR_ONE = PlanForOne("model-1", 8, 2, "north", 1.0, "came after the plan")
@@ -329,7 +330,10 @@ def test_every_reason_to_refuse(study, reason) -> None:
 
 
 def test_every_reason_has_words() -> None:
-    assert ENGLISH.keys() == set(Reason)
+    for part in ("refusal_found", "refusal_to_do"):
+        assert {code for code in sentences() if code.startswith(f"{part}.")} == {
+            f"{part}.{reason}" for reason in Reason
+        }
 
 
 def test_the_path_of_one_recruit_from_scan_to_payment(study) -> None:
@@ -590,7 +594,7 @@ def test_what_changes_no_row_is_noted_in_the_same_chain(study) -> None:
 def test_notes_of_a_person_need_somebody_who_is_known_and_within_reach(study) -> None:
     study.seed("bea", site="south")
     north = {"own_site": "north", "site": "north"}
-    for noted in OF_A_PERSON:
+    for noted in (action for action in NOTED if action.declared.about_person):
         study.do(NoteAction(noted, "ana"), **north)
         assert study.ask(NoteAction(noted, "bea"), **north).reason is Reason.SITE
         assert study.ask(NoteAction(noted, "nobody")).reason is Reason.NO_PERSON
@@ -601,7 +605,7 @@ def test_notes_of_a_person_need_somebody_who_is_known_and_within_reach(study) ->
 
 
 def test_notes_of_the_whole_study_need_a_role_for_all_sites(study) -> None:
-    for noted in NOTED - OF_A_PERSON:
+    for noted in (action for action in NOTED if not action.declared.about_person):
         study.do(NoteAction(noted), site=None)
         answer = study.ask(NoteAction(noted), own_site="north", site=None)
         if is_allowed(noted, answer.events[0].stamp.role, own_site=False):

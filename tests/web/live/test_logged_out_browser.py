@@ -8,7 +8,7 @@ import pytest
 from field_study import FieldStudy
 from live_client import CHROMIUM_OPTIONS, PASSWORD, served
 
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 
 @pytest.mark.usefixtures("one_database")

@@ -9,7 +9,7 @@ from peerfront.web.live.operations.demo import make_demo
 from peerfront.web.live.operations.one_time_links import new_link
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 pytestmark = pytest.mark.usefixtures("one_database")
 NEW = "four words nobody knows"

@@ -11,7 +11,7 @@ from field_study import FieldStudy, form_with, words_of
 from peerfront.web.live.operations import staff
 from peerfront.web.live.operations.one_time_links import new_link
 from peerfront.web.live.records.models import Event, Member
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.screens import passwords, users
 
 TAKEN = "Somebody has this name already"

@@ -6,7 +6,7 @@ from field_study import FieldStudy, form_with
 
 from peerfront.web.live.operations.backups import new_name, write_backup
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 
 def _notes() -> int:

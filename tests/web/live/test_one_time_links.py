@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from field_study import FieldStudy
 
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 
 @pytest.mark.usefixtures("one_database")

@@ -22,8 +22,8 @@ from peerfront.web.live.operations.restoring import restore
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import table
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.events import PaymentKind
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.requests import EraseAnswers, Pay, ScanCoupon, WithdrawPerson
 
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}

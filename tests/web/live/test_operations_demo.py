@@ -8,7 +8,7 @@ from peerfront.web.live.operations.demo import USERS, make_demo, table_of_logins
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.verification import verify
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.records import PlanStatus
 
 pytestmark = pytest.mark.usefixtures("one_database")

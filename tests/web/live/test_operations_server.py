@@ -20,7 +20,7 @@ from peerfront.web.live.operations import limits, logs
 from peerfront.web.live.operations.server import Server, listen, stopped_by_signals
 from peerfront.web.live.records import models, recording
 from peerfront.web.live.records.verification import verify
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 SECRET = "K7M4RT9XC0"
 

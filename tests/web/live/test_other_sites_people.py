@@ -4,7 +4,7 @@ import pytest
 from field_study import FieldStudy, words_of
 from small_live import imported
 
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import ImportPeople
 
 

@@ -5,7 +5,7 @@ from field_study import ANSWERED, FIELD_SETTINGS, FieldStudy, form_with, forms_o
 from live_client import LiveStudy
 
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import RecordAnswers
 
 pytestmark = pytest.mark.usefixtures("one_database")

@@ -5,8 +5,8 @@ import typing
 
 import pytest
 
-from peerfront.web.live.rules.permissions import NOTED, Action, Member, Role, is_allowed, roles_allowed
-from peerfront.web.live.rules.requests import NoteAction, Wish
+from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed, roles_allowed
+from peerfront.web.live.rules.requests import NOTED, NoteAction, Wish
 
 OWN, ANY = "own", "any"
 EXPECTED: dict[Role, dict[str, str]] = {
@@ -49,6 +49,25 @@ def test_what_is_expected_exists_and_everybody_has_something() -> None:
 def test_every_action_is_asked_for_or_noted_and_none_is_both() -> None:
     asked_for = [kind.action for kind in typing.get_args(Wish) if kind is not NoteAction]
     assert sorted([*asked_for, *NOTED]) == sorted(Action)
+
+
+def test_every_request_has_a_rule_and_every_fact_comes_from_one() -> None:
+    from peerfront.web.live.rules.events import Fact, RequestRefused, StudyBegun
+    from peerfront.web.live.rules.requests import BeginStudy
+    from peerfront.web.live.rules.situation import RULES
+
+    assert RULES.keys() == {*typing.get_args(Wish)} - {BeginStudy}
+    given = {fact for rule in RULES.values() for fact in rule.gives}
+    assert given == {*typing.get_args(Fact)} - {StudyBegun, RequestRefused}
+
+
+def test_every_fact_and_every_noted_action_has_a_sentence_in_the_audit() -> None:
+    from peerfront.web.live.rules.stored_events import KINDS
+    from peerfront.words.messages import sentences
+
+    looked_at = {action for action in NOTED if action.value.startswith("see_") and action is not Action.SEE_CONTACT}
+    for name in [*KINDS, *(action.value for action in NOTED - looked_at)]:
+        assert f"audit.{name}" in sentences(), name
 
 
 def test_who_pays_neither_enrols_nor_plans_and_nobody_exports_contacts() -> None:

@@ -18,7 +18,7 @@ from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.verification import verify
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import IssueCoupons, OverrideCoupons
 from peerfront.web.live.screens.plan_curve import curve_of
 from peerfront.web.live.screens.plan_differences import differences

@@ -31,9 +31,9 @@ from peerfront.web.live.planning.study_order import today_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import DecidedBy
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
     AddSeed,

@@ -26,8 +26,8 @@ from peerfront.web.live.planning.proposing import propose
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.events import PlannedCoupons
-from peerfront.web.live.rules.permissions import Member, Role
 from peerfront.web.live.rules.requests import ApprovePlan, ChangeSettings, PlanForOne, ProposePlan, WithdrawPerson
 
 

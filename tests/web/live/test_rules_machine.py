@@ -35,10 +35,10 @@ from peerfront.web.live.rules.events import (
     StudyBegun,
 )
 from peerfront.web.live.rules.journal import Journal
-from peerfront.web.live.rules.permissions import NOTED
 from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
+    NOTED,
     AddSeed,
     ApprovePlan,
     ChangePlan,

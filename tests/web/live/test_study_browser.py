@@ -6,7 +6,7 @@ from live_client import served
 from played_study import PlayedStudy
 
 from peerfront.web.live.records import contacts, models
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon, WithdrawPerson
 
 SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}

@@ -10,9 +10,9 @@ from played_study import PLAYED, PlayedStudy
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import row_of
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import ImportedCoupon
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.rules.requests import ExtendCoupon, ImportedPerson, ImportPeople, ScanCoupon, VoidCoupon
 from peerfront.web.live.screens.board import counts_by_state

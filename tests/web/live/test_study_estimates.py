@@ -9,7 +9,7 @@ from peerfront.study.estimation import estimate
 from peerfront.web.live.exporting import live_study
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.screens.estimate_jobs import EstimateOrder, job_for
 
 

@@ -9,7 +9,7 @@ from peerfront.web.live.exporting import waiting_people
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.records.verification import verify
-from peerfront.web.live.rules.permissions import Action, Role
+from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.requests import AddSeed, RecordAnswers, WithdrawPerson
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon
 from peerfront.web.live.screens import progress
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve, day_ticks, ticks

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from played_study import PlayedStudy
 
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.screens.chains import Forest, Recruited
 from peerfront.web.live.screens.tree_layout import placed
 from peerfront.web.live.screens.tree_picture import tree_svg

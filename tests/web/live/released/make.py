@@ -24,8 +24,8 @@ def main() -> None:
     from peerfront import __version__
     from peerfront.web.live.operations.backing_up import back_up_here
     from peerfront.web.live.records import contacts
+    from peerfront.web.live.rules.actions import Role
     from peerfront.web.live.rules.events import PaymentKind
-    from peerfront.web.live.rules.permissions import Role
     from peerfront.web.live.rules.requests import Pay, ScanCoupon
 
     settings = empty_database("sqlite")

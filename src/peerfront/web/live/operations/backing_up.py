@@ -6,7 +6,7 @@ from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.backups import check_place, new_name, write_backup
 from peerfront.web.live.operations.beginning import ask_here
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.requests import NoteAction
 
 

@@ -7,9 +7,9 @@ from uuid import uuid4
 from peerfront.foundation.errors import SettingError
 from peerfront.web.live.records import models
 from peerfront.web.live.records.recording import answer
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
-from peerfront.web.live.rules.permissions import Member, Role
 from peerfront.web.live.rules.requests import AddSite, BeginStudy, Request, Wish
 from peerfront.web.live.rules.settings import Settings
 

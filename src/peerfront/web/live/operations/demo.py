@@ -9,9 +9,9 @@ from peerfront.web.live.operations.demo_history import FIRST_DAY, SETTINGS, SITE
 from peerfront.web.live.operations.loading import load
 from peerfront.web.live.operations.staff import staff_note, write_member
 from peerfront.web.live.records.contacts import write_contact
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.journal import Journal
-from peerfront.web.live.rules.permissions import Member, Role
 from peerfront.web.live.rules.requests import AddSite, BeginStudy, Request, Wish
 
 USERS = (

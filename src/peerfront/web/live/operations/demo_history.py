@@ -15,10 +15,10 @@ from peerfront.foundation.randomness import Luck, fold, named_generator, named_l
 from peerfront.problem import Crowd
 from peerfront.simulation.demo_study import FIELDS, demo_world
 from peerfront.web.live.operations.demo_plans import COUPONS, MODEL, line_for, planned_for_one
+from peerfront.web.live.rules.actions import Action, Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PlanProposed, SeedAdded
 from peerfront.web.live.rules.journal import Journal
-from peerfront.web.live.rules.permissions import Action, Member, Role
 from peerfront.web.live.rules.requests import (
     AddSeed,
     ApprovePlan,

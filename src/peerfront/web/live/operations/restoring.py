@@ -15,9 +15,9 @@ from peerfront.web.live.operations.loading import load
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
 from peerfront.web.live.records.verification import compare
+from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.chain import FIRST
 from peerfront.web.live.rules.effects import Contradiction
-from peerfront.web.live.rules.permissions import Action, Role
 from peerfront.web.live.rules.requests import NoteAction
 
 

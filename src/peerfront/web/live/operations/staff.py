@@ -12,8 +12,8 @@ from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.web.live.operations.beginning import ask_here, begin
 from peerfront.web.live.records import models
 from peerfront.web.live.records.recording import answer
+from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.deciding import Answer
-from peerfront.web.live.rules.permissions import Action, Role
 from peerfront.web.live.rules.requests import NoteAction, Request
 from peerfront.web.live.rules.settings import Settings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from peerfront.foundation.files import write_bytes
 from peerfront.web.live.exporting import write_study
 from peerfront.web.live.operations.beginning import ask_here
-from peerfront.web.live.rules.permissions import Action, Role
+from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.requests import NoteAction
 
 

@@ -24,7 +24,7 @@ from peerfront.web.live.planning.kept_models import forget_models, live_folder
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Plan, PlanningJob
-from peerfront.web.live.rules.permissions import Action, Member, Role, is_allowed
+from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
 
 log = logging.getLogger(__name__)
 NIGHTLY = "nightly plan"

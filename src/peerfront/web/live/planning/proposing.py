@@ -7,9 +7,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.web.live.planning.making import Proposal
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.recording import answer
+from peerfront.web.live.rules.actions import Member
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import PlannedCoupons, PlanProposed
-from peerfront.web.live.rules.permissions import Member
 from peerfront.web.live.rules.requests import ProposePlan, Request
 
 

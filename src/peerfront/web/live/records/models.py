@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import models
 
 from peerfront.web.live.rules import records
-from peerfront.web.live.rules.permissions import Role
+from peerfront.web.live.rules.actions import Role
 
 NAME = 40  # characters of an identifier
 CODE = 40

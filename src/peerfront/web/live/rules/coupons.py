@@ -26,7 +26,7 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
 )
 from peerfront.web.live.rules.settings import LARGEST_CAP, LONGEST_DAYS
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_text, no_reason, out_of_range
+from peerfront.web.live.rules.situation import Outcome, Situation, bad_text, no_reason, out_of_range, rule_of
 
 
 def usable(situation: Situation, typed: str) -> CouponRow | Refusal:
@@ -44,6 +44,7 @@ def usable(situation: Situation, typed: str) -> CouponRow | Refusal:
     return coupon
 
 
+@rule_of(ScanCoupon, CouponScanned)
 def scan_coupon(situation: Situation, wish: ScanCoupon) -> Outcome:
     """Say whether a coupon can be used now."""
     coupon = usable(situation, wish.typed)
@@ -63,6 +64,7 @@ class _Decided:
     reason: str
 
 
+@rule_of(IssueCoupons, CouponsIssued)
 def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
     """Hand out what was decided for a person who has answered, or fewer with a reason, once in a round."""
     plan = _approved_plan(situation)
@@ -108,6 +110,7 @@ def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
     return (committed(issued, situation.salt()),)
 
 
+@rule_of(OverrideCoupons, CouponsOverridden)
 def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
     """Replace the planned number for a person who has not got coupons in this round."""
     plan = _approved_plan(situation)
@@ -123,6 +126,7 @@ def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
     return (CouponsOverridden(person.person, situation.study.rounds, wish.coupons, wish.why),)
 
 
+@rule_of(VoidCoupon, CouponVoided)
 def void_coupon(situation: Situation, wish: VoidCoupon) -> Outcome:
     """Make a coupon void that nobody has used; it still counts as handed out."""
     coupon = _handed_out(situation, wish.typed)
@@ -131,6 +135,7 @@ def void_coupon(situation: Situation, wish: VoidCoupon) -> Outcome:
     return no_reason(wish.why) or (CouponVoided(coupon.code, wish.why),)
 
 
+@rule_of(ExtendCoupon, CouponExtended)
 def extend_coupon(situation: Situation, wish: ExtendCoupon) -> Outcome:
     """Make a coupon that nobody has used valid for longer, even if it has expired."""
     coupon = _handed_out(situation, wish.typed)

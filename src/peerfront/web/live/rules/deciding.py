@@ -16,58 +16,29 @@ A refusal has an event, too, so step 3 is the same for it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import assert_never
 
-from peerfront.web.live.rules import coupons, importing, notes, people, plans, studies
+from peerfront.web.live.rules import coupons, importing, people, plans, studies  # noqa: F401  # their rules register
+from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
 from peerfront.web.live.rules.erasing import texts, told_by
 from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
-from peerfront.web.live.rules.permissions import Action, is_allowed, roles_allowed
 from peerfront.web.live.rules.records import Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.web.live.rules.requests import (
-    AddSeed,
-    AddSite,
-    ApprovePlan,
     BeginStudy,
-    ChangePlan,
-    ChangeSettings,
     CorrectAnswers,
-    EnrolPerson,
-    EraseAnswers,
-    ExtendCoupon,
     ImportPeople,
-    IssueCoupons,
-    NoteAction,
-    OverrideCoupons,
-    Pay,
     ProposePlan,
     RecordAnswers,
     Request,
-    ScanCoupon,
-    StopPlan,
-    VoidCoupon,
     Wish,
-    WithdrawPerson,
 )
 from peerfront.web.live.rules.settings import Settings
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, find_coupon
+from peerfront.web.live.rules.situation import RULES, Outcome, Situation, bad_identifier, find_coupon
 
 STEP_BACK = timedelta(minutes=5)
 """Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
 LONGEST_KEY = 100
-AT_A_SITE = frozenset(
-    {Action.SCAN_COUPON, Action.ENROL_PERSON, Action.ADD_SEED, Action.RECORD_ANSWERS, Action.ISSUE_COUPONS, Action.PAY}
-)
-"""Done where the person is; the site is recorded."""
-OF_THE_STUDY = frozenset(
-    {
-        Action.BEGIN_STUDY, Action.CHANGE_SETTINGS, Action.ADD_SITE, Action.PROPOSE_PLAN, Action.CHANGE_PLAN,
-        Action.APPROVE_PLAN, Action.STOP_PLAN, Action.IMPORT_STUDY, Action.EXPORT, Action.MANAGE_USERS, Action.BACK_UP,
-        Action.RESTORE,
-    }
-)  # fmt: skip
-"""Concern all sites, wherever they are done."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +84,7 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     outcome = _refused_before(records, study, request, now) or _outcome(records, study, request, now, draw_code)
     at = now if study is None or isinstance(outcome, Refusal) else max(now, study.last_time)
     member = request.member
-    at_a_site = request.wish.action not in OF_THE_STUDY and not bad_identifier("site", request.site or "")
+    at_a_site = request.wish.action.declared.scope is not Scope.STUDY and not bad_identifier("site", request.site or "")
     site = request.site if at_a_site else None
     stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, request.digest)
     if isinstance(outcome, Refusal):
@@ -154,6 +125,7 @@ def _in_order(answers: Answers | None) -> Answers | None:
 def _refused_before(records: Records, study: StudyRow | None, request: Request, now: datetime) -> Refusal | None:
     """Refuse what no request may do: beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
+    scope = action.declared.scope
     if not is_allowed(action, member.role, own_site=True):
         allowed = ", ".join(role.value for role in roles_allowed(action))
         return refusal(Reason.ROLE, role=member.role.value, action=action.value, allowed=allowed)
@@ -162,17 +134,17 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
             return refusal(Reason.BEGUN)
     elif study is None:
         return refusal(Reason.NOT_BEGUN)
-    concerned = None if action in OF_THE_STUDY else request.site
+    concerned = None if scope is Scope.STUDY else request.site
     if concerned is not None and (bad := bad_identifier("site", concerned)):
         return bad
-    if (concerned is not None or action in OF_THE_STUDY) and not is_allowed(
+    if (concerned is not None or scope is Scope.STUDY) and not is_allowed(
         action, member.role, own_site=member.covers(concerned)
     ):
         if concerned is None:
             return refusal(Reason.WHOLE_STUDY, own_site=member.site)
         return refusal(Reason.SITE, site=concerned, own_site=member.site)
-    if action not in OF_THE_STUDY and (
-        (action in AT_A_SITE and request.site is None)
+    if scope is not Scope.STUDY and (
+        (scope is Scope.SITE and request.site is None)
         or (request.site is not None and records.site(request.site) is None)
     ):
         return refusal(Reason.NO_SITE, site=request.site or "")
@@ -215,49 +187,7 @@ def _outcome(
         return studies.begin_study(wish)
     assert study is not None, "refused before"
     situation = Situation(records, study, request, max(now, study.last_time), draw_code)
-    match wish:
-        case ChangeSettings():
-            return studies.change_settings(situation, wish)
-        case AddSite():
-            return studies.add_site(situation, wish)
-        case AddSeed():
-            return people.add_seed(situation, wish)
-        case ScanCoupon():
-            return coupons.scan_coupon(situation, wish)
-        case EnrolPerson():
-            return people.enrol_person(situation, wish)
-        case RecordAnswers():
-            return people.record_answers(situation, wish)
-        case CorrectAnswers():
-            return people.correct_answers(situation, wish)
-        case WithdrawPerson():
-            return people.withdraw_person(situation, wish)
-        case EraseAnswers():
-            return people.erase_answers(situation, wish)
-        case ProposePlan():
-            return plans.propose_plan(situation, wish)
-        case ChangePlan():
-            return plans.change_plan(situation, wish)
-        case ApprovePlan():
-            return plans.approve_plan(situation, wish)
-        case StopPlan():
-            return plans.stop_plan(situation, wish)
-        case OverrideCoupons():
-            return coupons.override_coupons(situation, wish)
-        case IssueCoupons():
-            return coupons.issue_coupons(situation, wish)
-        case VoidCoupon():
-            return coupons.void_coupon(situation, wish)
-        case ExtendCoupon():
-            return coupons.extend_coupon(situation, wish)
-        case Pay():
-            return people.pay(situation, wish)
-        case ImportPeople():
-            return importing.import_people(situation, wish)
-        case NoteAction():
-            return notes.note_action(situation, wish)
-        case _:
-            assert_never(wish)
+    return RULES[type(wish)].decide(situation, wish)
 
 
 def _refused_fact(records: Records, study: StudyRow | None, request: Request, refused: Refusal) -> Fact:

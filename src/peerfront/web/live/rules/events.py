@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
-from peerfront.web.live.rules.permissions import Action, Role
+from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.settings import Settings
 
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.erasing import commitment, committed
 from peerfront.web.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.web.live.rules.people import bad_answers
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import CouponRow, PersonRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.web.live.rules.requests import ImportedPerson, ImportPeople, asked
 from peerfront.web.live.rules.settings import LONGEST_DAYS
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, out_of_range
+from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, out_of_range, rule_of
 
 MOST_PEOPLE = 100_000
 MOST_COUPONS = 1_000
@@ -22,6 +22,7 @@ MOST_COUPONS = 1_000
 EARLIEST_YEAR = 1900
 
 
+@rule_of(ImportPeople, ActionNoted, PersonImported)
 def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
     """Add people who are not in the study yet, recruiters first; refuse a file that says otherwise of people who are.
 

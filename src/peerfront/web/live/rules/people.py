@@ -26,12 +26,21 @@ from peerfront.web.live.rules.requests import (
     RecordAnswers,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, no_reason, out_of_range
+from peerfront.web.live.rules.situation import (
+    Outcome,
+    Situation,
+    bad_identifier,
+    bad_text,
+    no_reason,
+    out_of_range,
+    rule_of,
+)
 
 MOST_ANSWERS = 500
 LARGEST_NETWORK = 1_000_000
 
 
+@rule_of(AddSeed, SeedAdded)
 def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
     """Add a seed with a new code of the study's own, which is used at once."""
     if bad := bad_identifier("person", wish.person):
@@ -43,6 +52,7 @@ def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
     return (SeedAdded(wish.person, code),)
 
 
+@rule_of(EnrolPerson, PersonEnrolled)
 def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
     """Enrol a new person with somebody else's coupon; refuse whoever takes part, so that the tree stays a tree."""
     coupon = usable(situation, wish.typed)
@@ -61,6 +71,7 @@ def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
     return (PersonEnrolled(wish.person, coupon.code, coupon.holder),)
 
 
+@rule_of(RecordAnswers, AnswersRecorded)
 def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
     """Record the answers of a person, once; later changes are corrections."""
     person = situation.known_person(wish.person)
@@ -74,6 +85,7 @@ def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
     return (committed(recorded, situation.salt()),)
 
 
+@rule_of(CorrectAnswers, AnswersCorrected)
 def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
     """Replace recorded answers, with a reason."""
     person = situation.known_person(wish.person)
@@ -87,6 +99,7 @@ def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
     return (committed(corrected, situation.salt()),)
 
 
+@rule_of(EraseAnswers, AnswersErased)
 def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
     """Erase what somebody who withdrew had answered, and what tells it; that it was erased, and why, stays known."""
     person = situation.known_person(wish.person, withdrawn_too=True)
@@ -99,6 +112,7 @@ def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
     return no_reason(wish.why) or (AnswersErased(wish.person, wish.why),)
 
 
+@rule_of(WithdrawPerson, PersonWithdrawn, CouponVoided)
 def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
     """Record that a person withdrew; the coupons they handed on stay valid unless they are made void, too."""
     person = situation.known_person(wish.person)
@@ -111,6 +125,7 @@ def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
     return (PersonWithdrawn(wish.person, wish.why), *voided)
 
 
+@rule_of(Pay, PaymentMade)
 def pay(situation: Situation, wish: Pay) -> Outcome:
     """Pay what is owed for a coupon, once for each kind, also to somebody who withdrew afterwards."""
     coupon = situation.known_coupon(wish.typed)

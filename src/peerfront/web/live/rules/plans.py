@@ -9,13 +9,22 @@ from peerfront.web.live.rules.records import PersonRow, PlanRow, PlanStatus
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, ProposePlan, StopPlan
 from peerfront.web.live.rules.settings import LARGEST_CAP
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, no_reason, out_of_range
+from peerfront.web.live.rules.situation import (
+    Outcome,
+    Situation,
+    bad_identifier,
+    bad_text,
+    no_reason,
+    out_of_range,
+    rule_of,
+)
 
 MOST_LINES = 500_000
 """Of one plan: it is one event, and an event is read whole."""
 LARGEST_SEED = 10**18 - 1
 
 
+@rule_of(ProposePlan, PlanProposed)
 def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
     """Propose a plan: one line for each of some people who take part, within cap and budget.
 
@@ -46,6 +55,7 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
     return (PlanProposed(situation.study.last_plan + 1, wish.model, wish.seed, lines),)
 
 
+@rule_of(ChangePlan, PlanChanged)
 def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
     """Give people of a plan that is not approved yet other numbers, with a reason."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
@@ -73,6 +83,7 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
     return (PlanChanged(wish.plan, tuple(sorted(wish.lines)), wish.why),)
 
 
+@rule_of(ApprovePlan, PlanApproved)
 def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
     """Begin a round in which coupons are handed out by a proposed plan; refuse one that no longer fits."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
@@ -91,6 +102,7 @@ def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
     return (PlanApproved(wish.plan, situation.study.rounds + 1),)
 
 
+@rule_of(StopPlan, PlanStopped)
 def stop_plan(situation: Situation, wish: StopPlan) -> Outcome:
     """Stop a plan: no more coupons are handed out by it."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED, PlanStatus.APPROVED)

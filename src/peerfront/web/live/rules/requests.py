@@ -9,11 +9,11 @@ import dataclasses
 import hashlib
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from peerfront.foundation.chained_log import one_spelling
+from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
-from peerfront.web.live.rules.permissions import NOTED, Action, Member
 from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import plain_value
 
@@ -244,6 +244,8 @@ Wish = (
     | WithdrawPerson | EraseAnswers | ProposePlan | ChangePlan | ApprovePlan | StopPlan | OverrideCoupons | IssueCoupons
     | VoidCoupon | ExtendCoupon | Pay | ImportPeople | NoteAction
 )  # fmt: skip
+NOTED = frozenset(Action) - {kind.action for kind in get_args(Wish) if kind is not NoteAction}
+"""Actions that change none of the rules' rows, and so have no request and event of their own."""
 
 
 def asked(value: Any) -> Any:

@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from peerfront.web.live.rules.actions import is_allowed
 from peerfront.web.live.rules.codes import (
     LENGTH,
     PREFIX_LENGTH,
@@ -16,7 +18,6 @@ from peerfront.web.live.rules.codes import (
     shown_code,
 )
 from peerfront.web.live.rules.events import Fact
-from peerfront.web.live.rules.permissions import is_allowed
 from peerfront.web.live.rules.records import CouponRow, PersonRow, Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.web.live.rules.requests import Request
@@ -24,6 +25,7 @@ from peerfront.web.live.rules.settings import LONGEST_TEXT
 
 Outcome = tuple[Fact, ...] | Refusal
 """What a rule gives: what happens, or why not."""
+Rule = Callable[["Situation", Any], Outcome]
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _MOST_DRAWS = 1_000
 
@@ -125,6 +127,29 @@ class Situation:
             taken = self.records.coupons(drawn)
             codes |= dict.fromkeys(code for code in drawn if code not in taken and code not in besides)
         raise RuntimeError(f"{_MOST_DRAWS:,} codes in a row were taken: the source of random numbers is broken.")
+
+
+@dataclass(frozen=True)
+class DeclaredRule:
+    """The function that decides on a kind of request, and the kinds of facts that it gives."""
+
+    decide: Rule
+    gives: tuple[type, ...]
+
+
+RULES: dict[type, DeclaredRule] = {}
+"""By kind of request; filled by `rule_of`."""
+D = TypeVar("D", bound=Rule)
+
+
+def rule_of(request: type, *gives: type) -> Callable[[D], D]:
+    """Mark the function that decides on a kind of request and gives these facts."""
+
+    def mark(decide: D) -> D:
+        RULES[request] = DeclaredRule(decide, gives)
+        return decide
+
+    return mark
 
 
 def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | None:

@@ -1,9 +1,10 @@
 """Events as plain data (for JSON, a database column, the hash chain) and back, checked in every respect.
 
-The names in `KINDS` and of the fields stand in every study's records: never rename one, add new ones.
+The names of facts (`KINDS`) and of their fields stand in every study's records: never rename one, add new ones.
 """
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -13,35 +14,17 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.web.live.rules import events
 from peerfront.web.live.rules.events import Event, Fact, Stamp
 
-KINDS: dict[str, type] = {
-    "study_begun": events.StudyBegun,
-    "settings_changed": events.SettingsChanged,
-    "site_added": events.SiteAdded,
-    "seed_added": events.SeedAdded,
-    "coupon_scanned": events.CouponScanned,
-    "person_enrolled": events.PersonEnrolled,
-    "answers_recorded": events.AnswersRecorded,
-    "answers_corrected": events.AnswersCorrected,
-    "answers_erased": events.AnswersErased,
-    "person_withdrawn": events.PersonWithdrawn,
-    "plan_proposed": events.PlanProposed,
-    "plan_changed": events.PlanChanged,
-    "plan_approved": events.PlanApproved,
-    "plan_stopped": events.PlanStopped,
-    "coupons_overridden": events.CouponsOverridden,
-    "coupons_issued": events.CouponsIssued,
-    "coupon_voided": events.CouponVoided,
-    "coupon_extended": events.CouponExtended,
-    "payment_made": events.PaymentMade,
-    "person_imported": events.PersonImported,
-    "action_noted": events.ActionNoted,
-    "request_refused": events.RequestRefused,
-}
+KINDS: dict[str, type] = {re.sub("(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in typing.get_args(Fact)}
+"""Facts by the names under which they are stored: `CouponScanned` is a coupon_scanned."""
 T = TypeVar("T")
 _NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def kind_of(fact: Fact) -> str:
+    """Return the name under which a fact is stored."""
+    return _NAMES[type(fact)]
 
 
 def event_data(event: Event) -> dict[str, Any]:
@@ -49,7 +32,7 @@ def event_data(event: Event) -> dict[str, Any]:
     return {
         "stamp": plain_value(event.stamp),
         "part": event.part,
-        "kind": _NAMES[type(event.fact)],
+        "kind": kind_of(event.fact),
         "fact": plain_value(event.fact),
     }
 

@@ -1,11 +1,22 @@
-"""Rules of the study as a whole: begin it, change its settings, add sites."""
+"""Rules of the study as a whole: begin it, change its settings, add sites, note for the audit what changes no rows."""
 
 from peerfront.web.live.rules.codes import is_prefix
-from peerfront.web.live.rules.events import SettingsChanged, SiteAdded, StudyBegun
+from peerfront.web.live.rules.events import ActionNoted, SettingsChanged, SiteAdded, StudyBegun
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
-from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings
+from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings, NoteAction
 from peerfront.web.live.rules.settings import Settings
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, no_reason, out_of_range
+from peerfront.web.live.rules.situation import (
+    Outcome,
+    Situation,
+    bad_identifier,
+    bad_text,
+    no_reason,
+    out_of_range,
+    rule_of,
+)
+
+MOST_DETAILS = 50
+LONGEST_SUBJECT = 100
 
 
 def begin_study(wish: BeginStudy) -> Outcome:
@@ -17,6 +28,7 @@ def begin_study(wish: BeginStudy) -> Outcome:
     return (StudyBegun(wish.prefix, wish.settings),)
 
 
+@rule_of(ChangeSettings, SettingsChanged)
 def change_settings(situation: Situation, wish: ChangeSettings) -> Outcome:
     """Change the settings; the budget must cover what was issued and what the approved plan promises."""
     study = situation.study
@@ -30,6 +42,7 @@ def change_settings(situation: Situation, wish: ChangeSettings) -> Outcome:
     return (SettingsChanged(wish.settings, wish.why),)
 
 
+@rule_of(AddSite, SiteAdded)
 def add_site(situation: Situation, wish: AddSite) -> Outcome:
     """Add a site with a short name that no other site has."""
     if bad := bad_identifier("site", wish.site) or bad_text("name", wish.name, longest=100, needed=True):
@@ -37,6 +50,21 @@ def add_site(situation: Situation, wish: AddSite) -> Outcome:
     if situation.records.site(wish.site) is not None:
         return refusal(Reason.SITE_EXISTS, site=wish.site)
     return (SiteAdded(wish.site, wish.name),)
+
+
+@rule_of(NoteAction, ActionNoted)
+def note_action(situation: Situation, wish: NoteAction) -> Outcome:
+    """Note an action for a person whom the member may reach, or for a site or study that they may see."""
+    if bad := bad_text("subject", wish.subject, longest=LONGEST_SUBJECT) or _bad_details(wish.details):
+        return bad
+    declared = wish.noted.declared
+    if declared.about_person:
+        person = situation.known_person(wish.subject, withdrawn_too=declared.after_withdrawal)
+        if isinstance(person, Refusal):
+            return person
+    elif situation.request.site is None and (all_sites := situation.concerns_all_sites()):
+        return all_sites
+    return (ActionNoted(wish.noted, wish.subject, wish.details),)
 
 
 def _bad_settings(settings: Settings) -> Refusal | None:
@@ -51,3 +79,15 @@ def _bad_settings(settings: Settings) -> Refusal | None:
     if not settings.has_currency:
         return refusal(Reason.CURRENCY)
     return None if settings.has_timezone else refusal(Reason.TIMEZONE)
+
+
+def _bad_details(details: tuple[tuple[str, str], ...]) -> Refusal | None:
+    if bad := out_of_range("number_of_details", len(details), 0, MOST_DETAILS):
+        return bad
+    names = [name for name, _ in details]
+    if len(set(names)) != len(names):
+        return refusal(Reason.TWICE, name="detail")
+    for name, value in details:
+        if bad := bad_identifier("detail", name) or bad_text("detail", value):
+            return bad
+    return None

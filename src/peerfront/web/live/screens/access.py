@@ -1,9 +1,10 @@
-"""Who may open which page: one table from pages to the actions of `rules.permissions`, enforced for every request.
+"""Who may open which page: derived from the declarations of actions (`rules.actions`), enforced for every request.
 
-A page that is not in the table cannot be opened by anybody. What a form on it asks for is decided by the rules again.
+A page of no action and no audience is closed for everybody. The rules decide again on what a form of it asks for.
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache
 from typing import cast
 from zoneinfo import ZoneInfo
@@ -17,85 +18,25 @@ from django.utils import timezone
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
-from peerfront.web.live.rules.permissions import Action, Member, Role, is_allowed, roles_allowed
+from peerfront.web.live.rules.actions import Action, Member, Role, Scope, is_allowed, roles_allowed
 from peerfront.web.live.screens.logins import login_again
 
-EVERYBODY = "everybody"
-"""Without logging in."""
-MEMBERS = "members"
-"""Whoever has logged in."""
 
-PAGES: dict[str, str | tuple[Action, ...]] = {
-    "login": EVERYBODY,
-    "first_login": EVERYBODY,
-    "healthz": EVERYBODY,
-    "set_language": EVERYBODY,
-    "logout": MEMBERS,
-    "home": MEMBERS,
-    "password": MEMBERS,
-    "work_at": MEMBERS,
-    # A person comes, is enrolled, gets coupons, is paid.
-    "arrive": (Action.SCAN_COUPON,),
-    "enrol": (Action.ENROL_PERSON,),
-    "answers": (Action.RECORD_ANSWERS,),
-    "add_seed": (Action.ADD_SEED,),
-    "hand_out": (Action.ISSUE_COUPONS,),
-    "print_coupons": (Action.PRINT_COUPONS,),
-    "pay": (Action.PAY,),
-    "receipt": (Action.PAY,),
-    # What the study is like: coupons, people, trees, how far it is.
-    "board": (Action.SEE_BOARD,),
-    "coupon": (Action.SEE_BOARD,),
-    "void_coupon": (Action.VOID_COUPON,),
-    "extend_coupon": (Action.EXTEND_COUPON,),
-    "people": (Action.SEE_PEOPLE,),
-    "person": (Action.SEE_PEOPLE,),
-    "tree": (Action.SEE_PEOPLE,),
-    "tree_picture": (Action.SEE_PEOPLE,),
-    "override_coupons": (Action.OVERRIDE_COUPONS,),
-    "correct_answers": (Action.CORRECT_ANSWERS,),
-    "withdraw_person": (Action.WITHDRAW_PERSON,),
-    "erase_answers": (Action.ERASE_ANSWERS,),
-    "contact": (Action.SEE_CONTACT,),
-    "write_contact": (Action.WRITE_CONTACT,),
-    "delete_contact": (Action.DELETE_CONTACT,),
-    "progress": (Action.SEE_PROGRESS,),
-    "progress_picture": (Action.SEE_PROGRESS,),
-    "estimates": (Action.SEE_ESTIMATES,),
-    # The plan: made, looked at, changed, approved, stopped.
-    "plan": (Action.SEE_PLAN,),
-    "plan_number": (Action.SEE_PLAN,),
-    "plan_sheet": (Action.SEE_PLAN,),
-    "plan_job": (Action.SEE_PLAN,),
-    "make_plan": (Action.PROPOSE_PLAN,),
-    "stop_job": (Action.PROPOSE_PLAN,),
-    "change_plan": (Action.CHANGE_PLAN,),
-    "approve_plan": (Action.APPROVE_PLAN,),
-    "stop_plan": (Action.STOP_PLAN,),
-    # What the manager and the analyst do.
-    "settings": (Action.CHANGE_SETTINGS,),
-    "sites": (Action.ADD_SITE,),
-    "users": (Action.MANAGE_USERS,),
-    "add_user": (Action.MANAGE_USERS,),
-    "user": (Action.MANAGE_USERS,),
-    "audit": (Action.SEE_AUDIT,),
-    "verify": (Action.SEE_AUDIT,),
-    "export": (Action.EXPORT,),
-    "export_file": (Action.EXPORT,),
-    "import_study": (Action.IMPORT_STUDY,),
-    "backups": (Action.BACK_UP,),
-    "backup_file": (Action.BACK_UP,),
+class Audience(StrEnum):
+    """For whom a page is that belongs to no action."""
+
+    EVERYBODY = "everybody"
+    """Without logging in."""
+    MEMBERS = "members"
+    """Whoever has logged in."""
+
+
+PAGES: dict[str, Audience | Action] = {
+    **dict.fromkeys(("login", "first_login", "healthz", "set_language"), Audience.EVERYBODY),
+    **dict.fromkeys(("logout", "home", "password", "work_at"), Audience.MEMBERS),
+    **{page: action for action in Action for page in action.declared.pages},
 }
-"""The actions of which one must be allowed, at one's own site, to open a page."""
-
-
-OF_ALL_SITES = frozenset(
-    {
-        "make_plan", "stop_job", "change_plan", "approve_plan", "settings", "sites", "users", "add_user", "user",
-        "audit", "verify", "export", "export_file", "import_study", "backups", "backup_file",
-    }
-)  # fmt: skip
-"""Pages that show or change the whole study, so that a role for one site is not enough."""
+"""What must be allowed, at one's own site, to open a page."""
 
 
 class StudyNotBegun(Http404):
@@ -113,19 +54,19 @@ class AtWork(HttpRequest):
 def may_open(page: str, role: Role | None) -> bool:
     """Look up the table; None for somebody who has not logged in."""
     needed = PAGES.get(page)
-    if needed == EVERYBODY:
+    if needed is Audience.EVERYBODY:
         return True
     if needed is None or role is None:
         return False
-    return needed == MEMBERS or any(is_allowed(Action(action), role, own_site=True) for action in needed)
+    return not isinstance(needed, Action) or is_allowed(needed, role, own_site=True)
 
 
 def may_open_as(page: str, member: Member) -> bool:
     """Look up the table for somebody who has logged in, with the sites of their role."""
-    if page not in OF_ALL_SITES:
-        return may_open(page, member.role)
-    own = member.covers(None)
-    return any(is_allowed(Action(action), member.role, own_site=own) for action in PAGES[page])
+    needed = PAGES.get(page)
+    if isinstance(needed, Action) and needed.declared.scope is Scope.STUDY:
+        return is_allowed(needed, member.role, own_site=member.covers(None))
+    return may_open(page, member.role)
 
 
 def missing_pages() -> list[str]:
@@ -174,9 +115,8 @@ class AccessMiddleware:
             return None
         if member is None:
             return login_again(request)
-        needed = PAGES.get(page, ())
-        actions = [Action(each) for each in needed] if isinstance(needed, tuple) else []
-        allowed = sorted({role.value for action in actions for role in roles_allowed(action)})
+        needed = PAGES.get(page)
+        allowed = sorted(roles_allowed(needed)) if isinstance(needed, Action) else []
         context = {"allowed": allowed, "of_all_sites": may_open(page, member.role)}
         return render(request, "screens/not_allowed.html", context, status=403)
 

@@ -1,4 +1,4 @@
-"""The screens as a part of Django; its check refuses a page that the table of access does not know."""
+"""The screens as a part of Django; its check refuses a page that no action declares."""
 
 from typing import Any
 
@@ -20,6 +20,6 @@ def _every_page_has_its_access(app_configs: Any, **kwargs: Any) -> list[CheckMes
     from peerfront.web.live.screens.access import missing_pages
 
     return [
-        Error(f"The page {name} has no line in screens.access.PAGES, so nobody could open it.", id="peerfront.E001")
+        Error(f"No action in rules/actions.py declares the page {name}: nobody could open it.", id="peerfront.E001")
         for name in missing_pages()
     ]

@@ -16,10 +16,10 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.records.verification import verify
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, read_code
 from peerfront.web.live.rules.deciding import Refused
 from peerfront.web.live.rules.events import Event, SettingsChanged, StudyBegun
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import KINDS

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.web.live.operations.backing_up import backup_note
 from peerfront.web.live.operations.backups import listed, named, new_name, write_backup
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.asking import RequestForm, new_key
 from peerfront.web.live.screens.whole_study import ask_whole, asked_before, study_folder

@@ -11,8 +11,8 @@ from django.utils.translation import gettext
 
 from peerfront.web.live.records.database import row_of
 from peerfront.web.live.records.models import Coupon
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.screens.coupon_states import TONES, WORDS, in_state, shown_state
 from peerfront.web.live.screens.paging import list_page

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from peerfront.web.live.records import contacts
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.refusals import Reason, refusal
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.asking import RequestForm, ask, ask_with, new_key

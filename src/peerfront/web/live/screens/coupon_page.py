@@ -10,8 +10,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.rules.requests import ExtendCoupon, VoidCoupon
 from peerfront.web.live.rules.settings import LONGEST_TEXT

@@ -13,10 +13,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Refused
 from peerfront.web.live.rules.events import ActionNoted, CouponsIssued
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.access import AtWork

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.contacts import write_contact
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import AddSeed, EnrolPerson, NoteAction, RecordAnswers, ScanCoupon

@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.records.models import Event
+from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import ActionNoted
-from peerfront.web.live.rules.permissions import Action, Member
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.settings import QuestionKind, Settings
 from peerfront.web.live.screens.access import AtWork

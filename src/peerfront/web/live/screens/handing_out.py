@@ -11,9 +11,9 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import CouponsIssued
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import PersonRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import IssueCoupons, PlanForOne

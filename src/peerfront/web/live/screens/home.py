@@ -20,7 +20,7 @@ from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Coupon, Decision, Event, Person, Plan, Site
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.waiting import waiting
-from peerfront.web.live.rules.permissions import Member, Role
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.access import AtWork, may_open_as
 from peerfront.web.live.screens.arrival import ScanForm

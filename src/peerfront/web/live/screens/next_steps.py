@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.rules.permissions import Member
+from peerfront.web.live.rules.actions import Member
 from peerfront.web.live.rules.records import PersonRow, StudyRow
 
 

@@ -26,7 +26,7 @@ from peerfront.web.live.operations.staff import (
     staff_note,
 )
 from peerfront.web.live.records.models import Member as StoredMember
-from peerfront.web.live.rules.permissions import Member, Role
+from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.screens.users import name_taken
 

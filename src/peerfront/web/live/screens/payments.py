@@ -13,10 +13,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import PaymentKind, PaymentMade
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import Pay

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.records.waiting import waiting
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.board import LONGEST_SEARCH
 from peerfront.web.live.screens.paging import list_page

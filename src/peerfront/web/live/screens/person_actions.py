@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.effects import promised_to
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.requests import CorrectAnswers, EraseAnswers, OverrideCoupons, WithdrawPerson
 from peerfront.web.live.rules.settings import LARGEST_CAP

@@ -10,9 +10,9 @@ from django.shortcuts import render
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords, row_of
 from peerfront.web.live.records.waiting import waiting
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.effects import promised_to
-from peerfront.web.live.rules.permissions import Action
 from peerfront.web.live.rules.records import DecisionRow, PaymentRow, PersonRow, StudyRow
 from peerfront.web.live.screens.access import AtWork
 from peerfront.web.live.screens.board import shown_coupon

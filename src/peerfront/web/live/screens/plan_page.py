@@ -12,7 +12,7 @@ from django.shortcuts import render
 from peerfront.web.live.planning import jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
 from peerfront.web.live.records.models import Plan, PlanLine, Site
-from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.paging import list_page
 from peerfront.web.live.screens.plan_curve import read_curve, read_forecast

@@ -10,7 +10,7 @@ from openpyxl.styles import Alignment, Border, Font, Side
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.workbooks import put, set_print, workbook_bytes
 from peerfront.web.live.records.models import Plan
-from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.plan_history import STATUS_WORDS
 from peerfront.web.live.screens.plan_lines import ShownLine, shown_lines

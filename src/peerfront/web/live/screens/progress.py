@@ -18,7 +18,7 @@ from django.utils.translation import get_language, gettext
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Event
-from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve
 from peerfront.web.live.screens.coupon_states import CouponState

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
-from peerfront.web.live.rules.permissions import Action, is_allowed
+from peerfront.web.live.rules.actions import Action, is_allowed
 from peerfront.web.live.rules.records import CouponRow, PersonRow, StudyRow
 from peerfront.web.live.screens.access import AtWork, StudyNotBegun
 

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from peerfront.web.live.records.models import Person
-from peerfront.web.live.rules.permissions import Action
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.settings import QuestionKind
 from peerfront.web.live.screens.chains import Forest, Node, Recruited

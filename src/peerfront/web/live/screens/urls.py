@@ -1,4 +1,4 @@
-"""Every page of the live study by its name; who may open it says `access.PAGES`."""
+"""Every page of the live study by its name; `rules.actions` declares who may open it."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path

@@ -24,8 +24,8 @@ from peerfront.web.live.operations.staff import (
 )
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
+from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
-from peerfront.web.live.rules.permissions import Role
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.access import AtWork
 from peerfront.web.live.screens.asking import RequestForm

@@ -5,9 +5,12 @@ from datetime import date
 from django.utils.formats import date_format
 from django.utils.translation import get_language_bidi, gettext
 
+from peerfront.foundation.messages import Message
 from peerfront.foundation.shown import visible
 from peerfront.web.live.rules.events import RequestRefused
-from peerfront.web.live.rules.refusals import ENGLISH, TERMS, Reason, Refusal
+from peerfront.web.live.rules.refusals import TERMS, Reason, Refusal
+from peerfront.web.pages.speaking import page_speaker
+from peerfront.words.language import Text, joined, speaking
 
 DAYS = frozenset({"day", "first_day", "last_day", "latest", "today"})
 """Arguments of refusals that are days, written as 2026-03-02."""
@@ -20,9 +23,20 @@ def term(name: str) -> str:
 
 def found_and_to_do(refusal: Refusal) -> tuple[str, str]:
     """What was found and what to do, in the reader's language."""
-    shown = {name: isolated(visible(_value(name, value))) for name, value in refusal.arguments}
-    found, to_do = (gettext(sentence).format_map(shown) for sentence in ENGLISH[refusal.reason])
-    return found, to_do
+    values = {name: typed(_value(name, value)) for name, value in refusal.arguments}
+    found, to_do = f"refusal_found.{refusal.reason}", f"refusal_to_do.{refusal.reason}"
+    return in_words(Message(found, values)), in_words(Message(to_do, values))
+
+
+def in_words(message: Message) -> str:
+    """A message in the language of the page."""
+    with speaking(page_speaker()):
+        return str(message)
+
+
+def typed(text: str) -> Text:
+    """Text that somebody typed, a name or a code, as the value of a sentence."""
+    return joined([isolated(visible(text))])
 
 
 def refused_words(fact: RequestRefused) -> str:

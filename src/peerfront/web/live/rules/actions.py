@@ -1,0 +1,155 @@
+"""Everything that can be done or looked at in a study: one declaration each, from which all other tables follow.
+
+A declaration says where an action counts, who may do it, and which pages lead to it. The table of permissions, the
+access to pages and the terms of the audit are derived from it. To add an action:
+
+- declare it here;
+- if it changes records: add its request (`requests`), its event (`events`) with its effect on the rows (`effects`), and
+  its rule (a function marked with `rule_of`); otherwise it is noted in the audit, and needs none of these;
+- write its page, with an address in `screens`, and its sentence in `words/messages/live_audit.toml`, under the name of
+  the event or of the noted action.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What somebody is in a study."""
+
+    INTERVIEWER = "interviewer"
+    CASHIER = "cashier"
+    COORDINATOR = "coordinator"
+    ANALYST = "analyst"
+    MANAGER = "manager"
+
+
+class Scope(StrEnum):
+    """What an action concerns."""
+
+    SITE = "site"
+    """The site where it is done, which must be named and is recorded."""
+    PERSON = "person"
+    """A person, coupon or list of a site; it may be done from anywhere."""
+    STUDY = "study"
+    """The whole study, wherever it is done: one's own only for a role for all sites."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What is fixed about an action."""
+
+    name: str
+    scope: Scope
+    own: tuple[Role, ...]
+    """Roles that may do it at the sites of their own role."""
+    anywhere: tuple[Role, ...]
+    """Roles that may do it at every site."""
+    pages: tuple[str, ...]
+    """Names of the pages on which it is done."""
+    about_person: bool
+    """The audit notes whom it concerns, who must be within reach."""
+    after_withdrawal: bool
+    """It is also done for people who withdrew."""
+
+
+def _action(
+    name: str,
+    scope: Scope,
+    own: Iterable[Role] = (),
+    anywhere: Iterable[Role] = (),
+    pages: str = "",
+    *,
+    about_person: bool = False,
+    after_withdrawal: bool = False,
+) -> Declaration:
+    return Declaration(name, scope, tuple(own), tuple(anywhere), tuple(pages.split()), about_person, after_withdrawal)
+
+
+_FIELD = (Role.INTERVIEWER, Role.COORDINATOR)
+_COORDINATOR = (Role.COORDINATOR,)
+_MANAGER = (Role.MANAGER,)
+_PLANNERS = (Role.COORDINATOR, Role.ANALYST)
+
+
+class Action(StrEnum):
+    """What somebody does or looks at. Names stand in every study's records: never rename one."""
+
+    declared: Declaration
+
+    def __new__(cls, declared: Declaration) -> "Action":
+        action = str.__new__(cls, declared.name)
+        action._value_ = declared.name
+        action.declared = declared
+        return action
+
+    # A person comes, is enrolled, gets coupons, is paid.
+    SCAN_COUPON = _action("scan_coupon", Scope.SITE, _FIELD, pages="arrive")
+    ENROL_PERSON = _action("enrol_person", Scope.SITE, _FIELD, pages="enrol")
+    RECORD_ANSWERS = _action("record_answers", Scope.SITE, _FIELD, pages="answers")
+    WRITE_CONTACT = _action("write_contact", Scope.PERSON, _FIELD, pages="write_contact", about_person=True)
+    ISSUE_COUPONS = _action("issue_coupons", Scope.SITE, _FIELD, pages="hand_out")
+    PRINT_COUPONS = _action("print_coupons", Scope.PERSON, _FIELD, pages="print_coupons", about_person=True)
+    PAY = _action("pay", Scope.SITE, (Role.CASHIER,), pages="pay receipt")
+    ADD_SEED = _action("add_seed", Scope.SITE, _COORDINATOR, pages="add_seed")
+    # What the coordinator does for a coupon or a person.
+    VOID_COUPON = _action("void_coupon", Scope.PERSON, _COORDINATOR, pages="void_coupon")
+    EXTEND_COUPON = _action("extend_coupon", Scope.PERSON, _COORDINATOR, pages="extend_coupon")
+    OVERRIDE_COUPONS = _action("override_coupons", Scope.PERSON, _COORDINATOR, pages="override_coupons")
+    CORRECT_ANSWERS = _action("correct_answers", Scope.PERSON, _COORDINATOR, pages="correct_answers")
+    WITHDRAW_PERSON = _action("withdraw_person", Scope.PERSON, _COORDINATOR, pages="withdraw_person")
+    ERASE_ANSWERS = _action("erase_answers", Scope.PERSON, _COORDINATOR, pages="erase_answers")
+    SEE_CONTACT = _action(
+        "see_contact", Scope.PERSON, _COORDINATOR, pages="contact", about_person=True, after_withdrawal=True
+    )
+    DELETE_CONTACT = _action(
+        "delete_contact", Scope.PERSON, _COORDINATOR, pages="delete_contact", about_person=True, after_withdrawal=True
+    )
+    # Plans. Anybody who coordinates may stop one: harm at one site must not wait for somebody else.
+    PROPOSE_PLAN = _action("propose_plan", Scope.STUDY, _COORDINATOR, pages="make_plan stop_job")
+    CHANGE_PLAN = _action("change_plan", Scope.STUDY, _COORDINATOR, pages="change_plan")
+    APPROVE_PLAN = _action("approve_plan", Scope.STUDY, _COORDINATOR, pages="approve_plan")
+    STOP_PLAN = _action("stop_plan", Scope.STUDY, anywhere=_COORDINATOR, pages="stop_plan")
+    # What the study is like.
+    SEE_BOARD = _action("see_board", Scope.PERSON, _FIELD, pages="board coupon")
+    SEE_PLAN = _action("see_plan", Scope.PERSON, anywhere=_PLANNERS, pages="plan plan_number plan_sheet plan_job")
+    SEE_PROGRESS = _action(
+        "see_progress", Scope.PERSON, anywhere=(*_PLANNERS, Role.MANAGER), pages="progress progress_picture"
+    )
+    SEE_PEOPLE = _action("see_people", Scope.PERSON, (*_FIELD, Role.ANALYST), pages="people person tree tree_picture")
+    SEE_ESTIMATES = _action("see_estimates", Scope.PERSON, anywhere=_PLANNERS, pages="estimates")
+    EXPORT = _action("export", Scope.STUDY, (Role.ANALYST,), pages="export export_file")
+    # What the manager does.
+    SEE_AUDIT = _action("see_audit", Scope.STUDY, _MANAGER, pages="audit verify")
+    BEGIN_STUDY = _action("begin_study", Scope.STUDY, _MANAGER)
+    CHANGE_SETTINGS = _action("change_settings", Scope.STUDY, _MANAGER, pages="settings")
+    ADD_SITE = _action("add_site", Scope.STUDY, _MANAGER, pages="sites")
+    MANAGE_USERS = _action("manage_users", Scope.STUDY, _MANAGER, pages="users add_user user")
+    BACK_UP = _action("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")
+    RESTORE = _action("restore", Scope.STUDY, _MANAGER)
+    IMPORT_STUDY = _action("import_study", Scope.STUDY, _MANAGER, pages="import_study")
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody who works for the study, as the login established."""
+
+    name: str
+    role: Role
+    site: str | None
+    """The site of the role; None for all sites."""
+
+    def covers(self, site: str | None) -> bool:
+        """Tell whether a role reaches a site, or (None) the whole study."""
+        return self.site is None or self.site == site
+
+
+def is_allowed(action: Action, role: Role, *, own_site: bool) -> bool:
+    """Tell whether a role may do this, at a site of its own or at another."""
+    return role in action.declared.anywhere or (own_site and role in action.declared.own)
+
+
+def roles_allowed(action: Action) -> tuple[Role, ...]:
+    """List the roles that may do this at their own site, to be named in a refusal."""
+    return tuple(role for role in Role if is_allowed(action, role, own_site=True))
