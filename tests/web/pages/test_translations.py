@@ -12,6 +12,7 @@ from django.utils import translation
 from update_translations import LOCALE, ROOMS, SOURCE, missing, sentences, update
 
 from peerfront.web.live.screens.words import found_and_to_do, term
+from peerfront.words import messages
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != "en"]
 LOOKED_UP = ("gettext", "gettext_lazy", "gettext_noop", "_")

@@ -44,11 +44,10 @@ def sentence(event: Event) -> str:
 
 def _values(fact: Fact) -> dict[str, Any]:
     """The fields of a fact as its sentence shows them."""
-    values: dict[str, Any] = {
-        each.name: typed(_shown(getattr(fact, each.name))) for each in fields(fact) if each.name not in NOT_TOLD
-    }
-    if "code" in values:
-        values["code"] = typed(shown_code(values["code"]))
+    plain = {each.name: _shown(getattr(fact, each.name)) for each in fields(fact) if each.name not in NOT_TOLD}
+    if "code" in plain:
+        plain["code"] = shown_code(plain["code"])
+    values: dict[str, Any] = {name: typed(text) for name, text in plain.items()}
     match fact:
         case events.PlanProposed():
             values["people"] = n_people(len(fact.lines))
