@@ -105,7 +105,7 @@ def test_results_show_themselves_in_notebooks(study, model) -> None:
     for figure in (sheet.plot(), forecast.plot()):
         assert figure._repr_png_().startswith(b"\x89PNG")
     assert sheet.lines()[0] in str(sheet)
-    assert str(forecast) == "\n".join(forecast.lines())
+    assert str(forecast) == "\n".join(map(str, forecast.lines()))
     assert repr(model) == "Model(up to 20 coupons, 2 rounds, at most 3 per person)"
 
 

@@ -1,5 +1,6 @@
 """Forecasts by date: tables, the date of the target, words and pictures."""
 
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -11,11 +12,12 @@ from peerfront.data.reading import read_study
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.figures import rendered
 from peerfront.study.coupon_calendar import coupons_seen
-from peerfront.study.date_forecast import DateForecast, forecast_by_date, in_words
-from peerfront.study.date_tables import NOT_REACHED, dates_reached
+from peerfront.study.date_forecast import DateForecast, forecast_by_date
 from peerfront.study.day_simulator import DayPaths
+from peerfront.study.forecast_tables import NOT_REACHED, dates_reached, day_summary
 from peerfront.study.model import Model
 from peerfront.study.study_standing import share_left_of, standing_of
+from peerfront.words.calendar_words import long_date
 from study.small_advice import a_fit, a_study, order, study_csv
 from study.small_standing import a_standing, some_times
 
@@ -59,30 +61,28 @@ def test_the_date_of_a_target_is_the_day_on_which_half_of_the_studies_have_it() 
     nothing = np.zeros((4, 1), np.int64)
     paths = DayPaths(interviews, nothing, nothing, nothing, nothing, (10,))
     assert dates_reached(paths, 2).tolist() == [3, 5, 9, NOT_REACHED]
-    from peerfront.study.date_tables import summary_row
-
-    row = summary_row(paths, paths, 5, 2, date(2027, 1, 1))
+    row = day_summary(paths, paths, 5, 2, date(2027, 1, 1))
     assert row["reaches_target"] == 0.75
     assert (row["target_p25"], row["target_date"], row["target_p75"]) == ("2027-01-04", "2027-01-06", "2027-01-10")
 
 
 def test_words_tell_the_state_the_weeks_and_the_target(forecast: DateForecast) -> None:
-    lines = forecast.lines()
-    assert lines[0].startswith("On 4 January 2027 6 people wait for coupons, 15 coupons are left to give out, and 10")
+    lines = [str(line) for line in forecast.lines()]
+    assert lines[0].startswith("On 4 January 2027: 6 people waiting for coupons, 15 coupons left to give out, 10")
     assert any(line.startswith("By 18 January 2027 the plan brings") for line in lines)
     assert any("20 March 2027" in line for line in lines)
     assert any(line.startswith("The target of 50 (10 to come) is reached") for line in lines)
     assert any(line.startswith("3 coupons each, while they last:") for line in lines)
-    assert in_words(date(2027, 3, 5)) == "5 March 2027"
+    assert str(long_date(date(2027, 3, 5))) == "5 March 2027"
     reached = made(target=30, studies=20)
-    assert "The target of 30 is reached already." in reached.lines()
+    assert "The target of 30 is reached already." in str(reached)
     certain = made(target=41, studies=60)
-    assert any("is reached on" in line and "half of the simulated studies between" in line for line in certain.lines())
+    assert re.search("is reached on .*half of the simulated studies between", str(certain))
 
 
 def test_few_interviews_queue_and_are_told() -> None:
     tight = made(interviews_per_week=1, studies=60)
-    assert any(line.startswith("With 1 interviews a week people queue") for line in tight.lines())
+    assert "With 1 interviews a week people queue" in str(tight)
     assert tight.of_plan["recruits"] < made(studies=60).of_plan["recruits"]
     assert rendered(tight.plot(), "png").startswith(b"\x89PNG")
     assert rendered(tight.plot(narrow=True), "svg").startswith(b"<?xml")
@@ -93,7 +93,7 @@ def test_nothing_to_give_out_leaves_what_is_open() -> None:
     assert len(closed.summary) == 1
     assert closed.of_plan["spent"] == 0.0
     assert 0.0 < closed.of_plan["recruits"] == pytest.approx(closed.from_open, abs=1.5)
-    assert any("open coupons" in line for line in closed.notes)
+    assert next(each.code for each in closed.notes) == "outlook.nothing_is_given"
 
 
 def test_a_population_that_runs_out() -> None:

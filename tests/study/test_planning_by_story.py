@@ -134,7 +134,7 @@ def test_a_forecast_tells_stories_apart_and_its_wider_band_is_never_narrower() -
     assert own["episodes"].sum() == 120
     mean = (own["episodes"] * own["recruits"]).sum() / 120
     assert outlook.of_plan["recruits"] == pytest.approx(mean)
-    assert "used on its own" in "\n".join(outlook.lines())
+    assert "used on its own" in str(outlook)
     rounds = outlook.rounds
     assert (rounds["total_with_model_p10"] <= rounds["total_p10"]).all()
     assert (rounds["total_with_model_p90"] >= rounds["total_p90"]).all()

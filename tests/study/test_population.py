@@ -32,10 +32,10 @@ def test_a_small_population_brings_fewer_recruits_and_says_so() -> None:
     assert few.rounds[few.rounds["policy"] == PLAN]["total_p90"].max() <= 6
     assert few.of_plan["recruits"] < 0.7 * endless.of_plan["recruits"]
     assert many.of_plan["recruits"] == endless.of_plan["recruits"]
-    assert "a population that runs out" in endless.caveat
-    assert "runs out as the simulated recruits come" in few.caveat
+    assert "a population that runs out" in str(endless)
+    assert "runs out as the simulated recruits come" in str(few)
     assert few.with_model
-    said = "\n".join(few.lines())
+    said = str(few)
     assert "The population has 96 people, of whom 6 have not taken part" in said
     assert few.population == 96
 

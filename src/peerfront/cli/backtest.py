@@ -89,7 +89,7 @@ def backtest_command(
     from peerfront.study.backtest import BacktestSettings, backtest
 
     if overwrite and out is None:
-        raise SettingError("--overwrite needs --out, the folder it is about.")
+        raise SettingError("outputs.overwrite_needs_out")
     settings = BacktestSettings(tuple(at or ()), by_waves, episodes, interviews_per_week, seed)  # type: ignore[arg-type] # checked there
     if out is not None:
         claim(context, out, FILES, overwrite=overwrite, inputs=(study, schema))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.forecast_by_date import show_by_date
 from peerfront.cli.options import (
     ACQUAINTANCES,
     EPISODES,
@@ -27,12 +26,10 @@ from peerfront.cli.options import (
     order_of,
     out_path,
 )
-from peerfront.cli.screen import cell, new_screen, show
-from peerfront.words.result_files import DATE_FORECAST_FILES, FORECAST_FILES, write_forecast
+from peerfront.cli.screen import show, show_result
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from peerfront.study.date_forecast import DateForecast
     from peerfront.study.forecast import Forecast
 
 
@@ -106,20 +103,21 @@ def forecast_command(
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
     from peerfront.study.model import load
+    from peerfront.words.date_forecast_words import date_forecast_tables
+    from peerfront.words.forecast_words import forecast_tables
+    from peerfront.words.language import say
+    from peerfront.words.result_files import DATE_FORECAST_FILES, FORECAST_FILES, write_forecast
 
     if overwrite and out is None:
-        raise SettingError("--overwrite needs --out, the folder it is about.")
+        raise SettingError("outputs.overwrite_needs_out")
     if (frontier is None) == (study is None):
-        raise SettingError(
-            "Give the people who may refer next (FRONTIER, a forecast by rounds) or the study's file (--study and "
-            "--until, a forecast by date): one of them."
-        )
+        raise SettingError("forecast_options.one_of_two")
     if study is None and (until or as_of or interviews_per_week is not None):
-        raise SettingError(
-            "--until, --as-of and --interviews-per-week are about a forecast by date: give --study, too."
-        )
+        raise SettingError("forecast_options.by_date_only")
+    if study is not None and (already or left_column or not until):
+        raise SettingError("forecast_options.by_date_needs")
+    files = FORECAST_FILES if study is None else DATE_FORECAST_FILES
     if out is not None:
-        files = FORECAST_FILES if study is None else DATE_FORECAST_FILES
         claim(context, out, files, overwrite=overwrite, inputs=(model, frontier, study))
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
@@ -127,75 +125,22 @@ def forecast_command(
         population=population, acquaintances=acquaintances,
     )  # fmt: skip
     fitted = load(model)
-    if study is not None:
-        if already or left_column or not until:
-            raise SettingError(
-                "A forecast by date needs --until, its last day, such as 2027-03-01; who has taken part it counts "
-                "itself, without --already and --left-column."
-            )
-        with shown_progress() as progress:
+    with shown_progress() as progress:
+        if study is not None and until:
             by_date = fitted.forecast_by_date(
                 study, until, order, as_of=as_of, target=target, interviews_per_week=interviews_per_week,
                 episodes=episodes, seed=seed, sheet=sheet or "", progress=progress,
             )  # fmt: skip
-        show_by_date(by_date, out)
-        return
-    assert frontier is not None, "one of the two is there"
-    people = fitted.frontier(frontier, sheet or "", left_column)
-    with shown_progress() as progress:
-        forecast = fitted.forecast(
-            people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
-        )
-    console = new_screen()
-    console.print(_rounds(forecast))
-    console.print(_policies(forecast))
-    for line in forecast.lines():
-        console.print(cell(line))
+            forecast: Forecast | DateForecast = by_date
+            tables = date_forecast_tables(by_date)
+        else:
+            assert frontier is not None, "one of the two is there"
+            people = fitted.frontier(frontier, sheet or "", left_column)
+            forecast = by_rounds = fitted.forecast(
+                people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
+            )
+            tables = forecast_tables(by_rounds)
+    show_result(tables, forecast.lines())
     if out is not None:
         write_forecast(out, forecast)
-        show(f"\nWritten to {out}: {', '.join(FORECAST_FILES)}.")
-
-
-def _rounds(forecast: "Forecast") -> "Table":
-    from rich.table import Table
-
-    table = Table(title="The plan, round by round", title_justify="left", box=None, pad_edge=False)
-    for name in ("round", "coupons issued", "recruits", "half of the time", "8 of 10", "so far", "8 of 10 so far"):
-        table.add_column(name, justify="right")
-    own = forecast.rounds[forecast.rounds["policy"] == forecast.summary["policy"].iloc[0]]
-    for row in own.to_dict("records"):
-        table.add_row(
-            str(row["round"]),
-            f"{row['issued']:.1f}",
-            f"{row['recruits']:.1f}",
-            f"{row['p25']:.0f} - {row['p75']:.0f}",
-            f"{row['p10']:.0f} - {row['p90']:.0f}",
-            f"{row['total']:.1f}",
-            f"{row['total_p10']:.0f} - {row['total_p90']:.0f}",
-        )
-    return table
-
-
-def _policies(forecast: "Forecast") -> "Table":
-    from rich.table import Table
-
-    from peerfront.foundation.words import percent
-
-    table = Table(title="\nThe plan and others", title_justify="left", box=None, pad_edge=False)
-    table.add_column("rule")
-    names = ["recruits", "8 of 10", "model unsure too", "target", "dies out", "issued, not used", "never issued"]
-    for name in names:
-        table.add_column(name, justify="right")
-    for row in forecast.summary.to_dict("records"):
-        unsure = f"{row['with_model_p10']:.0f} - {row['with_model_p90']:.0f}" if forecast.with_model else "not known"
-        table.add_row(
-            str(row["policy"]).partition(":")[0],
-            f"{row['recruits']:.1f}",
-            f"{row['p10']:.0f} - {row['p90']:.0f}",
-            unsure,
-            "" if forecast.target is None else percent(row["reaches_target"]),
-            percent(row["dies_out"]),
-            f"{row['unused']:.1f}",
-            f"{row['never_issued']:.1f}",
-        )
-    return table
+        show(say("\nWritten to {folder}: {files}.", folder=out, files=files))

@@ -5,8 +5,13 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
+
+    from peerfront.words.result_table import ResultTable
 
 
 def new_screen() -> "Console":
@@ -31,3 +36,29 @@ def show(text: object, *, err: bool = False) -> None:
     from peerfront.words.language import marked
 
     typer.echo(visible_message(marked(text)), err=err)
+
+
+def show_result(tables: "Iterable[ResultTable]", lines: "Iterable[object]") -> None:
+    """Print tables, and the sentences below them."""
+    from peerfront.words.language import marked
+
+    screen = new_screen()
+    for number, table in enumerate(tables):
+        if number:
+            screen.print()
+        screen.print(_as_rich(table))
+    for line in lines:
+        screen.print(cell(marked(line)))
+
+
+def _as_rich(table: "ResultTable") -> "Table":
+    from rich.table import Table
+
+    shown = Table(title=str(table.title) or None, title_justify="left", box=None, pad_edge=False)
+    for number, heading in enumerate(table.headings):
+        shown.add_column(str(heading), justify="left" if number < table.n_names else "right")
+    for row in table.rows:
+        shown.add_row(*map(cell, row))
+    if table.caption:
+        shown.caption, shown.caption_justify = str(table.caption), "left"
+    return shown

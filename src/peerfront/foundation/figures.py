@@ -1,11 +1,13 @@
 """What all pictures share: colours, line styles, and files that are the same for the same results."""
 
 import io
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -55,3 +57,15 @@ def rendered(figure: Figure, kind: str) -> bytes:
     with _as_typed(), rc_context({"svg.hashsalt": "peerfront"}):
         figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
     return buffer.getvalue()
+
+
+def label_of(text: object, narrow: bool) -> str:
+    """A label of a legend, in lines that fit."""
+    return "\n".join(textwrap.wrap(str(text), LABEL if narrow else 90))
+
+
+def two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
+    """Side by side for a page, one below the other for a telephone."""
+    figure = new_figure(NARROW, 7.6) if narrow else new_figure(10.5, 4.8)
+    one, two = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
+    return figure, (one, two)

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,9 +103,8 @@ class Backtest:
 
     def plot(self, *, narrow: bool = False) -> "Figure":
         """Draw what came, and the forecasts from each cut."""
-        from peerfront.study.backtest_figure import backtest_figure
-
-        return backtest_figure(self, narrow=narrow)
+        figure: Figure = import_module("peerfront.words.backtest_figure").backtest_figure(self, narrow=narrow)
+        return figure
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -8,6 +8,7 @@ return.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,19 +16,18 @@ import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, Readable, Remedy, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.foundation.threads import one_thread
-from peerfront.foundation.words import as_html, counted, n_coupons, n_people
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit
-from peerfront.study.date_tables import dates_reached, summary_row, target_table, weeks_table
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, PlanByDate, expected_to_come
 from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DayPolicy, DaySettings, SharesLeft, simulate_days
-from peerfront.study.forecast import chance_in_words, verdict
+from peerfront.study.forecast_tables import dates_reached, day_summary, target_table, weeks_table
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.standing import Standing
@@ -37,19 +37,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLAN = "plan"
-_MILESTONES = 14, 28
 
 
 @dataclass(frozen=True, eq=False)
-class DateForecast:
+class DateForecast(Readable):
     """Interviews by date, under the plan and its rivals; `forecast_by_date` makes it."""
+
+    _in_words = "date_forecast_words.date_forecast_lines"
 
     weeks: pd.DataFrame
     """One row per policy and week: policy, week, until (its last day), days, interviews and total (of the weeks so far)
     with mean, p10, p25, median, p75, p90 (`total_p10` ...); arrivals, queue, spent, spent_so_far, open: means."""
     summary: pd.DataFrame
     """One row per policy, the plan first: recruits with quantiles, reaches_target, target_p25, target_date, target_p75
-    (dates; empty where so few simulated studies get there), spent, never_issued, open, queue, plan_lead and its
+    (dates; empty where fewer simulated studies get there), spent, never_issued, open, queue, plan_lead and its
     error."""
     target_dates: pd.DataFrame
     """policy, date, reached: the share of simulated studies that have reached the target by each date."""
@@ -72,10 +73,12 @@ class DateForecast:
     studies: int
     """Simulated studies."""
     seed: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message | str, ...] = ()
+    """Where the numbers rest on an assumption, or are to be taken with care."""
 
     @property
     def of_plan(self) -> "pd.Series[Any]":
+        """The summary's row of the plan."""
         return self.summary.iloc[0]
 
     @property
@@ -89,105 +92,21 @@ class DateForecast:
         later = own[own["until"] >= day.isoformat()]
         return (later if len(later) else own.iloc[-1:]).iloc[0]
 
-    def lines(self) -> list[str]:
-        """The forecast in words, one statement a line."""
-        lines = [
-            f"On {in_words(self.today)} {counted(self.waiting, 'person waits', 'people wait')} for coupons, "
-            f"{n_coupons(self.budget)} {'is' if self.budget == 1 else 'are'} left to give out, and "
-            f"{n_coupons(self.in_hand)} {'is' if self.in_hand == 1 else 'are'} in people's hands"
-            + (
-                f", of which about {self.from_open:.0f} will be used by {in_words(self.until)}."
-                if self.in_hand
-                else "."
-            )
-        ]
-        own = self.weeks[self.weeks["policy"] == PLAN]
-        shown = [
-            row for row in own.to_dict("records") if row["days"] in _MILESTONES or row["until"] == own["until"].iloc[-1]
-        ]
-        lines += [
-            f"By {in_words(date.fromisoformat(row['until']))} the plan brings {row['total']:.0f} more "
-            f"(8 of 10: {row['total_p10']:.0f} to {row['total_p90']:.0f})."
-            for row in shown
-        ]
-        if self.target is not None:
-            lines.append(self._target_line())
-        lines += self._queue_lines()
-        lines += [self._rival_line(row) for row in self.summary.iloc[1:].to_dict("records")]
-        return [*lines, *self.notes, self.caveat]
-
-    def _target_line(self) -> str:
-        plan, wanted = self.of_plan, self.still_wanted
-        if not wanted:
-            return f"The target of {self.target:,} is reached already."
-        chance = chance_in_words(float(plan["reaches_target"]))
-        middle = str(plan["target_date"])
-        if not middle:
-            return (
-                f"The target of {self.target:,} ({wanted:,} to come) is reached by the deadline, "
-                f"{in_words(self.until)}, in {chance}."
-            )
-        early, late = (str(plan[name]) for name in ("target_p25", "target_p75"))
-        if early == late:
-            return (
-                f"The target of {self.target:,} ({wanted:,} to come) is reached on "
-                f"{in_words(date.fromisoformat(middle))} in at least half of the simulated studies; by the deadline in "
-                f"{chance}."
-            )
-        ends = f"between {in_words(date.fromisoformat(early))} and " + (
-            in_words(date.fromisoformat(late)) if late else "a day after the deadline"
-        )
-        return (
-            f"The target of {self.target:,} ({wanted:,} to come) is reached on {in_words(date.fromisoformat(middle))} "
-            f"(half of the simulated studies {ends}); by the deadline in {chance}."
-        )
-
-    def _queue_lines(self) -> list[str]:
-        if self.interviews_per_week is None:
-            return []
-        own = self.weeks[self.weeks["policy"] == PLAN]
-        longest = max(own.to_dict("records"), key=lambda row: float(row["queue"]))
-        if longest["queue"] < 0.5:
-            return [f"{self.interviews_per_week:g} interviews a week are enough: hardly anybody waits for one."]
-        return [
-            f"With {self.interviews_per_week:g} interviews a week people queue: about {longest['queue']:.0f} wait for "
-            f"theirs on {in_words(date.fromisoformat(longest['until']))}, and {own['queue'].iloc[-1]:.0f} at the "
-            "deadline. Coupons that were presented in time count."
-        ]
-
-    def _rival_line(self, row: dict[Any, Any]) -> str:
-        chance = "" if not self.still_wanted else f", target {chance_in_words(row['reaches_target'])}"
-        return (
-            f"{row['described']}: {row['recruits']:.0f} more ({row['p10']:.0f} to {row['p90']:.0f}){chance}; "
-            f"{verdict(row['plan_lead'], row['plan_lead_error'])}."
-        )
+    @property
+    def table(self) -> pd.DataFrame:
+        """The plan's weeks."""
+        columns = ["until", "total", "total_p10", "total_p90", "interviews", "open", "queue"]
+        return self.weeks.loc[self.weeks["policy"] == PLAN, columns].round(1)
 
     @property
-    def caveat(self) -> str:
-        """What the bands hold and what they do not."""
-        return (
-            "The bands hold luck, and what the data leave open about how many people bring and when they return. Not "
-            "in them: a model that is wrong in kind, and people or staff who change during the study (`peerfront "
-            "backtest` shows how such forecasts fared)."
-        )
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Everything, by the name of the file that keeps it."""
+        return {"weeks.csv": self.weeks, "summary.csv": self.summary, "target.csv": self.target_dates}
 
     def plot(self, *, narrow: bool = False) -> "Figure":
         """Draw people so far and interviews by week; side by side, or one below the other."""
-        from peerfront.study.date_figures import date_figure
-
-        return date_figure(self, narrow=narrow)
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        columns = ["until", "total", "total_p10", "total_p90", "interviews", "open", "queue"]
-        return as_html(self.lines(), self.weeks.loc[self.weeks["policy"] == PLAN, columns].round(1))
-
-
-def in_words(day: date) -> str:
-    """Write 5 March 2027."""
-    return f"{day.day} {day:%B} {day.year}"
+        figure: Figure = import_module("peerfront.words.outlook_figures").date_figure(self, narrow=narrow)
+        return figure
 
 
 def days_until(today: date, until: date) -> int:
@@ -195,8 +114,7 @@ def days_until(today: date, until: date) -> int:
     days = (until - today).days
     if not 1 <= days <= MOST_DAYS:
         raise SettingError(
-            f"The forecast is to end on {until.isoformat()}, {days} days after {today.isoformat()}, the day of the "
-            f"data; allowed are 1 to {MOST_DAYS} days. Give a later or earlier date, or newer data."
+            "outlook.deadline", until=until.isoformat(), today=today.isoformat(), days=days, most=MOST_DAYS
         )
     return days
 
@@ -215,7 +133,7 @@ def forecast_by_date(
     studies: float = 400,
     seed: int = 0,
     share_left: SharesLeft | None = None,
-    rivals: Sequence[tuple[str, DayPolicy]] | None = None,
+    rivals: Sequence[tuple[Message | str, DayPolicy]] | None = None,
     progress: Progress = silent,
 ) -> DateForecast:
     """Simulate the study from where it stands to a deadline, under the plan and under three coupons each.
@@ -233,7 +151,7 @@ def forecast_by_date(
     restriction = restriction_of(order, fit.schema)
     if restriction.is_any:  # plans within strata do not look at open coupons
         plan = ByRule(restriction.policy(planner), rules)
-    usual: list[tuple[str, DayPolicy]] = [(f"{each} coupons each, while they last", ByRule(Constant(each), rules))]
+    usual: list[tuple[Message | str, DayPolicy]] = [(note("rivals.each", coupons=each), ByRule(Constant(each), rules))]
     if order.round_cap == 0:
         plan, usual = ByRule(Constant(0), rules), []
     luck = named_luck(("forecast by date", seed), n_studies)
@@ -241,13 +159,14 @@ def forecast_by_date(
     wanted = None if n_wanted is None else max(n_wanted - standing.enrolled, 0)
     first: DayPaths | None = None
     weeks, summary, reached = [], [], []
-    policies = [("the plan", PLAN, plan), *((text, p.name, p) for text, p in (usual if rivals is None else rivals))]
+    others = usual if rivals is None else rivals
+    policies = [(note("rivals.plan"), PLAN, plan), *((rule, policy.name, policy) for rule, policy in others)]
     for number, (described, name, policy) in enumerate(policies):
-        progress(number / len(policies), f"simulating {described}")
+        progress(number / len(policies), str(note("rivals.simulating", rule=described)))
         paths = simulate_days(models, standing, policy, settings, luck, share_left)
         first = first or paths
         weeks.append(weeks_table(name, paths, standing.today))
-        own = summary_row(paths, first, settings.budget, wanted, standing.today)
+        own = day_summary(paths, first, settings.budget, wanted, standing.today)
         summary.append({"policy": name, "described": described, **own})
         if wanted is not None:
             reached.append(target_table(name, dates_reached(paths, wanted), paths.ends, standing.today))
@@ -269,18 +188,16 @@ def forecast_by_date(
         interviews_per_week=settings.interviews_per_week,
         studies=n_studies,
         seed=seed,
-        notes=(*_notes(standing, order), *(note for note in task.notes if note.startswith("Warning"))),
+        notes=(*_notes(standing, order), *(each for each in task.notes if each.startswith("Warning"))),
     )
 
 
-def _notes(standing: Standing, order: PlanOrder) -> list[str]:
+def _notes(standing: Standing, order: PlanOrder) -> list[Message]:
     notes = []
     if order.round_cap == 0:
-        notes.append("Nothing is given out: the limit of a planning day is 0. What comes, comes from open coupons.")
+        notes.append(note("outlook.nothing_is_given"))
     if not len(standing.waiting) and not standing.coupons_open:
-        notes.append(
-            f"Nobody waits and no coupon is open, so nobody can come; {n_people(standing.enrolled)} took part."
-        )
+        notes.append(note("outlook.nobody_can_come", people=standing.enrolled))
     elif np.isinf(standing.valid_days) and order.round_cap != 0:
-        notes.append("Coupons count as valid for ever: say how long they are (valid_days), if they expire.")
+        notes.append(note("outlook.valid_for_ever", remedy=Remedy("valid_days")))
     return notes

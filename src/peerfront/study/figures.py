@@ -1,11 +1,9 @@
 """Pictures of a study, its plan and its outlook, for a coordinator and an ethics board: no ids, no names."""
 
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
@@ -13,12 +11,11 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from peerfront.data.study import NOBODY, Study
-from peerfront.foundation.figures import COLOURS, LABEL, NARROW, STYLES, new_figure
+from peerfront.foundation.figures import COLOURS, NARROW, STYLES, label_of, new_figure, two_panels
 from peerfront.foundation.words import n_coupons
 from peerfront.study.stories import IN_WORDS
 
 if TYPE_CHECKING:
-    from peerfront.study.forecast import Forecast
     from peerfront.study.sheet import CouponSheet
 
 _TREES_NAMED = 7
@@ -78,87 +75,6 @@ def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
     axis.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure
-
-
-# Forecast ------------------------------------------------------------------------------------------------------------
-
-
-_SHORT_STORIES = {
-    "capacity": "first coupons are used first",
-    "per_coupon": "each coupon is used on its own",
-    "both": "both are true",
-}
-
-
-def forecast_figure(forecast: "Forecast", *, narrow: bool = False) -> Figure:
-    """Draw recruits so far (the plan's bands, the mean of every policy), and the same by round."""
-    figure, panels = two_panels(narrow)
-    wanted = forecast.still_wanted
-    if wanted is not None and 0 < wanted <= forecast.rules.budget:
-        label = f"target: {wanted:,} to come"
-        panels[0].axhline(wanted, color="black", linewidth=1.2, linestyle=(0, (1, 1)), label=label)
-    for axis, prefix, title in ((panels[0], "total", "Recruits so far"), (panels[1], "recruits", "Recruits by round")):
-        _draw_bands(axis, forecast, prefix)
-        for number, row in enumerate(forecast.summary.itertuples(index=False)):
-            own = forecast.rounds[forecast.rounds["policy"] == row.policy]
-            axis.plot(
-                *_from_start(own, prefix, prefix),
-                color=COLOURS[number % len(COLOURS)],
-                linestyle=STYLES[number % len(STYLES)],
-                linewidth=2.4 if number == 0 else 1.6,
-                marker="o" if number == 0 else None,
-                markersize=4,
-                label=label_of(str(row.described), narrow),
-            )
-        _draw_stories(axis, forecast, prefix)
-        axis.set(xlabel="round from now on", title=title)
-        axis.set_ylim(bottom=0)
-        axis.grid(alpha=0.3)
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
-    return figure
-
-
-def label_of(text: str, narrow: bool) -> str:
-    """A label of a legend, in lines that fit."""
-    return "\n".join(textwrap.wrap(text, LABEL if narrow else 90))
-
-
-def two_panels(narrow: bool) -> tuple[Figure, tuple[Axes, Axes]]:
-    """Side by side for a page, one below the other for a telephone."""
-    figure = new_figure(NARROW, 7.6) if narrow else new_figure(10.5, 4.8)
-    one, two = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
-    return figure, (one, two)
-
-
-def _draw_bands(axis: Axes, forecast: "Forecast", prefix: str) -> None:
-    own = forecast.rounds[forecast.rounds["policy"] == forecast.summary["policy"].iloc[0]]
-    stem = "" if prefix == "recruits" else "total_"
-    for low, high, alpha, label in (("p10", "p90", 0.18, "plan, 8 of 10"), ("p25", "p75", 0.28, "plan, half")):
-        rounds, lower = _from_start(own, prefix, f"{stem}{low}")
-        _, upper = _from_start(own, prefix, f"{stem}{high}")
-        axis.fill_between(rounds, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=label)
-    if forecast.with_model:
-        for end, label in (("p10", "plan, 8 of 10, model unsure too"), ("p90", "")):
-            line = _from_start(own, prefix, f"{stem}with_model_{end}")
-            axis.plot(*line, color=COLOURS[0], linewidth=1.0, linestyle=(0, (4, 2)), label=label or None)
-
-
-def _draw_stories(axis: Axes, forecast: "Forecast", prefix: str) -> None:
-    """What the plan brings by each story of what a coupon does, where several are left."""
-    if forecast.story_rounds["story"].nunique() < 2:
-        return
-    for number, (story, own) in enumerate(forecast.story_rounds.groupby("story", sort=False)):
-        line = _from_start(own, prefix, prefix)
-        label = f"the plan, if {_SHORT_STORIES[str(story)]}"
-        axis.plot(*line, color=COLOURS[0], linewidth=1.0, marker="^v"[number % 2], markersize=4, label=label)
-
-
-def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rounds and values; totals start from nothing in round 0."""
-    rounds, values = own["round"].to_numpy(dtype=np.float64), own[column].to_numpy(dtype=np.float64)
-    return (np.append(0.0, rounds), np.append(0.0, values)) if prefix == "total" else (rounds, values)
 
 
 # Recruitment trees ---------------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ class Model:
 
         >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
         >>> print(forecast.lines()[0])
-        On ... wait for coupons, 20 coupons are left to give out, and ...
+        On ... waiting for coupons, 20 coupons left to give out, ...
         """
         from peerfront.foundation.settings import calendar_day
         from peerfront.study.date_forecast import forecast_by_date

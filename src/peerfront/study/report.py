@@ -8,6 +8,7 @@ give the same page, byte for byte.
 import base64
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,9 @@ def study_report(
             if sheet is None or told_plan is None
             else _plan(sheet, told_plan, people, fit, settings.with_ids),
             forecast=outlook,
+            expected=None
+            if outlook is None
+            else import_module("peerfront.words.forecast_words").expected_recruits(outlook),
             forecast_rows=[] if outlook is None else _forecast_rows(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
             calendar=calendar,
@@ -220,6 +224,10 @@ def _environment() -> Environment:
     environment.filters["percent"] = lambda share: NOT_TOLD if share != share else percent(share)
     environment.filters["one"] = lambda number: NOT_TOLD if number != number else f"{number:,.1f}"
     return environment
+
+
+def _expected(outlook: Forecast) -> object:
+    return import_module("peerfront.words.forecast_words").expected_recruits(outlook)
 
 
 def _exposure(fit: Fit, study: Study) -> NDArray[np.float64] | None:

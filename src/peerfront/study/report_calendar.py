@@ -7,6 +7,7 @@ Numbers of people and coupons are rounded to fives, so that no week and no age t
 import base64
 from dataclasses import dataclass
 from datetime import date
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +24,6 @@ from peerfront.foundation.privacy import rounded_counts
 from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import read_table_file
 from peerfront.foundation.typed_values import typed_number
-from peerfront.study.date_figures import by_date
 
 Whole = NDArray[np.int64]
 _LARGEST_PICTURE = 5 * 2**20
@@ -191,7 +191,7 @@ def calendar_figure(page: CalendarPage, *, narrow: bool = False) -> Figure:
             label="forecast before, 8 of 10",
         )
         axis.plot(then, page.before.interviews, color=COLOURS[1], linewidth=2.0, label="forecast before")
-    by_date(axis, narrow)
+    import_module("peerfront.words.calendar_words").by_date(axis, narrow)
     axis.set(title="Recruits by week (at its last day)", ylabel="people")
     axis.set_ylim(bottom=0)
     figure.legend(loc="outside lower center", ncols=1, frameon=False)

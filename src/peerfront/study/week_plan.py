@@ -147,7 +147,7 @@ def planned_week(
         progress=progress,
     )
     in_time = float(times.cdf(days, standing.valid_days))
-    ahead = (_rounds_line(rounds, until, bool(order.deadline)), *forecast.lines(), *_restricted(asked))
+    ahead = (_rounds_line(rounds, until, bool(order.deadline)), *str(forecast).splitlines(), *_restricted(asked))
     if in_time < _MOST:
         late = f"Of the recruits whom this week's coupons bring, {percent(in_time)} come by then."
         ahead = (ahead[0], late, *ahead[1:])

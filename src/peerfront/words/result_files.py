@@ -75,23 +75,12 @@ def write_sheet(file: Path, sheet: "CouponSheet", heading: "Heading") -> None:
         write_csv(curve_file(file), sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
 
 
-def write_forecast(folder: Path, forecast: "Forecast") -> None:
-    """Write the tables and the picture of a forecast by rounds."""
+def write_forecast(folder: Path, forecast: "Forecast | DateForecast") -> None:
+    """Write the tables and the picture of a forecast, by rounds or by date."""
     from peerfront.foundation.spreadsheets import csv_text
 
-    write_text(folder / "rounds.csv", csv_text(forecast.rounds))
-    write_text(folder / "summary.csv", csv_text(forecast.summary))
-    write_text(folder / "stories.csv", csv_text(forecast.stories))
-    _write_picture(folder / "forecast", forecast.plot())
-
-
-def write_date_forecast(folder: Path, forecast: "DateForecast") -> None:
-    """Write the tables and the picture of a forecast by date."""
-    from peerfront.foundation.spreadsheets import csv_text
-
-    write_text(folder / "weeks.csv", csv_text(forecast.weeks))
-    write_text(folder / "summary.csv", csv_text(forecast.summary))
-    write_text(folder / "target.csv", csv_text(forecast.target_dates))
+    for name, table in forecast.tables.items():
+        write_text(folder / name, csv_text(table))
     _write_picture(folder / "forecast", forecast.plot())
 
 

@@ -1,24 +1,19 @@
 """The picture of a back-test: what came, and the fan of each forecast."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerfront.foundation.figures import COLOURS, STYLES
-from peerfront.study.date_figures import by_date
-from peerfront.study.figures import two_panels
-
-if TYPE_CHECKING:
-    from peerfront.study.backtest import Backtest
+from peerfront.foundation.figures import COLOURS, STYLES, two_panels
+from peerfront.study.backtest import Backtest
+from peerfront.words.calendar_words import by_date
 
 _MOST_ABOVE = 4.0  # times what came; bands that reach further are cut off
 
 
-def backtest_figure(test: "Backtest", *, narrow: bool = False) -> Figure:
+def backtest_figure(test: Backtest, *, narrow: bool = False) -> Figure:
     """Draw people by date with the forecasts from each cut, and expected against realised numbers."""
     figure, (lines, dots) = two_panels(narrow)
     _draw_fans(lines, test)
@@ -38,17 +33,17 @@ def backtest_figure(test: "Backtest", *, narrow: bool = False) -> Figure:
     return figure
 
 
-def _numbered(test: "Backtest") -> bool:
+def _numbered(test: Backtest) -> bool:
     return "-" not in str(test.weeks["date"].iloc[0])
 
 
-def _places(test: "Backtest", dates: list[str]) -> NDArray[np.float64] | NDArray[np.datetime64]:
+def _places(test: Backtest, dates: list[str]) -> NDArray[np.float64] | NDArray[np.datetime64]:
     if test.by_waves or _numbered(test):
         return np.array([float(each) for each in dates])
     return np.array(dates, dtype="datetime64[D]")
 
 
-def _draw_fans(axis: Axes, test: "Backtest") -> None:
+def _draw_fans(axis: Axes, test: Backtest) -> None:
     highest = 0.0
     for number, (cut, own) in enumerate(test.weeks.groupby("cut", sort=False)):
         places, people = _places(test, list(own["date"])), float(own["people"].iloc[0])
@@ -63,7 +58,7 @@ def _draw_fans(axis: Axes, test: "Backtest") -> None:
     axis.set_ylim(0, min(axis.get_ylim()[1], _MOST_ABOVE * highest))
 
 
-def _draw_dots(axis: Axes, test: "Backtest") -> None:
+def _draw_dots(axis: Axes, test: Backtest) -> None:
     rows = test.forecasts
     realised, middle = rows["realised"].to_numpy(dtype=float), rows["median"].to_numpy(dtype=float)
     top = max(_MOST_ABOVE * float(realised.max(initial=1.0)), 1.0)
