@@ -92,7 +92,7 @@ def test_a_damaged_part_is_done_again(finished, tmp_path, damage) -> None:
 
 def test_existing_results_are_not_touched_unless_asked(finished, tmp_path) -> None:
     before = contents(finished)
-    with pytest.raises(OutputExists, match="--resume to complete them, --overwrite to replace them"):
+    with pytest.raises(OutputExists, match="resume=True to complete them, overwrite=True to replace them"):
         run_comparison(SMALL, finished)
     other = dataclasses.replace(SMALL, episodes=13)
     with pytest.raises(OutputExists, match="something has changed since \\(episodes 12 there, 13 now\\)"):

@@ -100,7 +100,7 @@ def test_held_out_likelihood_prefers_the_right_shape() -> None:
     history = History(schema, people, coupons, np.minimum(coupons, response), people[:0], people[:0])
     model = fit_response(history, dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR, NETWORK), epochs=60))
     assert model.rates.shape == NETWORK
-    assert "network 64 x 64" in model.reason
+    assert "network 64 x 64" in str(model.reason)
 
 
 def test_better_than_the_papers_fit_in_the_papers_world() -> None:

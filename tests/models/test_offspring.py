@@ -248,7 +248,7 @@ def test_auto_takes_the_best_held_out_score_and_shows_the_rivals() -> None:
     assert chosen.kind == chosen.rivals["generator"][0]
     assert list(chosen.rivals["log_score"]) == sorted(chosen.rivals["log_score"], reverse=True)
     assert chosen.rivals["below_best"][0] == 0.0
-    assert "held-out log score" in chosen.reason
+    assert "held-out log score" in str(chosen.reason)
     shares = [share for share, _ in reports]
     assert shares == sorted(shares)
     assert reports[0] == (0.0, "judging inheritance")

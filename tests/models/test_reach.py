@@ -123,7 +123,7 @@ def test_nobody_had_a_second_coupon() -> None:
     history = growing(most=1)
     model = fit_response(history, dataclasses.replace(QUICK, shapes=(LINEAR,)))
     assert model.most_shown == 1
-    assert "what a second one does is a guess" in model.reason
+    assert "what a second one does is a guess" in str(model.reason)
     assert model.survival(BOTH, 10)[0, 9] < len(history.coupons) / (len(history.coupons) + 149), (
         "ten are the least reach"
     )
@@ -133,5 +133,5 @@ def test_everybody_used_every_coupon() -> None:
     history = growing(most=12)
     everything = dataclasses.replace(history, recruits=history.coupons)
     model = fit_response(everything, dataclasses.replace(QUICK, penalties=(1.0,)))
-    assert "only known from below" in model.reason
+    assert "only known from below" in str(model.reason)
     assert model.survival(BOTH, 12)[0, 11] < len(history.coupons) / (len(history.coupons) + 149)

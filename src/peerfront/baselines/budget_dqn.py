@@ -134,9 +134,7 @@ class BudgetAgent:
             budgets = np.where(random_actions.now("round budget"), drawn, budgets)
         if self.split == "drawn":
             if random_actions is None:
-                raise SettingError(
-                    "This Budget-DQN draws how many everybody will bring; give it the luck to draw with."
-                )
+                raise SettingError("budget_dqn.no_luck")
             return self._split_by_draws(frontiers, budgets, random_actions.luck)
         return self._split_by_chances(frontiers, budgets)
 

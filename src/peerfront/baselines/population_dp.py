@@ -41,10 +41,7 @@ class PopulationDP:
     def allocate(self, state: State, luck: Luck) -> Allocation:
         budget = state.remaining_budget
         if budget >= len(self.values):
-            raise SettingError(
-                f"This table was made for budgets of at most {len(self.values) - 1}; found {budget}. "
-                "Fit it for the larger one."
-            )
+            raise SettingError("population_dp.made_for_less", most=len(self.values) - 1, budget=budget)
         survival = self.response.gains(state.frontier.covariates, state.most_per_person)
         order = most_likely_used(survival, state.spendable)
         spend = _best_spend(survival, order, self.values, budget, self.discount)
@@ -65,7 +62,7 @@ def fit_population_dp(
     `poisson` is one Poisson distribution with their mean, the other reading of its text (deviations.md, 3).
     """
     if not len(population):
-        raise SettingError("Population DP needs at least one person to learn the population's capacities from.")
+        raise SettingError("population_dp.nobody")
     one_of("marginal of population_dp", marginal, MARGINALS)
     # Far beyond the budget, so that the mean is the mean of C and not of min(C, budget).
     survival = response.gains(population, max(rules.budget, _CAPACITY_TABLE)).mean(axis=0)
@@ -79,12 +76,9 @@ def population_values(survival: NDArray[np.float64], rules: Rules, discount: flo
     """The table U(r, n) for a population with P(C >= l) = survival[l - 1], [budget + 1, budget + 1]."""
     checked_discount(discount)
     if rules.budget > LARGEST_BUDGET:
-        raise SettingError(
-            f"Population DP is for budgets of at most {LARGEST_BUDGET} (its tables grow with the cube); found "
-            f"{rules.budget}. Leave population_dp out, or lower the budget."
-        )
+        raise SettingError("population_dp.budget_too_large", most=LARGEST_BUDGET, budget=rules.budget)
     if (np.diff(survival) > 1e-12).any() or not np.isfinite(survival).all():
-        raise SettingError("A survival function P(C >= l) must be finite and must not increase with l.")
+        raise SettingError("population_dp.no_survival")
     most_each = rules.budget if rules.max_per_person is None else rules.max_per_person
     most_all = rules.budget if rules.max_per_round is None else rules.max_per_round
     values: NDArray[np.float64] = _backward_induction(

@@ -113,10 +113,7 @@ class QPolicy:
         self.agent.schema.check(frontiers.covariates)
         largest = int(frontiers.budgets.max())
         if largest > self.rules.budget:
-            raise SettingError(
-                f"{self.name} was trained for budgets of at most {self.rules.budget}; found {largest}. "
-                "Train it for the larger one."
-            )
+            raise SettingError("q_learning.trained_for_less", name=self.name, most=self.rules.budget, budget=largest)
         luck = Luck(np.concatenate([luck.keys for luck in lucks])) if lucks else None
         without_exploring = None if luck is None else RandomActions(luck, np.zeros(len(states)))
         return [Allocation(action.coupons) for action in self.agent.act(self.network, frontiers, without_exploring)]
@@ -146,7 +143,7 @@ def train(
     """
     checked_discount(discount)
     if not rules.budget or not rules.people:
-        raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
+        raise SettingError("q_learning.nothing_to_learn")
     tell = progress or silent
     learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1, loss)
     luck = named_luck((f"{name} episodes", settings.seed), settings.episodes)

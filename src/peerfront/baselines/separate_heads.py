@@ -119,7 +119,7 @@ def _own(network: nn.Module) -> SeparateHeadsNetwork:
 def separate_losses(agent: SeparateHeadsAgent, world: World, discount: float) -> Loss:
     """The sum of the three errors, with one-coupon futures drawn from this (planning) world."""
     if discount <= 0:
-        raise SettingError(f"The discount must be above 0; found {discount}.")
+        raise SettingError("q_learning.discount_too_small", discount=discount)
 
     def loss(online: nn.Module, target: nn.Module, batch: Sequence[Transition], rng: np.random.Generator) -> Tensor:
         frontiers = Frontiers.of(agent.schema, [transition.state for transition in batch])

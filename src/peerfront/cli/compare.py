@@ -105,9 +105,9 @@ def compare_command(
     if against is not None and against not in labels:
         raise UnknownName("policy in this comparison", against, labels)
     if (resume or overwrite) and out is None:
-        raise SettingError("--resume and --overwrite need --out, the folder they are about.")
+        raise SettingError("comparison.needs_folder")
     if resume and overwrite:
-        raise SettingError("Choose one of --resume (complete what is there) and --overwrite (replace it).")
+        raise SettingError("comparison.resume_or_overwrite")
 
     with shown_progress() as progress:
         try:

@@ -48,7 +48,7 @@ def reproduce_command(
     from peerfront.foundation.errors import SettingError
 
     if quick and full:
-        raise SettingError("Choose one of --quick and --full.")
+        raise SettingError("reproduction_folder.quick_or_full")
     scale = "quick" if quick else "full" if full else "default"
     usual = (PAPER_DISCOUNTS[0], PAPER_DISCOUNTS[-1]) if quick else PAPER_DISCOUNTS
     plan = reproduction_plan(scale, tuple(discount or usual), seed)

@@ -56,7 +56,7 @@ class Workers:
     def __post_init__(self) -> None:
         check_fields(self, count=lambda _, count: whole_number("workers", count, 1), backend=among("backend", BACKENDS))
         if self.scheduler is not None and self.backend == "loky":
-            raise SettingError("A scheduler address is for the backends dask and ray; loky works on this machine.")
+            raise SettingError("workers.scheduler_for_loky")
 
     def map_unordered(self, function: Callable[[T], R], items: Sequence[T]) -> Generator[R]:
         """Results as they are done. Closing the iterator (Ctrl-C does) cancels what has not begun.
@@ -121,10 +121,7 @@ def _dask_client(workers: Workers, count: int) -> Any:
     try:
         return Client(workers.scheduler, timeout="10s")
     except (OSError, ValueError) as problem:
-        raise SettingError(
-            f"No Dask scheduler answers at {workers.scheduler!r} ({problem}). "
-            "Start one with `dask scheduler`, or leave the address out for a local cluster."
-        ) from None
+        raise SettingError("workers.no_dask", address=workers.scheduler, problem=str(problem)) from None
 
 
 def _start_ray(workers: Workers, count: int) -> None:
@@ -140,10 +137,7 @@ def _start_ray(workers: Workers, count: int) -> None:
             try:
                 ray.init(address=workers.scheduler, log_to_driver=False)
             except (ConnectionError, ValueError, RuntimeError) as problem:
-                raise SettingError(
-                    f"No Ray head answers at {workers.scheduler!r} ({problem}). "
-                    "Start one with `ray start --head`, or leave the address out for a local one."
-                ) from None
+                raise SettingError("workers.no_ray", address=workers.scheduler, problem=str(problem)) from None
     register_ray()
 
 

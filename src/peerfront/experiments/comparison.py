@@ -47,7 +47,7 @@ _BOUND_POPULATION, _BOUND_PEOPLE, _BOUND_CHECKED = 2000, 5000, 128
 def _spec_text(name: str, value: Any) -> str:
     """Rule: a world or policy as text."""
     if not isinstance(value, str):
-        raise SettingError(f"{name} must be a name with its settings, such as 'threshold'; found {value!r}.")
+        raise SettingError("comparison.not_a_name", name=name, value=value)
     return value
 
 
@@ -82,9 +82,7 @@ class Comparison:
             values = getattr(self, name)
             labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
             if len(set(labels)) != len(labels):
-                raise SettingError(
-                    f"Two of the {name} are called the same: {', '.join(labels)}. Leave one out, or give it a name=."
-                )
+                raise SettingError("comparison.called_the_same", setting=name, labels=labels)
         check_size(self.episodes, rounds=self.rules.rounds, people=self.rules.people, coupons=self.rules.budget)
         check_caps(self.rules.budget, self.rules.max_per_person, self.rules.max_per_round)
         check_models(self.models)
@@ -99,10 +97,7 @@ class Comparison:
             made = _world(world, self.draws[0])
             made.seeds(named_luck(("check",), 1), self.rules.people)
             if self.bound and not isinstance(made, BranchingWorld):
-                raise SettingError(
-                    f"There is no bound for {world!r}: in a finite network the past matters, and a price on coupons "
-                    "does not separate people. Leave the bound out, or choose a world of independent referrals."
-                )
+                raise SettingError("comparison.no_bound", world=world)
 
     def draws_of(self, world: str) -> tuple[int, ...]:
         """A world without draws is one world: playing it again under another number would only look like a sample."""

@@ -30,6 +30,7 @@ from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.files import check_not_read, output_path, write_bytes, write_text
 from peerfront.foundation.leftovers import names_in
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.stored import Stored
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
@@ -58,17 +59,19 @@ class ResultFolder:
     def check(self, *, resume: bool, overwrite: bool) -> None:
         """Refuse a folder that cannot hold this comparison, saying why; touches nothing."""
         if self.path.exists() and not self.path.is_dir():
-            raise OutputExists(f"{self.path} is a file. Choose another folder for the results.")
+            raise OutputExists("comparison_folder.is_a_file", path=self.path)
         self._refuse_inputs()
         if not names_in(self.path) or (names_in(self.path) == [PARTS] and not names_in(self.parts)):
             return  # a killed run may have come as far as an empty folder of parts
         saved = self._saved_settings()
         if saved is None:
-            raise OutputExists(f"{self.path} holds something that is not a comparison; choose another folder.")
+            raise OutputExists("comparison_folder.holds_something_else", path=self.path)
         if not (resume or overwrite):
             raise OutputExists(
-                f"{self.path} holds results already. Use --resume to complete them, --overwrite to replace them, "
-                "or choose another folder."
+                "comparison_folder.has_results",
+                path=self.path,
+                resume=Remedy("resume", True),
+                overwrite=Remedy("overwrite", True),
             )
         if resume:
             self._refuse_differences(saved)
@@ -102,8 +105,7 @@ class ResultFolder:
         ]
         if different:
             raise OutputExists(
-                f"{self.path} cannot be resumed, something has changed since ({'; '.join(different)}). "
-                "Repeat the first command exactly, use --overwrite to start anew, or choose another folder."
+                "comparison_folder.changed", path=self.path, changes=different, overwrite=Remedy("overwrite", True)
             )
 
     def finished(self) -> list[TaskResult]:
@@ -117,7 +119,7 @@ class ResultFolder:
                 self._clear()
             self.parts.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise DataFileError(f"Cannot use {self.path} for results ({problem}). Choose another folder.") from None
+            raise DataFileError("result_store.cannot_use", path=self.path, problem=str(problem)) from None
         write_text(self.settings_file, json.dumps(self._settings, indent=2) + "\n")
 
     def _clear(self) -> None:

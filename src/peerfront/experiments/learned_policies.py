@@ -58,13 +58,13 @@ def check_gfp(
 ) -> None:
     one_of("training", training, TRAINING)
     if training != TRAINING[0] and (learn, deadline, sees) != (LEARNING[0], None, SEES[-1]):
-        raise SettingError(f"gfp: training={training} settles how the value is learned; leave out the other settings.")
+        raise SettingError("policy_settings.training_settles", training=training)
     one_of("way to learn of gfp", learn, LEARNING)
     if deadline is not None:
         one_of("answer for deadline of gfp", deadline, YES_OR_NO)
     one_of("thing that gfp sees", sees, SEES)
     if deadline == "yes" and learn != "returns":
-        raise SettingError("gfp: deadline=yes learns from simulated returns; leave out learn=backups.")
+        raise SettingError("policy_settings.deadline_by_returns")
 
 
 def prepare_gfp(

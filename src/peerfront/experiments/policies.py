@@ -95,7 +95,7 @@ def _check_constant(**options: Any) -> None:
 
 def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -> None:
     if (cutoff is None) != (at_least is None):
-        raise SettingError("threshold: give both cutoff= and at_least=, or neither to have them tuned by simulation.")
+        raise SettingError("policy_settings.threshold_needs_both")
     if cutoff is not None and at_least is not None:
         proportion("cutoff of threshold", cutoff)
         whole_number("at_least of threshold", at_least, 0)

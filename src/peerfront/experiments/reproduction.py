@@ -41,6 +41,7 @@ from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import output_path, write_text
 from peerfront.foundation.leftovers import names_in
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import one_of
@@ -225,19 +226,18 @@ def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> No
     """Refuse a folder that cannot hold this reproduction, saying why; touches nothing."""
     folder = output_path(folder)
     if folder.exists() and not folder.is_dir():
-        raise OutputExists(f"{folder} is a file. Choose another folder for the reproduction.")
+        raise OutputExists("reproduction_folder.is_a_file", path=folder)
     if set(names_in(folder)) <= {STORE}:
         return
     try:
         saved = json.loads((folder / SETTINGS).read_text())["plan"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise OutputExists(f"{folder} holds something that is not a reproduction; choose another folder.") from None
+        raise OutputExists("reproduction_folder.holds_something_else", path=folder) from None
     wanted = _settings(plan)["plan"]
     if saved != wanted and not overwrite:
         different = ", ".join(f"{name} {saved.get(name)} there, {wanted[name]} now" for name in wanted)
         raise OutputExists(
-            f"{folder} holds another reproduction ({different}). Use --overwrite to replace its tables and report "
-            "(what both have in common is not computed again), or choose another folder."
+            "reproduction_folder.holds_another", path=folder, changes=different, overwrite=Remedy("overwrite", True)
         )
 
 
@@ -251,7 +251,7 @@ def _begin(plan: ReproductionPlan, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise DataFileError(f"Cannot use {folder} for results ({problem}). Choose another folder.") from None
+        raise DataFileError("result_store.cannot_use", path=folder, problem=str(problem)) from None
     write_text(folder / SETTINGS, json.dumps(_settings(plan), indent=2) + "\n")
 
 

@@ -137,7 +137,7 @@ def _write(file: Path, stored: Stored) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise DataFileError(f"Cannot use {file.parent} for results ({problem}). Choose another folder.") from None
+        raise DataFileError("result_store.cannot_use", path=file.parent, problem=str(problem)) from None
     arrays = {name: np.ascontiguousarray(array) for name, array in stored.arrays.items()}
     settings = json.dumps(dict(stored.settings), default=np.generic.item)
     about = {_SETTINGS: settings, _CHECKSUM: _checksum(settings, arrays)}

@@ -111,7 +111,7 @@ def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> 
     """The policy `_parts_of` took apart."""
     kind = stored.setting("kind", str)
     if depth == 0:
-        raise DataFileError(f"In {stored.place}, policies are nested too deeply.")
+        raise DataFileError("result_store.nested_too_deeply", place=stored.place)
     if kind in ("RandomSplit", "Constant"):
         made: Policy = _class_in("simple_rules", kind)(**_settings(stored, _RULES[kind]))
         return made
@@ -120,7 +120,7 @@ def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> 
     if kind == "QPolicy":
         return _q_policy_of(stored, response)
     if response is None:
-        raise DataFileError(f"In {stored.place}, the policy {kind!r} has no capacity model.")
+        raise DataFileError("result_store.no_capacity_model", place=stored.place, kind=kind)
     if kind in _RULES:
         made = _class_in("simple_rules", kind)(response, **_settings(stored, _RULES[kind]))
     elif kind == "AllAtLast":
@@ -132,7 +132,7 @@ def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> 
         values = stored.array("values", (None, None))
         made = _class_in("population_dp", kind)(response, discount, values, stored.setting("name", str))
     else:
-        raise DataFileError(f"In {stored.place}, the policy {kind!r} is not known.")
+        raise DataFileError("result_store.unknown_policy", place=stored.place, kind=kind)
     return made
 
 
@@ -173,12 +173,12 @@ def _q_policy_of(stored: Stored, response: LearnedResponse | None) -> Policy:
     written = Stored(stored.setting("agent", dict), {}, f"{stored.place}, agent")
     kind = written.setting("kind", str)
     if kind not in _AGENTS:
-        raise DataFileError(f"In {written.place}, the agent {kind!r} is not known.")
+        raise DataFileError("result_store.unknown_agent", place=written.place, kind=kind)
     module, kinds = _AGENTS[kind]
     own = {"schema": schema, "rules": rules, **_settings(written, kinds)}
     if kind == "BudgetAgent":
         if response is None or response.schema != schema:
-            raise DataFileError(f"In {stored.place}, the agent has no capacity model of its own schema.")
+            raise DataFileError("result_store.agent_without_model", place=stored.place)
         own["response"] = response
     agent = _class_in(module, kind)(**own)
     with torch.device("meta"):  # shapes alone: whatever sizes are written, they must be those of the arrays
@@ -186,7 +186,7 @@ def _q_policy_of(stored: Stored, response: LearnedResponse | None) -> Policy:
     shapes = {name: tuple(weights.shape) for name, weights in network.state_dict().items()}
     weights = stored.part_arrays("network")
     if weights.arrays.keys() != shapes.keys():
-        raise DataFileError(f"In {stored.place}, the network has other layers than the agent's.")
+        raise DataFileError("result_store.other_layers", place=stored.place)
     loaded = {name: torch.tensor(weights.array(name, shape, np.float32)) for name, shape in shapes.items()}
     network.load_state_dict(loaded, assign=True)
     returns = stored.array("returns", (None,), finite=False) if "returns" in stored.arrays else None

@@ -27,7 +27,12 @@ def restored_result(stored: Stored, task: Task, episodes: int) -> TaskResult:
     """The result `stored_result` wrote: of this task, with so many episodes."""
     prepared = stored.texts("prepared")
     if len(prepared) not in (1, len(task.discounts)):
-        raise DataFileError(f"In {stored.place}, {len(prepared)} policies were prepared for {len(task.discounts)}.")
+        raise DataFileError(
+            "result_store.other_number_of_policies",
+            place=stored.place,
+            prepared=len(prepared),
+            discounts=len(task.discounts),
+        )
     numbers = range(len(prepared))
     if task.policy == BOUND:
         bounds = tuple(stored.array(f"bound_{n}", (episodes,), finite=False) for n in numbers)
@@ -46,7 +51,7 @@ def _trajectories(stored: Stored, number: int, episodes: int) -> Trajectories:
         stored.array(f"{name}_{number}", (episodes, last), np.int32) for name in ("recruits", "spend", "frontier")
     ]
     if any((counts < 0).any() for counts in (rounds, *by_round)) or not np.isin(ending, list(Ending)).all():
-        raise DataFileError(f"In {stored.place}, a number of people, coupons or rounds is impossible.")
+        raise DataFileError("result_store.impossible_number", place=stored.place)
     recruits, spend, frontier = by_round
     return Trajectories(recruits, spend, frontier, rounds, ending)
 

@@ -29,7 +29,7 @@ def study_world(draw: int = 0, file: str | None = None, schema: str | None = Non
     chosen = StudyWorldSettings(draw=draw, **settings)
     if file is None:
         if schema is not None:
-            raise SettingError("study: schema= needs the study it belongs to (file=).")
+            raise SettingError("study_like_world.schema_without_file")
         return world_like(read_study(demo_study().study), None, chosen)
     saved = None if schema is None else read_schema(Path(schema))
     return world_like(read_study(Path(file), saved.reading if saved else None), saved, chosen)

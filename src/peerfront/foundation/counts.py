@@ -19,12 +19,6 @@ from peerfront.foundation.errors import SettingError
 
 Array = NDArray[np.float64]
 FAMILIES = ("poisson", "zip", "nb", "zinb")
-DESCRIPTIONS = {
-    "poisson": "Poisson",
-    "zip": "zero-inflated Poisson",
-    "nb": "negative binomial",
-    "zinb": "zero-inflated negative binomial",
-}
 _MOST_ENTRIES = 100_000_000  # people times coupons in one table: 0.8 GB
 _UNDERFLOW = 1e-250  # probabilities below this are computed by their logs
 _SEARCH_LIMIT = 500.0  # beyond this mean exp(-rate) underflows, and the bulk search hands over to SciPy

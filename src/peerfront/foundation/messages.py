@@ -62,6 +62,11 @@ def warning(code: str, **arguments: Any) -> Message:
     return Message(code, arguments, Severity.WARNING)
 
 
+def in_english(message: Message) -> str:
+    """The message's English sentence, for files that do not depend on the language in use."""
+    return str(import_module("peerfront.words.messages").in_english(message))
+
+
 class Readable:
     """A result that people can read: as text, and in a notebook. `words` has the function that writes its sentences."""
 

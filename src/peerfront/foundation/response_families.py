@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaincinv, gammaln, xlogy
 
-from peerfront.foundation.counts import DESCRIPTIONS as CAPACITY_DESCRIPTIONS
 from peerfront.foundation.counts import FAMILIES as CAPACITY_FAMILIES
 from peerfront.foundation.counts import (
     censored_log_likelihood,
@@ -40,13 +39,6 @@ STORIES: dict[str, tuple[str, ...]] = {
 }
 """The families of each story, simplest first."""
 RESPONSE_FAMILIES = tuple(family for families in STORIES.values() for family in families)
-DESCRIPTIONS = {
-    **CAPACITY_DESCRIPTIONS,
-    "binomial": "binomial",
-    "zib": "zero-inflated binomial",
-    "betabinomial": "beta-binomial",
-    "thinned": "thinned negative binomial",
-}
 _LARGEST_MEAN = 1e6
 _LARGEST_RATE = 30.0  # exp(-30): what is left of 1 where a chance of use is certain
 _HALVINGS = 80

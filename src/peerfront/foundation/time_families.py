@@ -18,7 +18,6 @@ from scipy.special import gammainc, gammaincc, gammaincinv, gammaln, ndtr, ndtri
 Array = NDArray[np.float64]
 TIME_FAMILIES = ("lognormal", "weibull", "gamma")
 """Simplest to explain first."""
-DESCRIPTIONS = {"lognormal": "lognormal", "weibull": "Weibull", "gamma": "gamma"}
 SMALLEST_SPREAD, LARGEST_SPREAD = 0.05, 4.0
 """Spreads that all families can have: between them, quartiles lie 7% to 20,000% apart."""
 _LOG_2 = float(np.log(2.0))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
+from peerfront.foundation.messages import Message
 from peerfront.foundation.randomness import Luck
 from peerfront.models.population import Array, Population
 from peerfront.models.response.learned_response import LearnedResponse
@@ -146,7 +147,7 @@ class Depleted(BinomialResponse):
         return self.fitted.most_shown
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Message:
         return self.fitted.reason
 
 

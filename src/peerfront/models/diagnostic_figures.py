@@ -48,7 +48,7 @@ def capacity_figure(report: CapacityReport, title: str = "", *, narrow: bool = F
 def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "", *, narrow: bool = False) -> Figure:
     """How often a recruit shares the recruiter's category, field by field: the data and each generator."""
     if not reports:
-        raise SettingError("There is no report to draw. Give at least one generator's.")
+        raise SettingError("diagnostics.no_report")
     first = next(iter(reports.values())).fields
     width = NARROW if narrow else max(6.0, 1.5 + 0.55 * len(first))
     figure = new_figure(width, 4.2)

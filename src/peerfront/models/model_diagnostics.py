@@ -138,10 +138,7 @@ def share_interval(share: float, n: int) -> tuple[float, float]:
 def rate_errors(estimated: Array, true: Array) -> dict[str, float]:
     """Errors of mean capacities where the truth is known, overall and among the tenth with the largest true rates."""
     if estimated.shape != true.shape or estimated.ndim != 1 or not len(true):
-        raise SettingError(
-            f"Estimated rates of shape {estimated.shape} cannot be compared with true ones of shape {true.shape}; "
-            "give one of each per person, and at least one person."
-        )
+        raise SettingError("diagnostics.rates_do_not_match", estimated=estimated.shape, true=true.shape)
     error, top = estimated - true, true >= np.quantile(true, 0.9)
     varied = np.ptp(estimated) > 0 and np.ptp(true) > 0
     return {
@@ -270,7 +267,7 @@ def field_distances(model: OffspringModel, truth: OffspringModel, parents: Codes
         if (schema := getattr(each, "schema", None)) is not None:
             schema.check(parents)
     if not len(parents):
-        raise SettingError("There are no parents to compare generators on. Give at least one.")
+        raise SettingError("diagnostics.no_parents")
     repeated = np.repeat(parents, samples, axis=0)
     one = model.sample(repeated, named_luck(("distance", 0), len(repeated)))
     other = truth.sample(repeated, named_luck(("distance", 1), len(repeated)))

@@ -50,20 +50,23 @@ def stored_schema(schema: Schema) -> list[dict[str, Any]]:
 def restored_schema(fields: Any, place: str) -> Schema:
     """The schema `stored_schema` wrote."""
     if type(fields) is not list:
-        raise DataFileError(f"In {place}, 'schema' is {_short(fields)}; expected a list of fields. Make it again.")
+        raise DataFileError("stored_model.no_schema", place=place, value=_short(fields))
     return Schema(tuple(_restored_field(each, place) for each in fields))
 
 
 def _restored_field(field: Any, place: str) -> Field:
     if type(field) is not dict or field.keys() != {"name", "categories"}:
-        raise DataFileError(f"In {place}, a field is {_short(field)}; expected its name and categories. Make it again.")
+        raise DataFileError("stored_model.no_field", place=place, field=_short(field))
     name, categories = field["name"], field["categories"]
     if type(name) is not str or type(categories) is not list or not all(type(each) is str for each in categories):
-        raise DataFileError(f"In {place}, a field is {_short(field)}; expected texts. Make it again.")
+        raise DataFileError("stored_model.field_not_of_texts", place=place, field=_short(field))
     if len(categories) > _MOST_CATEGORIES:
         raise DataFileError(
-            f"In {place}, the field {_short(name)} has {len(categories):,} categories; at most {_MOST_CATEGORIES:,} "
-            "can be told apart. Make it again."
+            "stored_model.too_many_categories",
+            place=place,
+            field=_short(name),
+            categories=len(categories),
+            most=_MOST_CATEGORIES,
         )
     return Field(name, tuple(categories))
 
@@ -79,7 +82,7 @@ def _short(value: Any) -> str:
 def generator_class(kind: str) -> "type[Generator]":
     """Import only what is used: a plan with an inheritance table needs no network."""
     if kind not in GENERATORS:
-        raise DataFileError(f"The generator {kind!r} is not known; known are {', '.join(sorted(GENERATORS))}.")
+        raise DataFileError("stored_model.unknown_generator", kind=kind, names=sorted(GENERATORS))
     module, name = GENERATORS[kind]
     generator: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{module}"), name)
     return generator
@@ -113,7 +116,9 @@ def restored_planner(stored: Stored, schema: Schema, responses: Sequence[Learned
     """The planner `stored_planner` wrote, with the response models of its stories."""
     count = stored.setting("stories", int)
     if count != len(responses) or not 1 <= count <= len(STORIES):
-        raise DataFileError(f"In {stored.place}, {count} stories do not fit {len(responses)} models. Make it again.")
+        raise DataFileError(
+            "stored_model.stories_do_not_match", place=stored.place, stories=count, models=len(responses)
+        )
     stories = tuple(
         _restored_story(stored.part(f"story {number}"), schema, response)
         for number, response in enumerate(responses, start=1)
@@ -129,8 +134,7 @@ def _restored_story(stored: Stored, schema: Schema, response: LearnedResponse) -
     name, weight = stored.setting("name", str), stored.setting("weight", float)
     if name not in STORIES or not 0.0 < weight <= 1.0:
         raise DataFileError(
-            f"In {stored.place}, the story is {_short(name)} with a weight of {weight}; known are "
-            f"{', '.join(STORIES)}, with weights above 0 and at most 1. Make the fit again."
+            "stored_model.impossible_story", place=stored.place, story=_short(name), weight=weight, stories=STORIES
         )
     return Story(response, surrogate, laplace, weight, name)
 
@@ -160,13 +164,13 @@ def _check_story(story: Story, people: Codes, place: str) -> None:
         uncovered = laplace.uncovered(laplace.inputs.rows(people))
         falls = (np.diff(gains, axis=1) <= 1e-9).all()
         possible = {
-            "chance that coupons are used": falls and ((gains >= 0) & (gains <= 1 + 1e-9)).all(),
-            "coverage of the value": ((covered >= 0) & np.isfinite(covered)).all(),
-            "share that a recruit leaves": ((uncovered > 0) & (uncovered <= 1)).all(),
+            "stored_model.impossible_chances": falls and ((gains >= 0) & (gains <= 1 + 1e-9)).all(),
+            "stored_model.impossible_coverage": ((covered >= 0) & np.isfinite(covered)).all(),
+            "stored_model.impossible_shares": ((uncovered > 0) & (uncovered <= 1)).all(),
         }
-    for what, fine in possible.items():
+    for code, fine in possible.items():
         if not fine:
-            raise DataFileError(f"In {place}, the {what} of some people is impossible. Make the fit again.")
+            raise DataFileError(code, place=place)
 
 
 # Rules and scores ------------------------------------------------------------------------------------------------
@@ -176,13 +180,12 @@ def restored_rules(written: Stored) -> Rules:
     """The rules of a study, written as a table of whole numbers."""
     rules = written.setting("rules", dict)
     if rules.keys() != {field.name for field in fields(Rules)}:
-        raise DataFileError(f"In {written.place}, the rules are {_short(sorted(rules))}. Make the fit again.")
+        raise DataFileError("stored_model.no_rules", place=written.place, rules=_short(sorted(rules)))
     for name, value in rules.items():
         most = _MOST_ROUNDS if name == "rounds" else _LARGEST_RULE
         if value is not None and (type(value) is not int or value > most):
             raise DataFileError(
-                f"In {written.place}, {name} of the rules is {_short(value)}; expected a whole number of at most "
-                f"{most:,}. Make the fit again."
+                "stored_model.impossible_rule", place=written.place, name=name, value=_short(value), most=most
             )
     return Rules(**rules)
 
@@ -193,4 +196,4 @@ def check_scores(scores: Mapping[str, Any], place: str) -> None:
     readable = type(summary) is list and all(type(line) is str for line in summary)
     known = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
     if not readable or not known or type(scores.get("offspring", {})) is not dict:
-        raise DataFileError(f"In {place}, the summary or a score is not one that a fit writes. Make the fit again.")
+        raise DataFileError("stored_model.impossible_scores", place=place)

@@ -91,15 +91,15 @@ def _network(
 
     settings = _with_story(settings)
     if (nodes is None) != (edges is None):
-        raise SettingError("network: give both nodes= and edges=, or neither for the built-in population.")
+        raise SettingError("network_world.needs_both_files")
     if nodes is not None and edges is not None:
         from peerfront.simulation.network_files import read_society
 
         if people is not None:
-            raise SettingError("network: people= is for the built-in population; the node file says who there is.")
+            raise SettingError("network_world.people_with_file")
         return network_world(read_society(Path(nodes), Path(edges), exclude), draw=draw, **settings)
     if exclude:
-        raise SettingError("network: exclude= needs a node file (nodes=, edges=).")
+        raise SettingError("network_world.exclude_without_file")
     society = synthetic_society(draw=draw) if people is None else synthetic_society(people, draw=draw)
     return network_world(society, draw=draw, **settings)
 

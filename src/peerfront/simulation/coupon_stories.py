@@ -114,7 +114,7 @@ class ThinnedCapacity(_Chances):
 def _below_one(name: str, value: Any) -> float:
     """Rule: a number of at least 0 and below 1."""
     if proportion(name, value) == 1.0:
-        raise SettingError(f"{name} must be below 1; found 1. At 1 people would use all of their coupons or none.")
+        raise SettingError("coupon_story_settings.below_one", name=name)
     return float(value)
 
 
@@ -142,11 +142,11 @@ class CouponStory:
         )
         given = [name for name in ("match", "chance", "spread") if getattr(self, name) is not None]
         if self.response == CAPACITY and given:
-            raise SettingError(f"{given[0]}= is for response=per_coupon or response=both; the paper's story has none.")
+            raise SettingError("coupon_story_settings.not_of_the_paper", setting=given[0])
         if self.match is not None and (self.response == BOTH or self.chance is not None):
-            raise SettingError("match= takes chances from the rates (response=per_coupon); give it without chance=.")
+            raise SettingError("coupon_story_settings.match_or_chance")
         if self.response == BOTH and self.chance is not None and self.chance < _LEAST_CHANCE:
-            raise SettingError(f"chance= of response=both must be at least {_LEAST_CHANCE}; found {self.chance:g}.")
+            raise SettingError("coupon_story_settings.chance_too_small", least=_LEAST_CHANCE, chance=self.chance)
 
     def response_of(self, capacity: ScaledCapacity) -> BinomialResponse:
         """The response of people with these capacities; the capacity model itself in the paper's story."""

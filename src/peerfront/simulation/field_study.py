@@ -82,7 +82,7 @@ class FieldStudy:
         people = [place[person] for person, number in coupons.items() if number > 0]
         early = [self.ids[person] for person in people if self._day[person] > now or person in self._issued]
         if early:
-            raise SettingError(f"{early[0]} has not taken part by {day.isoformat()}, or has coupons already.")
+            raise SettingError("field_study.cannot_get_coupons", person=early[0], day=day.isoformat())
         if not people:
             return
         given = np.array([coupons[self.ids[person]] for person in people])

@@ -86,7 +86,7 @@ def estimate_inheritance(
     for codes in (recruiters, recruits):
         schema.check(codes)
     if len(recruiters) != len(recruits) or (groups is not None and len(groups) != len(recruits)):
-        raise DataFileError(f"{len(recruiters)} recruiters and {len(recruits)} recruits do not form pairs.")
+        raise DataFileError("pairs.do_not_match", recruiters=len(recruiters), recruits=len(recruits))
     both = (recruiters >= 0) & (recruits >= 0)
     agree = both & (recruiters == recruits)
     pairs = both.sum(axis=0)

@@ -84,7 +84,7 @@ class NetworkOffspring:
         if not len(parents):
             return parents
         if not len(self._sociable):
-            raise SettingError("Nobody in this network knows anybody, so nobody can be recruited.")
+            raise SettingError("network_world.no_ties")
         rows, inverse = np.unique(parents, axis=0, return_inverse=True)
         candidates = [self._members_like(row) for row in rows]
         uniforms = luck.uniforms("offspring", 2)
@@ -122,7 +122,7 @@ class NetworkWorld:
 
     def seeds(self, episodes: Luck, people: int) -> Crowd:
         if people > len(self.society):
-            raise SettingError(f"{people} first recruits were asked for; this network has {len(self.society)} people.")
+            raise SettingError("network_world.too_few_people", wanted=people, people=len(self.society))
         order = np.argsort(episodes.uniforms("seeds", len(self.society)), axis=1)[:, :people]
         recruited = np.zeros((len(episodes), len(self.society)), dtype=bool)
         np.put_along_axis(recruited, order, True, axis=1)

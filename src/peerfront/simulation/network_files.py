@@ -22,11 +22,10 @@ def read_society(nodes: Path, edges: Path, exclude: Collection[str] = ()) -> Soc
         for column, person in zip(("source", "target"), ends, strict=True):
             if person not in position:
                 raise DataFileError(
-                    f"{edges}, line {line}: {column} {person!r} is not an id of {nodes.name}. "
-                    "Add this person there, or remove the edge."
+                    "network_files.not_an_id", path=edges, line=line, column=column, person=person, nodes=nodes.name
                 )
         if ends[0] == ends[1]:
-            raise DataFileError(f"{edges}, line {line}: {ends[0]!r} is tied to itself. Remove the edge.")
+            raise DataFileError("network_files.tied_to_itself", path=edges, line=line, person=ends[0])
         ties.append([position[person] for person in ends])
     return Society.of(ids, attributes, np.array(ties, dtype=np.int64).reshape(-1, 2))
 
@@ -36,24 +35,20 @@ def _read_nodes(path: Path, exclude: Collection[str]) -> tuple[list[str], dict[s
     lines: dict[str, int] = {}
     for line, person in zip(table.lines, table.frame["id"], strict=True):
         if not person:
-            raise DataFileError(f"{path}, line {line}: the id is empty. Give everybody an id.")
+            raise DataFileError("network_files.no_id", path=path, line=line)
         if person in lines:
-            raise DataFileError(
-                f"{path}, line {line}: id {person!r} stands already in line {lines[person]}. Give everybody one row."
-            )
+            raise DataFileError("network_files.id_twice", path=path, line=line, person=person, first=lines[person])
         lines[person] = line
     names = [name for name in table.frame.columns if name != "id"]
     for name in exclude:
         if name not in names:
-            known = ", ".join(names) or "none"
-            raise DataFileError(f"{path}: there is no column {name!r} to exclude. Columns besides id: {known}.")
+            raise DataFileError("network_files.no_such_column", path=path, name=name, names=names or ["-"])
     attributes = {name: [value or BLANK for value in table.frame[name]] for name in names if name not in exclude}
     for name, column in attributes.items():
         different = len(set(column))
         if different > _MOST_CATEGORIES:
             raise DataFileError(
-                f"{path}: column {name!r} has {different} different values; a category may have {_MOST_CATEGORIES}. "
-                f"Exclude it (exclude={name}) or put its values into bands first."
+                "network_files.too_many_categories", path=path, name=name, different=different, most=_MOST_CATEGORIES
             )
     return list(lines), attributes
 
@@ -63,11 +58,10 @@ def _read_table(path: Path, needed: tuple[str, ...], *, may_be_empty: bool = Fal
     table = read_table_file(path, may_be_empty=may_be_empty, whole_rows=True)
     for name in needed:
         if name not in table.frame.columns:
-            header = ", ".join(table.frame.columns) or "nothing"
             raise DataFileError(
-                f"{path}: the first line must name the column {name!r}; found {header}. Separate columns with commas."
+                "network_files.no_column", path=path, name=name, names=list(table.frame.columns) or ["-"]
             )
-    remedies = {"encoding": "Save it as UTF-8.", "unnamed-column": "Name it, or remove it."}
+    codes = {"encoding": "network_files.not_utf_8", "unnamed-column": "network_files.unnamed_column"}
     for note in table.notes:
-        raise DataFileError(f"{path}: {note.what} {remedies[note.kind]}")
+        raise DataFileError(codes[note.kind], path=path, what=note.what)
     return table

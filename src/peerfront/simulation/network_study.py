@@ -44,7 +44,7 @@ def network_studies(
     only those who came first are kept, as if interviews ended then.
     """
     if people is not None and people < rules.people:
-        raise SettingError(f"A sample of {people} is smaller than its {rules.people} seeds. Use fewer seeds.")
+        raise SettingError("network_world.sample_below_seeds", people=people, seeds=rules.people)
     n_members = len(world.society)
     trees = [_Tree(np.full(n_members, _NOBODY), [], [], []) for _ in range(len(luck))]
 

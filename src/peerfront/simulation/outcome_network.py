@@ -60,13 +60,11 @@ class OutcomeNetworkSettings:
         with_outcome = round(self.people * self.prevalence)
         if not 0 < with_outcome < self.people:
             raise SettingError(
-                f"A prevalence of {self.prevalence:g} leaves {with_outcome:,} of {self.people:,} people with the "
-                "outcome; there must be some with it and some without. Choose another prevalence, or more people."
+                "outcome_network.one_sided", prevalence=self.prevalence, with_outcome=with_outcome, people=self.people
             )
         if self.people * self.mean_degree / 2 > _MOST_TIES or self.mean_degree > self.people / 4:
             raise SettingError(
-                f"A mean degree of {self.mean_degree:g} is too large for {self.people:,} people: at most a quarter of "
-                f"them, and {_MOST_TIES:,} ties in all. Choose a smaller mean degree."
+                "outcome_network.too_many_ties", mean_degree=self.mean_degree, people=self.people, most=_MOST_TIES
             )
 
 

@@ -43,7 +43,7 @@ def referral_sample(
     people, seeds = whole_number("people", people, 1, n_members), whole_number("seeds", seeds, 1, people)
     chance = between(0.0, 1.0, "a share between 0 and 1")("chance", chance)
     if len(coupons) != n_members or (np.asarray(coupons) < 0).any():
-        raise SettingError(f"Give one number of coupons of at least 0 for each of the {n_members:,} people.")
+        raise SettingError("network_world.coupons_for_everybody", people=n_members)
     order = _seed_order(n_members, seed_weights, rng)
     taken = np.zeros(n_members, dtype=bool)
     members: list[int] = []

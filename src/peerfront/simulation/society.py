@@ -52,9 +52,9 @@ class Society:
     ) -> "Society":
         """From named attribute columns and ties (pairs of positions; direction and repetition do not matter)."""
         if NETWORK_SIZE in attributes:
-            raise SettingError(f"The attribute name {NETWORK_SIZE!r} is taken (it is computed); rename or exclude it.")
+            raise SettingError("network_world.taken_name", name=NETWORK_SIZE)
         if not len(ids):
-            raise SettingError("A network needs at least one person.")
+            raise SettingError("network_world.nobody")
         both = np.concatenate([ties, ties[:, ::-1]]) if len(ties) else np.zeros((0, 2), dtype=np.int64)
         both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
         degrees = np.bincount(both[:, 0], minlength=len(ids))
@@ -97,7 +97,7 @@ def synthetic_society(people: int = 1000, mean_degree: float = 8.0, draw: int = 
     """A built-in population in which similar people know each other more often (homophily in every attribute)."""
     people = whole_number("people", people, 2)
     if people > _LARGEST_POPULATION:
-        raise SettingError(f"The built-in population has at most {_LARGEST_POPULATION} people; found {people}.")
+        raise SettingError("network_world.too_many_people", most=_LARGEST_POPULATION, people=people)
     rng = named_generator("synthetic society", draw)
     shares = {
         "district": {"north": 0.3, "east": 0.25, "south": 0.25, "west": 0.2},

@@ -122,10 +122,7 @@ def study_like(
     """
     settings, layout = settings or StudyWorldSettings(), history.schema
     if not len(history.parents):
-        raise DataFileError(
-            f"{source} has no recruit whose recruiter is known, so nothing says whom people bring. "
-            "A world like it needs at least one; use another world, such as icpsr22140."
-        )
+        raise DataFileError("study_like_world.no_recruit", source=source)
     answers = named_generator("study world", "answers", settings.draw)
     pool = _filled(layout, people, people, answers)
     referrers = _filled(layout, history.referrers, people, answers)
@@ -185,25 +182,16 @@ def _capacity(
 ) -> SoftplusPoisson:
     """The softplus Poisson model that fits the study's counts, or has the mean that was asked for."""
     if not (history.coupons > 0).any():
-        raise DataFileError(
-            f"{source} has nobody with usable recruitment counts (coupons issued that can no longer be used), so "
-            "nothing says how many people bring. A world like it needs some."
-        )
+        raise DataFileError("study_like_world.no_counts", source=source)
     if settings.mean_capacity is not None:
         return calibrated(layout, weights, referrers, settings.mean_capacity)
     exposure = history.exposure_of(np.arange(len(history.coupons)))
     if exposure is not None and settings.calibrate == FIT_MEAN:
-        raise SettingError(
-            f"{source}: some coupons are still open, so the censored mean of the counts is not known. Use "
-            f"calibrate={FIT_RECRUITS}, or give a mean of your own (mean_capacity=)."
-        )
+        raise SettingError("study_like_world.coupons_open", source=source, calibrate=FIT_RECRUITS)
     mean = censored_mean(history.coupons, history.recruits)
     if mean == 0.0 or np.isinf(mean):
-        found = "nobody with usable counts brought anybody" if mean == 0.0 else "everybody used all their coupons"
-        raise DataFileError(
-            f"{source}: {found}, so the counts do not say how many people can bring. Give a mean of your own, such as "
-            f"mean_capacity={'0.2' if mean == 0.0 else f'{2.0 * history.coupons.mean():.3g}'}."
-        )
+        code = "study_like_world.nobody_came" if mean == 0.0 else "study_like_world.all_coupons_used"
+        raise DataFileError(code, source=source, mean=0.2 if mean == 0.0 else 2.0 * history.coupons.mean())
     model = calibrated(layout, weights, referrers, mean)
     if settings.calibrate == FIT_MEAN:
         return model
@@ -221,10 +209,7 @@ def _capacity(
         return float((gains * given).sum(axis=1) @ exposure) - came  # so far
 
     if more(_LOG_RATES[1]) <= 0.0:
-        raise DataFileError(
-            f"{source}: {came / given.sum():.0%} of the coupons were used, more than this story of what a coupon does "
-            "allows. Give a larger chance=, or leave it out."
-        )
+        raise DataFileError("study_like_world.more_than_the_story_allows", source=source, used=came / given.sum())
     return model.scaled(float(np.exp(_root(more))))
 
 

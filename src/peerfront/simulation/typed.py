@@ -104,9 +104,7 @@ def typed_world(
     transition = np.array([[recruits[parent].get(child, 0.0) for child in types] for parent in types])
     shares = np.array([start.get(t, 0.0) for t in types])
     if (rate_table < 0).any() or not np.allclose(transition.sum(axis=1), 1.0) or not np.isclose(shares.sum(), 1.0):
-        raise SettingError(
-            f"World {name!r}: rates must not be negative, and shares (of recruits, of first recruits) must sum to 1."
-        )
+        raise SettingError("typed_world.impossible_tables", world=name)
     return TypedWorld(
         name=name,
         schema=Schema((Field("type", types),)),

@@ -19,6 +19,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.words import counted, n_people, percent
@@ -216,7 +217,7 @@ class EarlierStudies:
                     )
                     said[rule.name].append(EarlierAlike(alike, error, shares))
         table, found = pool_inheritance(history, said)
-        reason = "a table, with earlier studies' chances that recruits are like their recruiters"
+        reason = note("generators.with_earlier_studies")
         return OffspringChoice("inheritance", table, pd.DataFrame(), reason), found
 
 

@@ -250,7 +250,7 @@ def _warnings(fit: Fit, history: History) -> list[str]:
 
 def _lines(fit: Fit, *, warnings: bool) -> list[str]:
     """What the model's summary warns of, or the rest of it."""
-    lines = [str(line) for line in fit.scores.get("summary", ())] or [next(iter(fit.responses.values())).reason]
+    lines = [str(line) for line in fit.scores.get("summary", ())] or [str(next(iter(fit.responses.values())).reason)]
     chosen = [line for line in lines if line.startswith("Warning:") == warnings]
     return [line.removeprefix("Warning:").strip() for line in chosen] if warnings else chosen
 

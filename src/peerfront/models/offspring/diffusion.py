@@ -100,9 +100,7 @@ def _fast_steps_of(steps: int) -> Rule:
 
     def check(name: str, value: Any) -> int:
         if not fewest <= one_or_more(name, value) <= steps:
-            raise SettingError(
-                f"{name} must be {fewest} to {steps} steps; found {value}. Use None for the full sampler."
-            )
+            raise SettingError("generators.fast_steps", name=name, fewest=fewest, most=steps, value=value)
         return int(value)
 
     return optional(check)
@@ -232,7 +230,7 @@ class DiffusionOffspring:
         within = clip is None or len(clip) == len(ends) == 2
         known_fields = all(0 <= f < len(schema.fields) for f in never_known)
         if not within or not known_fields or not ((betas > 0.0) & (betas < 1.0)).all():
-            raise DataFileError(f"In {stored.place}, a noise, a limit or a field is out of range. Make the fit again.")
+            raise DataFileError("generators.diffusion_out_of_range", place=stored.place)
         network = FrozenNetwork.restored(stored.part("network"), 2 * columns + _TIME_WIDTH, columns, "gelu")
         limits = None if clip is None else (clip[0], clip[1])
         return cls(schema, thawed(network), Schedule(betas), limits, stored.optional("fast_steps", int), never_known)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import one_of, seed_number, share
 from peerfront.models.offspring.inheritance_tables import fit_inheritance, fit_private_inheritance
@@ -30,16 +31,16 @@ class OffspringChoice:
     model: OffspringModel
     rivals: pd.DataFrame
     """generator, log_score (held out, per pair), below_best and its standard_error; empty without a comparison."""
-    reason: str
+    reason: Message
 
     def scores(self) -> dict[str, Any]:
         """Why this generator, and the table of its rivals, for a report."""
         rows = self.rivals.to_dict(orient="records")
-        rivals = [{str(key): _told(value) for key, value in row.items()} for row in rows]
-        return {"kind": self.kind, "reason": self.reason, "rivals": rivals}
+        rivals = [{str(key): _rounded(value) for key, value in row.items()} for row in rows]
+        return {"kind": self.kind, "reason": in_english(self.reason), "rivals": rivals}
 
 
-def _told(value: Any) -> Any:
+def _rounded(value: Any) -> Any:
     """A score with two decimals, so that it tells nothing about single pairs; None where there is none."""
     if isinstance(value, float):
         return None if value != value else round(value, 2)
@@ -88,29 +89,27 @@ def fit_offspring(
     for name in rivals:
         one_of("rival generator", name, GENERATORS)
     if kind == "auto" and not rivals:
-        raise SettingError(f"There is no rival to choose from; name at least one of: {', '.join(GENERATORS)}.")
+        raise SettingError("generators.no_rival", names=GENERATORS)
     held_out, seed = share("held out", held_out), seed_number("seed", seed)
     pairs = Pairs.of(history)
     if kind != "auto":
-        progress(0.0, f"fitting {kind}")
-        model = fit_generator(kind, pairs, seed, part_of(progress, 0.0, 1.0, f"fitting {kind}"), private=private)
-        return OffspringChoice(kind, model, pd.DataFrame(), "as asked")
+        step = str(note("generators.fitting", generator=kind))
+        progress(0.0, step)
+        model = fit_generator(kind, pairs, seed, part_of(progress, 0.0, 1.0, step), private=private)
+        return OffspringChoice(kind, model, pd.DataFrame(), note("generators.asked"))
     training, judged = pairs.split(held_out, seed)
     scores: dict[str, NDArray[np.float64]] = {}
     parts = len(rivals) + 1
     for number, name in enumerate(rivals):
-        progress(number / parts, f"judging {name}")
-        epochs = part_of(progress, number / parts, (number + 1) / parts, f"judging {name}")
+        step = str(note("generators.judging", generator=name))
+        progress(number / parts, step)
+        epochs = part_of(progress, number / parts, (number + 1) / parts, step)
         rival = fit_generator(name, training, seed, epochs, private=private)
         scores[name] = sampled_log_scores(rival, judged, seed=seed).sum(axis=1)
     best = max(scores, key=lambda name: float(scores[name].mean()))
-    reason = f"{best}: the best held-out log score of {len(scores)} rivals on {len(judged)} pairs"
-    if training is pairs:
-        reason = (
-            f"{best}: the best log score of {len(scores)} rivals on the {len(judged)} pairs they were fitted to, "
-            "because there is one kind of recruiter and none can be held out"
-        )
-    last = f"fitting {best} to all pairs"
+    code = "generators.best_fitted" if training is pairs else "generators.best_held_out"
+    reason = note(code, generator=best, rivals=len(scores), pairs=len(judged))
+    last = str(note("generators.fitting_all", generator=best))
     progress(len(rivals) / parts, last)
     model = fit_generator(best, pairs, seed, part_of(progress, len(rivals) / parts, 1.0, last), private=private)
     return OffspringChoice(best, model, _rival_table(scores, best), reason)

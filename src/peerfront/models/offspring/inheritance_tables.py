@@ -78,7 +78,7 @@ class InheritanceTable:
         tables = tuple(stored.array(f"field {f}", (size + 1, size)) for f, size in enumerate(schema.sizes.tolist()))
         for f, table in enumerate(tables):
             if (table < 0.0).any() or not np.allclose(table.sum(axis=1), 1.0):
-                raise DataFileError(f"In {stored.place}, the table of field {f} is not made of chances. Refit it.")
+                raise DataFileError("generators.no_chances", place=stored.place, field=f)
         return cls(schema, tables)
 
 

@@ -27,20 +27,15 @@ class Pairs:
         for codes in (self.parents, self.children):
             self.schema.check(codes)
         if len(self.parents) != len(self.children):
-            raise SettingError(
-                f"{len(self.parents)} recruiters and {len(self.children)} recruits do not form pairs; "
-                "give one recruiter per recruit."
-            )
+            raise SettingError("pairs.do_not_match", recruiters=len(self.parents), recruits=len(self.children))
         if not len(self.parents):
-            raise SettingError("There is no recruiter-recruit pair to learn from. Add at least one.")
+            raise SettingError("pairs.none")
 
     @classmethod
     def of(cls, history: History) -> "Pairs":
         pairs = cls(history.schema, history.parents, history.children)
         if not pairs.known_fields.any():
-            raise SettingError(
-                "Nothing is known of any recruit: every field is missing. Add recruits with at least one known field."
-            )
+            raise SettingError("pairs.nothing_known")
         return pairs
 
     @property
@@ -85,10 +80,7 @@ def check_schema(model: object, schema: Schema) -> None:
     """Refuse to judge a model that names its schema on data of another one."""
     own = getattr(model, "schema", schema)
     if own != schema:
-        raise SettingError(
-            f"The model knows people by {_described(own)}, the data by {_described(schema)}. "
-            "Encode the data with the model's schema, or fit a model to them."
-        )
+        raise SettingError("diagnostics.other_schema", model=_described(own), data=_described(schema))
 
 
 def _described(schema: Schema) -> str:

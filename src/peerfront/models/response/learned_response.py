@@ -15,9 +15,9 @@ from peerfront.foundation.binomials import beta_nodes, beta_quantile, binomial_q
 from peerfront.foundation.counts import check_table_size, quantile, survival_table
 from peerfront.foundation.covariates import Codes, Schema, kinds_of
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.response_families import (
-    DESCRIPTIONS,
     RESPONSE_FAMILIES,
     chance_of_use,
     has_size,
@@ -27,7 +27,14 @@ from peerfront.foundation.response_families import (
 )
 from peerfront.foundation.settings import among, check_fields, proportion, whole_number
 from peerfront.foundation.stored import Stored, unless_default
-from peerfront.models.response.rates import SMALLEST_RATE, Candidate, RateEnsemble, ShiftedRates, weighted_shift
+from peerfront.models.response.rates import (
+    FAMILY_NAMES,
+    SMALLEST_RATE,
+    Candidate,
+    RateEnsemble,
+    ShiftedRates,
+    weighted_shift,
+)
 from peerfront.problem import BinomialResponse
 from peerfront.problem.response import UNLIMITED
 
@@ -57,7 +64,7 @@ class LearnedResponse(BinomialResponse):
     size: float  # of the negative binomial (infinite for the Poisson), or a + b of the beta distribution
     zero: float  # probability that nobody comes at all
     candidates: tuple[Candidate, ...]
-    reason: str
+    reason: Message
     members: Array | None = None
     """[members, 3]: log size, logit zero and logit use of each, 0 where the family has none; None if all are alike."""
     most_shown: int | None = None
@@ -70,7 +77,7 @@ class LearnedResponse(BinomialResponse):
     def __post_init__(self) -> None:
         check_fields(self, family=among("family", RESPONSE_FAMILIES), zero=proportion, use=proportion)
         if not self.size > 0.0:
-            raise SettingError(f"The size of a {DESCRIPTIONS[self.family]} must be above 0; found {self.size:g}.")
+            raise SettingError("response_model.size_not_positive", family=FAMILY_NAMES[self.family], size=self.size)
         members = np.zeros((len(self.rates.log_scale), 3))
         if self.members is not None:
             members[:, : self.members.shape[1]] = self.members
@@ -243,10 +250,10 @@ class LearnedResponse(BinomialResponse):
     def scores(self) -> dict[str, Any]:
         """Why this model, and the mean held-out log-likelihood of every candidate, for a report."""
         tried = [
-            {"label": each.label, "held_out": round(each.score, 2) if np.isfinite(each.score) else None}
+            {"label": in_english(each.label), "held_out": round(each.score, 2) if np.isfinite(each.score) else None}
             for each in self.candidates
         ]
-        return {"reason": self.reason, "tried": tried}
+        return {"reason": in_english(self.reason), "tried": tried}
 
     def stored(self) -> Stored:
         """Everything but the candidates: their held-out likelihoods belong to single participants."""
@@ -254,7 +261,7 @@ class LearnedResponse(BinomialResponse):
             "family": self.family,
             "size": self.size if np.isfinite(self.size) else None,
             "zero": self.zero,
-            "reason": self.reason,
+            "reason": in_english(self.reason),
             "most_shown": self.most_shown,
             **unless_default("use", self.use, 1.0),
         }
@@ -271,14 +278,15 @@ class LearnedResponse(BinomialResponse):
         sized = size is None if not has_size(family) else size is not None
         if not 0.0 <= zero < 1.0 or not sized or (size is not None and not 0.0 < size <= _LARGEST_SIZE):
             raise DataFileError(
-                f"In {stored.place}, size {size} and zero {zero} are impossible for the family {family!r}; a size is "
-                f"above 0 and at most {_LARGEST_SIZE:g}, and zero at least 0 and below 1. Fit the model again."
+                "response_model.impossible_parameters",
+                place=stored.place,
+                size=size,
+                zero=zero,
+                family=family,
+                largest=_LARGEST_SIZE,
             )
         if use is not None and (not 0.0 <= use <= 1.0 or family != "thinned"):
-            raise DataFileError(
-                f"In {stored.place}, the chance of use is {use} for the family {family!r}; it lies between 0 and 1, "
-                "and only the family 'thinned' has one. Fit the model again."
-            )
+            raise DataFileError("response_model.impossible_use", place=stored.place, use=use, family=family)
         rates = RateEnsemble.restored(stored.part("rates"), schema.columns)
         kept, count = stored.part("members"), len(rates.log_scale)
         members = kept.array("size and zero", (count, 2))
@@ -286,7 +294,7 @@ class LearnedResponse(BinomialResponse):
             members = np.concatenate([members, kept.array("use", (count, 1))], axis=1)
         reason, shown = stored.setting("reason", str), stored.later("most_shown", int)
         if shown is not None and shown < 1:
-            raise DataFileError(f"In {stored.place}, most_shown is {shown}; it is at least 1. Fit the model again.")
+            raise DataFileError("response_model.impossible_most_shown", place=stored.place, shown=shown)
         return cls(
             schema=schema,
             family=family,
@@ -294,7 +302,7 @@ class LearnedResponse(BinomialResponse):
             size=np.inf if size is None else size,
             zero=zero,
             candidates=(),
-            reason=reason,
+            reason=note("fit_reason.as_stored", text=reason),
             members=members,
             most_shown=shown,
             use=1.0 if use is None else use,

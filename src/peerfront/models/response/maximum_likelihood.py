@@ -63,7 +63,7 @@ def maximum_likelihood(
     seen = np.ones(len(coupons)) if exposure is None else exposure
     rows = (coupons > 0) & (seen > 0.0)
     if not rows.any():
-        raise SettingError("Nobody was given a coupon, so that there is nothing to fit. Add people with at least one.")
+        raise SettingError("response_model.nobody_with_coupons")
     columns = np.stack([coupons[rows], recruits[rows], seen[rows]], axis=1)
     cells, people = np.unique(columns, axis=0, return_counts=True)
     given, came = (column.astype(np.int64) for column in cells[:, :2].T)

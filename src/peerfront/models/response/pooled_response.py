@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from peerfront.foundation.messages import note
 from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.response_families import (
     STORIES,
@@ -158,7 +159,7 @@ def pool_story(
             size=shape.size,
             zero=shape.zero,
             candidates=(),
-            reason="Earlier studies, shifted and stretched by what this one shows.",
+            reason=note("fit_reason.earlier_studies"),
             members=np.tile(np.round(extra, 6), (len(levels_), 1)),
             most_shown=most_shown,
             use=shape.use,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.response_families import DESCRIPTIONS
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import among, check_fields, layer_widths
 from peerfront.foundation.stored import Stored
 
@@ -18,6 +18,16 @@ Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
 LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
+FAMILY_NAMES = {
+    "poisson": note("family_name.poisson"),
+    "zip": note("family_name.zip"),
+    "nb": note("family_name.nb"),
+    "zinb": note("family_name.zinb"),
+    "binomial": note("family_name.binomial"),
+    "zib": note("family_name.zib"),
+    "betabinomial": note("family_name.betabinomial"),
+    "thinned": note("family_name.thinned"),
+}
 _LARGEST_LOG_SCALE = 50.0
 _LARGEST_SCORE = 12.0  # of a log-linear shape
 _AT_ONCE = 65_536  # people: a layer of five members then takes 170 MB, for a million people at once it took 2.6 GB
@@ -37,10 +47,10 @@ class RateShape:
         check_fields(self, hidden=layer_widths, link=among("link", LINKS))
 
     @property
-    def label(self) -> str:
+    def label(self) -> Message:
         if not self.hidden:
-            return "log-linear" if self.link == "exp" else f"linear, {self.link}"
-        return f"network {' x '.join(map(str, self.hidden))}, {self.link}"
+            return note("rate_shape.log_linear") if self.link == "exp" else note("rate_shape.linear", link=self.link)
+        return note("rate_shape.network", hidden=" x ".join(map(str, self.hidden)), link=self.link)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +117,10 @@ class RateEnsemble:
         layers = list(enumerate(pairwise([inputs, *shape.hidden, 1])))
         members = len(log_scale)
         if not members or (np.abs(log_scale) > _LARGEST_LOG_SCALE).any():
-            raise DataFileError(f"In {stored.place}, there is no member, or the scale of one is absurd. Fit it again.")
+            raise DataFileError("response_model.no_member", place=stored.place)
         largest = stored.later("largest", float)
         if largest is not None and not largest > 0.0:
-            raise DataFileError(f"In {stored.place}, the largest mean capacity is {largest}; it must be above 0.")
+            raise DataFileError("response_model.impossible_largest", place=stored.place, largest=largest)
         return cls(
             shape,
             tuple(stored.array(f"weights {n}", (members, before, after)) for n, (before, after) in layers),
@@ -156,5 +166,12 @@ class Candidate:
         return float(self.held_out.mean())
 
     @property
-    def label(self) -> str:
-        return f"{DESCRIPTIONS[self.family]}, {'everybody alike' if self.fields == () else self.shape.label}"
+    def label(self) -> Message:
+        return model_label(self.family, self.shape, self.fields)
+
+
+def model_label(family: str, shape: RateShape, fields: tuple[str, ...] | None) -> Message:
+    """A model's family and shape; with no fields everybody is alike."""
+    if fields == ():
+        return note("rate_shape.everybody_alike", family=FAMILY_NAMES[family])
+    return note("rate_shape.of_family", family=FAMILY_NAMES[family], shape=shape.label)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.progress import Progress
-from peerfront.foundation.response_families import DESCRIPTIONS, STORIES, largest_rate
+from peerfront.foundation.response_families import STORIES, largest_rate
 from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.rates import RateShape
+from peerfront.models.response.rates import FAMILY_NAMES, RateShape, model_label
 from peerfront.models.response.response_training import Fit, Rows, Trainer, train_linear, train_network
 from peerfront.problem import History
 
@@ -41,7 +42,17 @@ Of 400 made studies of 300 people without any effect 5.8% pass one error and 1.3
 shape alone; `benchmarks/no_effect.py` measures it with all shapes and families.
 """
 _ALIKE = RateShape((), "exp")
-_NOTHING_HELD_OUT = "the simplest family, as nothing was held out to choose by"
+_AT_START = {
+    "poisson": note("family_first.poisson"),
+    "zip": note("family_first.zip"),
+    "nb": note("family_first.nb"),
+    "zinb": note("family_first.zinb"),
+    "binomial": note("family_first.binomial"),
+    "zib": note("family_first.zib"),
+    "betabinomial": note("family_first.betabinomial"),
+    "thinned": note("family_first.thinned"),
+}
+"""Names of families at the start of a sentence."""
 
 
 class Search:
@@ -66,7 +77,7 @@ class Search:
         fit, why, gain = self.choice()
         return replace(self.response(fit, why), gain_of_knowing=gain)
 
-    def choice(self) -> tuple[Fit, str, tuple[float, float] | None]:
+    def choice(self) -> tuple[Fit, Message, tuple[float, float] | None]:
         """The fit that is chosen, why, and what knowing people gains over "everybody alike", with its error."""
         best, why = self.known_people()
         if not self._judges_fields:
@@ -74,42 +85,39 @@ class Search:
         alike = self.alike
         gains = best.candidate.held_out - alike.candidate.held_out
         gain = float(gains.sum()), total_error(gains)
-        size = f"{gain[0]:+.1f} +- {gain[1]:.1f} units of held-out log-likelihood"
         if not clearly(gains, SURE_OF_FIELDS):
-            return alike, f"{self._why_family(alike)} Everybody is alike: knowing people gains {size} over that.", gain
-        chosen = self.without_idle_fields(best, alike)
-        why += f" Knowing people gains {size} over taking everybody for alike."
-        idle = [name for name in self.schema.names if name not in self.fields_of(chosen)]
-        return chosen, why + (f" It predicts as well without {', '.join(idle)}." if idle else ""), gain
+            no_gain = note("fit_reason.everybody_alike", gain=gain[0], error=gain[1])
+            return alike, _then(self._why_family(alike), no_gain), gain
+        leaner = self.without_idle_fields(best, alike)
+        why = _then(why, note("fit_reason.people_differ", gain=gain[0], error=gain[1]))
+        idle = [name for name in self.schema.names if name not in self.fields_of(leaner)]
+        return leaner, _then(why, note("fit_reason.idle_fields", fields=idle)) if idle else why, gain
 
     def following(self, leader: Fit) -> LearnedResponse:
         """The best family with the shape, fields and penalty of another fit."""
         lead = leader.candidate
         if lead.fields == ():
-            return self.response(self.alike, f"{self._why_family(self.alike)} Everybody is alike.")
+            return self.response(self.alike, _then(self._why_family(self.alike), note("fit_reason.alike_as_before")))
         fits = [self.fit(lead.shape, family, lead.fields, leader.penalty) for family in self.families]
         best = simplest_good(fits) if self.held_out else fits[0]
-        return self.response(best, f"{self._why_family(best)} Shape and fields as in the story that was fitted first.")
+        return self.response(best, _then(self._why_family(best), note("fit_reason.as_before")))
 
-    def known_people(self) -> tuple[Fit, str]:
+    def known_people(self) -> tuple[Fit, Message]:
         """The best shape (with the simplest family), then the best family, where rates depend on all fields."""
         settings, first = self.settings, self.families[0]
         by_shape = [self.fit(shape, first) for shape in settings.shapes]
         best = simplest_good(by_shape) if self.held_out else by_shape[0]
-        why = f"{DESCRIPTIONS[first]}, as asked."
+        why = note("fit_reason.family_asked", family=_AT_START[first])
         if settings.family == "auto":
             # The penalty that was best for the simplest family serves the others too.
             shape, penalty = best.candidate.shape, best.penalty
             by_family = [best, *(self.fit(shape, family, penalty=penalty) for family in self.families[1:])]
             best = simplest_good(by_family) if self.held_out else best
-            why = self._why_family(best) if self.held_out else f"{DESCRIPTIONS[first]}: {_NOTHING_HELD_OUT}."
+            why = note("fit_reason.simplest_family", family=_AT_START[first])
+            why = self._why_family(best) if self.held_out else why
         if len(by_shape) > 1:
-            reason = (
-                f"the simplest of {len(by_shape)} shapes that predicts well"
-                if self.held_out
-                else f"the first of {len(by_shape)} shapes, as nothing was held out"
-            )
-            why += f" Rates: {best.candidate.shape.label}, {reason}."
+            code = "fit_reason.simplest_shape" if self.held_out else "fit_reason.first_shape"
+            why = _then(why, note(code, shape=best.candidate.shape.label, n=len(by_shape)))
         return best, why
 
     @cached_property
@@ -151,8 +159,7 @@ class Search:
     ) -> Fit:
         """Train one shape and family on these fields (None: all); linear shapes to convergence, networks in epochs."""
         settings = self.settings
-        known = DESCRIPTIONS[family], "everybody alike" if fields == () else shape.label
-        self.progress(min(len(self.tried) / self._planned, 0.99), ", ".join(known))
+        self.progress(min(len(self.tried) / self._planned, 0.99), str(model_label(family, shape, fields)))
         columns = None if fields is None else self._columns(fields)
         trainer = Trainer(self.data, shape, family, settings.folds, settings.seed, columns)
         if shape.hidden:
@@ -163,8 +170,7 @@ class Search:
         fit = replace(fit, candidate=replace(fit.candidate, fields=fields))
         if not fit.is_finite:
             raise SettingError(
-                f"The fit of {fit.candidate.label} diverged: its rates are not numbers. Use a smaller learning rate "
-                f"(found {settings.learning_rate:g}), larger penalties, or leave this shape out."
+                "response_model.diverged", model=fit.candidate.label, learning_rate=settings.learning_rate
             )
         self.tried.append(fit)
         return fit
@@ -174,13 +180,13 @@ class Search:
         fields = fit.candidate.fields
         return self.schema.names if fields is None else fields
 
-    def response(self, fit: Fit, why: str) -> LearnedResponse:
+    def response(self, fit: Fit, why: Message) -> LearnedResponse:
         """The model of a fit, which knows how far the data reach."""
         data, doubt, largest = self.data, self.settings.doubt, np.inf
         if data.most_shown == 1:
-            why += " Hardly anybody had more than one coupon: what a second one does is a guess."
+            why = _then(why, note("fit_reason.one_coupon_each"))
         if data.all_saturated:
-            why += " Every coupon was used, so capacities are only known from below: how far above is a guess."
+            why = _then(why, note("fit_reason.all_coupons_used"))
         # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by predictions.
         if doubt is not None:
             used, coupons = int(data.recruits.sum()), int(data.coupons.sum())
@@ -203,8 +209,8 @@ class Search:
         there = [name in fields for name in self.schema.names]
         return np.repeat(np.array(there, dtype=bool), self.schema.sizes)
 
-    def _why_family(self, best: Fit) -> str:
-        """The choice of a family in words, among fits that differ in nothing else."""
+    def _why_family(self, best: Fit) -> Message:
+        """Why this family, among fits that differ in nothing else."""
         chosen = best.candidate
         rivals = [
             each.candidate
@@ -213,17 +219,19 @@ class Search:
             and each.candidate.fields == chosen.fields
             and each.candidate.family != chosen.family
         ]
-        name = DESCRIPTIONS[chosen.family]
+        name = _AT_START[chosen.family]
         if not rivals:
-            return f"{name[0].upper()}{name[1:]}, as asked."
+            return note("fit_reason.family_asked", family=name)
         rival = max(rivals, key=lambda candidate: candidate.score)
         gain = chosen.held_out - rival.held_out
-        ahead = "above" if gain.sum() >= 0 else "below"
-        text = (
-            f"{name[0].upper()}{name[1:]}: {abs(gain.sum()):.1f} +- {total_error(gain):.1f} units of held-out "
-            f"log-likelihood {ahead} the best other family ({DESCRIPTIONS[rival.family]})"
-        )
-        return text + (", and simpler." if ahead == "below" else ".")
+        code = "fit_reason.better_family" if gain.sum() >= 0 else "fit_reason.simpler_family"
+        size, error = float(abs(gain.sum())), total_error(gain)
+        return note(code, family=name, gain=size, error=error, rival=FAMILY_NAMES[rival.family])
+
+
+def _then(first: Message, then: Message) -> Message:
+    """One reason after another."""
+    return note("fit_reason.and_then", first=first, then=then)
 
 
 def largest_believed(

@@ -93,7 +93,7 @@ def _rate_shapes(name: str, value: Any) -> tuple[RateShape, ...]:
     """Rule: one or more rate shapes."""
     listed = isinstance(value, tuple | list) and len(value) > 0
     if not listed or not all(isinstance(shape, RateShape) for shape in value):
-        raise SettingError(f"A response fit needs at least one shape, in a tuple of RateShape; found {value!r}.")
+        raise SettingError("response_model.no_shape", value=value)
     return tuple(value)
 
 

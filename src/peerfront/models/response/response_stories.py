@@ -242,7 +242,7 @@ def weigh(stories: Sequence[StoryFit], prior: float = PRIOR_STRENGTH) -> StoryWe
 
     alike = same_coupons(stories[0].coupons)
     if not prior > 0.0 or not np.isfinite(prior):
-        raise SettingError(f"The strength of the prior must be above 0; found {prior!r}.")
+        raise SettingError("response_model.prior_not_positive", prior=prior)
     logs = {story.name: story.comparable for story in stories}
     pure = [name for name in logs if name != "both"]
     considered = list(pure)
@@ -300,7 +300,7 @@ def updated(
     names = list(weights)
     missing = [name for name in names if name not in responses]
     if missing:
-        raise SettingError(f"There is no model of the story {missing[0]!r}; found {', '.join(responses)}.")
+        raise SettingError("response_model.no_such_story", story=missing[0], stories=list(responses))
     evidence = [responses[name].log_likelihoods(covariates, coupons, recruits, exposure).sum() for name in names]
     later = updated_weights(np.array([weights[name] for name in names]), np.array([evidence]))[0]
     return dict(zip(names, (float(weight) for weight in later), strict=True))

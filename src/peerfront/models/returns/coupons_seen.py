@@ -49,26 +49,28 @@ class CouponsSeen:
         site = np.full(holders, -1) if self.site is None else np.asarray(self.site)
         if not holders == len(self.ages) == len(valid) == len(site):
             raise DataFileError(
-                f"{holders} coupon counts, {len(self.ages)} ages, {len(valid)} validities and {len(site)} sites do not "
-                "match; give one of each per holder."
+                "coupons_seen.do_not_match",
+                holders=holders,
+                ages=len(self.ages),
+                validities=len(valid),
+                sites=len(site),
             )
         if len(self.holder) != len(self.return_ages):
             raise DataFileError(
-                f"{len(self.holder)} holders of returned coupons and {len(self.return_ages)} ages do not match; give "
-                "one of each per return."
+                "coupons_seen.returns_do_not_match", holders=len(self.holder), ages=len(self.return_ages)
             )
-        _refuse("holders have no coupon", self.coupons < 1)
-        _refuse("holders have an issue date after the day of the data, or none", ~(self.ages >= 0.0))
-        _refuse("holders have coupons that are not valid for a day", ~(valid >= 0.0))
-        _refuse("holders have a site that is not listed", (site < -1) | (site >= len(self.sites)))
-        _refuse("returns belong to nobody", (self.holder < 0) | (self.holder >= holders))
+        _refuse("coupons_seen.no_coupon", self.coupons < 1)
+        _refuse("coupons_seen.issued_later", ~(self.ages >= 0.0))
+        _refuse("coupons_seen.never_valid", ~(valid >= 0.0))
+        _refuse("coupons_seen.unlisted_site", (site < -1) | (site >= len(self.sites)))
+        _refuse("coupons_seen.nobodys_return", (self.holder < 0) | (self.holder >= holders))
         dated = ~np.isnan(self.return_ages)
-        _refuse("returns come before the coupon's issue", dated & (self.return_ages < 0.0))
-        _refuse("returns come after the day of the data", dated & (self.return_ages > self.ages[self.holder]))
+        _refuse("coupons_seen.returned_before_issue", dated & (self.return_ages < 0.0))
+        _refuse("coupons_seen.returned_later", dated & (self.return_ages > self.ages[self.holder]))
         np.maximum.at(valid, self.holder[dated], self.return_ages[dated])
         object.__setattr__(self, "valid_days", valid)
         object.__setattr__(self, "site", site)
-        _refuse("holders have more returns than coupons", self.recruits > self.coupons)
+        _refuse("coupons_seen.more_returns_than_coupons", self.recruits > self.coupons)
 
     def __len__(self) -> int:
         return len(self.coupons)
@@ -122,11 +124,10 @@ class CouponsSeen:
         )
 
 
-def _refuse(fault: str, wrong: NDArray[np.bool_]) -> None:
-    rows = np.flatnonzero(wrong)
-    if len(rows):
-        shown = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
-        raise DataFileError(f"{len(rows)} {fault} (rows {shown}). Correct them, or leave them out.")
+def _refuse(code: str, wrong: NDArray[np.bool_]) -> None:
+    rows = np.flatnonzero(wrong).tolist()
+    if rows:
+        raise DataFileError(code, n=len(rows), rows=[*rows[:5], "..."] if len(rows) > 5 else rows)
 
 
 # Recruits still to come ----------------------------------------------------------------------------------------

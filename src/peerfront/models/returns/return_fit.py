@@ -31,10 +31,11 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, check_fields, one_or_more, positive, seed_number
 from peerfront.foundation.threads import one_thread
-from peerfront.foundation.time_families import DESCRIPTIONS, TIME_FAMILIES
+from peerfront.foundation.time_families import TIME_FAMILIES
 from peerfront.models.response.response_choice import SURE, clearly, total_error
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_likelihood import Cells, cell_log_likelihoods, unpacked
@@ -43,6 +44,12 @@ from peerfront.models.returns.return_times import NEVER, ReturnTimes
 Array = NDArray[np.float64]
 SITE_SPREADS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
 """How much log medians may differ between sites: the one that makes the data most likely is taken."""
+_NAMES = {
+    "lognormal": note("return_reason.lognormal"),
+    "weibull": note("return_reason.weibull"),
+    "gamma": note("return_reason.gamma"),
+}
+_AT_START = _NAMES | {"lognormal": note("return_reason.lognormal_first"), "gamma": note("return_reason.gamma_first")}
 _NEAR = 2.0  # units of log-likelihood by which a family may fit worse and still be tried on holders left out
 _SITE_SPREAD_PRIOR = 0.5  # half-normal scale of the variation between sites
 _ALMOST_FLAT = 0.1  # recruits' worth of prior on the log share: proper, if nobody has come yet
@@ -263,7 +270,7 @@ class ReturnFit:
     shares: Array  # [draws, numbers], of the coupons of holders of so many; one row for each of `times.draws`
     dispersion: float
     """Variance of the counts of used coupons, over the binomial one."""
-    reason: str
+    reason: Message
     held_out: dict[str, float]
     """Held-out log-likelihood of the families of times that were compared; empty where the others fit far worse."""
     effective: float
@@ -272,7 +279,7 @@ class ReturnFit:
     def used(self, coupons: NDArray[np.int64]) -> Array:
         """The share of these people's coupons that is used in the end, all together, by each draw, [draws]."""
         if not np.isin(coupons, self.numbers).all():
-            raise SettingError(f"Shares are known of holders of {', '.join(map(str, self.numbers.tolist()))} coupons.")
+            raise SettingError("return_times.other_numbers", numbers=self.numbers.tolist())
         own = np.searchsorted(self.numbers, coupons)
         shares: Array = (self.shares[:, own] * coupons).sum(axis=1) / coupons.sum()
         return shares
@@ -283,7 +290,7 @@ class ReturnFit:
         As if every coupon were used on its own: a first answer, before a response model is fitted (`coupons_seen`).
         """
         if self.times.draws is None:
-            raise SettingError("These return times have no draws: how well they are known is not known.")
+            raise SettingError("return_times.no_draws")
         own, rng = np.searchsorted(self.numbers, seen.coupons), named_generator("recruits to come")
         totals = np.empty(len(self.shares))
         for number, shares in enumerate(self.shares):
@@ -296,7 +303,7 @@ class ReturnFit:
 def fit_return_times(seen: CouponsSeen, settings: ReturnSettings | None = None) -> ReturnFit:
     """Fit return times and the mean use of coupons to what a study shows today."""
     if not len(seen):
-        raise SettingError("Nobody has a coupon with a date of issue, so that nothing says when people return.")
+        raise SettingError("return_times.nobody")
     with one_thread(training=True):
         return _fitted(Posterior(seen, settings or ReturnSettings()))
 
@@ -306,20 +313,19 @@ def _fitted(posterior: Posterior) -> ReturnFit:
     seen, settings, sites = posterior.seen, posterior.settings, posterior.cells.sites
     families = TIME_FAMILIES if settings.family == "auto" else (settings.family,)
     dispersion = posterior.pearson_dispersion(posterior.mode(families[0], 0.0, 1.0, posterior.everybody))
-    family, why = families[0], f"{DESCRIPTIONS[families[0]]}, as asked."
+    family, why = families[0], note("return_reason.asked", family=_AT_START[families[0]])
     held_out: dict[str, float] = {}
     folds = min(settings.folds, len(seen))
     if len(families) > 1 and folds > 1 and not np.isnan(seen.return_ages).all():
         family, held_out, why = _choice(posterior, families, dispersion, folds)
     elif len(families) > 1:
-        why = f"{DESCRIPTIONS[family]}: too little was seen to compare it with others."
+        why = note("return_reason.too_little", family=_AT_START[family])
     site_spreads = SITE_SPREADS if sites > 1 else (0.0,)
     modes = [posterior.mode(family, spread, dispersion, posterior.everybody) for spread in site_spreads]
     best = max(modes, key=posterior.evidence) if len(modes) > 1 else modes[0]
     points, effective = posterior.draws(best)
-    why = f"{why[0].upper()}{why[1:]}"
     if sites > 1:
-        why += f" Log medians of sites vary by about {best.site_spread:g}."
+        why = note("fit_reason.and_then", first=why, then=note("return_reason.sites_vary", spread=best.site_spread))
     return ReturnFit(
         posterior.times(points, best),
         posterior.cells.numbers,
@@ -333,7 +339,7 @@ def _fitted(posterior: Posterior) -> ReturnFit:
 
 def _choice(
     posterior: Posterior, families: tuple[str, ...], dispersion: float, folds: int
-) -> tuple[str, dict[str, float], str]:
+) -> tuple[str, dict[str, float], Message]:
     """The first family that is not clearly below the best, by holders left out."""
     fold = named_generator("return times", posterior.settings.seed).permutation(len(posterior.seen)) % folds
     modes = {family: posterior.mode(family, 0.0, dispersion, posterior.everybody) for family in families}
@@ -343,12 +349,7 @@ def _choice(
     rivals = [family for family in families[1:] if (fits[family] - fits[first]).sum() > -_NEAR]
     if not rivals:
         rival = max(families[1:], key=lambda family: float(fits[family].sum()))
-        gain = fits[first] - fits[rival]
-        why = (
-            f"{DESCRIPTIONS[first]}: {gain.sum():+.1f} +- {total_error(gain):.1f} units of log-likelihood against "
-            f"{DESCRIPTIONS[rival]}, which was not tried on holders left out."
-        )
-        return first, {}, why
+        return first, {}, _why("return_reason.others_far_worse", first, rival, fits[first] - fits[rival])
     families = (first, *rivals)
     logs = {family: np.zeros(len(posterior.seen)) for family in families}
     for family, own in logs.items():
@@ -358,9 +359,10 @@ def _choice(
     best = max(families, key=lambda family: float(logs[family].sum()))
     chosen = next(family for family in families if not clearly(logs[best] - logs[family], SURE))
     rival = max((family for family in families if family != chosen), key=lambda family: float(logs[family].sum()))
-    gain = logs[chosen] - logs[rival]
-    why = (
-        f"{DESCRIPTIONS[chosen]}: {gain.sum():+.1f} +- {total_error(gain):.1f} units of held-out log-likelihood "
-        f"against {DESCRIPTIONS[rival]}."
-    )
+    why = _why("return_reason.held_out", chosen, rival, logs[chosen] - logs[rival])
     return chosen, {family: float(own.sum()) for family, own in logs.items()}, why
+
+
+def _why(code: str, family: str, rival: str, gains: Array) -> Message:
+    gain, error = float(gains.sum()), total_error(gains)
+    return note(code, family=_AT_START[family], gain=gain, error=error, rival=_NAMES[rival])

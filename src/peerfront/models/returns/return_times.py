@@ -63,16 +63,12 @@ class ReturnTimes:
         )
         shifts = np.zeros(len(self.sites)) if self.shifts is None else np.asarray(self.shifts, dtype=np.float64)
         if shifts.shape != (len(self.sites),) or not np.isfinite(shifts).all():
-            raise SettingError(
-                f"There are {len(self.sites)} sites, and shifts {shifts.tolist()}; give one number each."
-            )
+            raise SettingError("return_times.shifts_do_not_match", sites=len(self.sites), shifts=shifts.tolist())
         object.__setattr__(self, "shifts", shifts)
         if self.draws is not None and (
             self.draws.ndim != 2 or self.draws.shape[1] != 2 + len(shifts) or not np.isfinite(self.draws).all()
         ):
-            raise SettingError(
-                f"Draws of return times must be finite numbers, [draws, {2 + len(shifts)}]; found {self.draws.shape}."
-            )
+            raise SettingError("return_times.impossible_draws", columns=2 + len(shifts), shape=self.draws.shape)
 
     # Of coupons that are used ---------------------------------------------------------------------------------------
 
@@ -99,7 +95,7 @@ class ReturnTimes:
         """The first whole day by which this share of those who come has come, elementwise."""
         share, valid = np.asarray(shares, dtype=np.float64), np.asarray(valid_days, dtype=np.float64)
         if not bool(((share >= 0.0) & (share <= 1.0)).all()):
-            raise SettingError("Shares of return times must lie between 0 and 1.")
+            raise SettingError("return_times.no_shares")
         whole = time_families.cdf(self.family, self._log_ratio(valid, site), self.spread)
         log_time = time_families.quantile(self.family, share * whole, self.spread) + self._log_median(site)
         with np.errstate(over="ignore"):
@@ -148,7 +144,7 @@ class ReturnTimes:
     def draw(self, number: int) -> "ReturnTimes":
         """Times as in one of the draws: to carry into a forecast what is not known about them."""
         if self.draws is None:
-            raise SettingError("These return times have no draws: how well they are known is not known.")
+            raise SettingError("return_times.no_draws")
         log_median, log_spread, *shifts = self.draws[number].tolist()
         return replace(
             self,
@@ -189,15 +185,13 @@ class ReturnTimes:
                 draws=draws,
             )
         except SettingError as problem:
-            raise DataFileError(
-                f"In {stored.place}, return times are impossible: {problem} Fit the model again."
-            ) from None
+            raise DataFileError("return_times.impossible", place=stored.place, problem=problem.message) from None
 
     def _log_median(self, site: Sites | int) -> Array:
         assert self.shifts is not None, "__post_init__ fills it in"
         codes = np.asarray(site)
         if not bool(((codes >= -1) & (codes < len(self.sites))).all()):
-            raise SettingError(f"Sites are numbered from 0 to {len(self.sites) - 1}, with -1 for unknown ones.")
+            raise SettingError("return_times.no_such_site", last=len(self.sites) - 1)
         return np.log(self.median) + np.append(self.shifts, 0.0)[codes]
 
     def _log_ratio(self, ages: Array, site: Sites | int) -> Array:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from peerfront.foundation.messages import Message, Remedy
-from peerfront.words.language import Medium, Text, joined, say, speaker
+from peerfront.words.language import Medium, Text, catalogue, joined, say, speaker, speaking
 
 
 @cache
@@ -29,6 +29,12 @@ def text_of(message: Message) -> Text:
     if sentence is None:
         return joined([message.code])
     return Text(sentence, message.arguments, severity=message.severity)
+
+
+def in_english(message: Message) -> str:
+    """A message's English sentence, whatever the language in use."""
+    with speaking(catalogue("en", Medium.PYTHON)):
+        return str(text_of(message))
 
 
 def remedy_text(remedy: Remedy) -> Text | str:
