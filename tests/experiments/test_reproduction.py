@@ -132,7 +132,7 @@ def test_another_discount_trains_for_that_discount_only(found, folder, monkeypat
     made = []
     original = running._made
     monkeypatch.setattr(running, "_made", lambda store, piece: made.append(piece) or original(store, piece))
-    with pytest.raises(OutputExists, match="discounts \\[0.9, 1.0\\] there, \\[0.9\\] now.*--overwrite"):
+    with pytest.raises(OutputExists, match="discounts \\[0.9, 1.0\\] there, \\[0.9\\] now.*overwrite=True"):
         reproduce(tiny((0.9,)), folder)
     reproduce(tiny((0.9,)), folder, overwrite=True)
     # Methods that are prepared for all discounts together, or ignore them, are one task; others have theirs already.

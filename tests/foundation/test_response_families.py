@@ -13,7 +13,6 @@ from scipy.stats import betabinom, binom, nbinom
 from peerfront.foundation.counts import FAMILIES, censored_log_likelihood
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import (
-    DESCRIPTIONS,
     RESPONSE_FAMILIES,
     STORIES,
     chance_of_use,
@@ -21,6 +20,7 @@ from peerfront.foundation.response_families import (
     response_log_likelihood,
     story_of,
 )
+from peerfront.models.response.rates import FAMILY_NAMES
 from peerfront.models.response.response_likelihood import log_likelihood
 
 OTHERS = tuple(family for family in RESPONSE_FAMILIES if family not in FAMILIES)
@@ -41,7 +41,7 @@ def in_torch(family, coupons, recruits, rates, size, zero, use) -> torch.Tensor:
 
 
 def test_every_family_has_a_story_and_a_name() -> None:
-    assert set(RESPONSE_FAMILIES) == set(DESCRIPTIONS)
+    assert set(RESPONSE_FAMILIES) == set(FAMILY_NAMES)
     assert [story_of(families[0]) for families in STORIES.values()] == list(STORIES)
 
 

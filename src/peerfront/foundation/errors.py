@@ -45,7 +45,7 @@ class PeerfrontError(Exception):
 
     @classmethod
     def restored(cls, message: Message, fields: dict[str, Any]) -> Self:
-        """Make the error again from what pickle has kept of it."""
+        """Make the error again where it travels by pickle to."""
         error = cls.__new__(cls, message)
         PeerfrontError.__init__(error, message)
         vars(error).update(fields)
