@@ -16,9 +16,8 @@ from pathlib import Path
 from peerfront.web.live.folder import LiveFolder, Serving
 from peerfront.web.live.operations.opening import new_folder
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.chain import FIRST, Link, linked
+from peerfront.web.live.rules.chain import FIRST, Link, committed, linked
 from peerfront.web.live.rules.codes import new_code
-from peerfront.web.live.rules.erasing import committed
 from peerfront.web.live.rules.events import (
     AnswersRecorded,
     CouponScanned,

@@ -50,22 +50,22 @@ def catalogue(language: str, where: Medium) -> Speaker:
     return Speaker(language, where, found.gettext, found.ngettext)
 
 
-_speaker: ContextVar[Speaker | None] = ContextVar("speaker", default=None)
+SPEAKER: ContextVar[Speaker | None] = ContextVar("speaker", default=None)
 
 
 def speaker() -> Speaker:
     """Who speaks at present: English, to somebody who programs, if nothing else was said."""
-    return _speaker.get() or catalogue("en", Medium.PYTHON)
+    return SPEAKER.get() or catalogue("en", Medium.PYTHON)
 
 
 @contextmanager
 def speaking(who: Speaker) -> Iterator[None]:
     """Let somebody speak until the end of the block: `with speaking(catalogue("es", Medium.TERMINAL)):`."""
-    before = _speaker.set(who)
+    before = SPEAKER.set(who)
     try:
         yield
     finally:
-        _speaker.reset(before)
+        SPEAKER.reset(before)
 
 
 def language_of_the_user() -> str:

@@ -14,6 +14,7 @@ from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Role
 
 PASSWORD = "correct horse battery staple"
+BACKEND = "peerfront.web.live.screens.staff_requests.StaffBackend"
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -55,7 +56,7 @@ class LiveStudy(SmallStudy):
     def client(self, role: Role, site: str | None = None) -> Client:
         """A client that is logged in; with a role for all sites it works at the first one."""
         client = Client(raise_request_exception=True)
-        client.force_login(self.user(role, site), backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(self.user(role, site), backend=BACKEND)
         if site is None:
             session = client.session
             session["work_site"] = "north"

@@ -15,7 +15,7 @@ from peerfront.web.live.records.models import Person, PlanningJob
 from peerfront.web.live.rules.actions import Role, Scope, is_allowed
 from peerfront.web.live.rules.events import PaymentKind
 from peerfront.web.live.rules.requests import Pay
-from peerfront.web.live.screens.access import PAGES, Audience
+from peerfront.web.live.screens.staff_requests import PAGES, Audience
 
 OPEN = {200, 302, 405, 410}  # shown, sent elsewhere on the site, wants a form (POST), or a link that has ended
 CLOSED = {403, 404}

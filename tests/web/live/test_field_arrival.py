@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 from field_study import FieldStudy, form_with, words_of
+from live_client import BACKEND
 
 from peerfront.web.live.records import models
 from peerfront.web.live.records.verification import verify
@@ -211,5 +212,5 @@ def test_pages_of_the_field_before_the_study_begins() -> None:
     user = User.objects.create_user("ida", password="x" * 20)
     models.Member.objects.create(user=user, role=Role.INTERVIEWER.value)
     client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(user, backend=BACKEND)
     assert "The study has not begun" in words_of(client.get("/arrive/"))

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from field_study import FieldStudy, form_with, words_of
+from live_client import BACKEND
 
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
@@ -97,7 +98,7 @@ def test_before_the_study_begins_the_manager_is_told_what_to_do_first() -> None:
         user = User.objects.create_user(role.value, password="x" * 20)
         models.Member.objects.create(user=user, role=role.value)
         clients[role] = Client()
-        clients[role].force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        clients[role].force_login(user, backend=BACKEND)
     assert "What to do first" in words_of(clients[Role.MANAGER].get("/"))
     assert "The study is being prepared" in words_of(clients[Role.INTERVIEWER].get("/"))
 
@@ -115,7 +116,7 @@ def test_without_sites_the_next_step_is_a_site(one_database) -> None:
     user = User.objects.create_user("boss", password="x" * 20)
     models.Member.objects.create(user=user, role=Role.MANAGER.value)
     client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(user, backend=BACKEND)
     words = words_of(client.get("/"))
     assert "✓ Say what the study is like" in words
     assert "Add the sites where people come." in words

@@ -4,7 +4,7 @@ import pytest
 from live_client import PASSWORD, LiveStudy, served
 
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.access import PAGES, may_open, missing_pages
+from peerfront.web.live.screens.staff_requests import PAGES, may_open, missing_pages
 
 
 @pytest.mark.usefixtures("one_database")

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from django_site import STUDY_FOLDER
-from live_client import PASSWORD, LiveStudy
+from live_client import BACKEND, PASSWORD, LiveStudy
 
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.one_time_links import new_link, user_of_link
@@ -177,7 +177,7 @@ def test_a_manager_of_one_site_does_not_count_as_one_of_the_study(study, manager
     second = study.user(Role.MANAGER, name="second")
     models.Member.objects.filter(user__username="manager-all").update(role="analyst")
     client = Client()
-    client.force_login(second, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(second, backend=BACKEND)
     other = User.objects.get(username="manager-north")
     _do(client, other, "stop")
     other.refresh_from_db()

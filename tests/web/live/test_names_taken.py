@@ -7,6 +7,7 @@ from at_once import at_once
 from django.contrib.auth.models import User
 from django.test import Client
 from field_study import FieldStudy, form_with, words_of
+from live_client import BACKEND
 
 from peerfront.web.live.operations import staff
 from peerfront.web.live.operations.one_time_links import new_link
@@ -28,7 +29,7 @@ def checked_too_early(monkeypatch):
 def test_two_managers_add_the_same_name_at_once() -> None:
     study = FieldStudy()
     first, second = study.client(Role.MANAGER), Client()
-    second.force_login(study.user(Role.MANAGER, name="other"), backend="django.contrib.auth.backends.ModelBackend")
+    second.force_login(study.user(Role.MANAGER, name="other"), backend=BACKEND)
     entries = {"role": "cashier", "site": "north"}
     answers = at_once(
         lambda: first.post("/users/add/", entries | {"name": "bea", "key": "first"}),

@@ -16,8 +16,7 @@ from peerfront.web.live.exporting import write_study
 from peerfront.web.live.operations.imported_people import question_name
 from peerfront.web.live.operations.study_import import import_here
 from peerfront.web.live.records import models, recording
-from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.inserting import insertion
+from peerfront.web.live.records.database import DatabaseRecords, insertion
 from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.requests import ChangeSettings, ImportPeople, ScanCoupon
 from peerfront.web.live.rules.settings import QuestionKind

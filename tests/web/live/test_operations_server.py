@@ -16,7 +16,8 @@ from live_client import PASSWORD, LiveStudy, served
 from small_live import SETTINGS
 
 from peerfront.foundation.errors import SettingError
-from peerfront.web.live.operations import limits, logs
+from peerfront.web.live.operations import middleware
+from peerfront.web.live.operations.middleware import LARGEST_BODY
 from peerfront.web.live.operations.server import Server, listen, stopped_by_signals
 from peerfront.web.live.records import models, recording
 from peerfront.web.live.records.verification import verify
@@ -114,7 +115,7 @@ def test_the_log_has_neither_codes_nor_names(caplog) -> None:
 
 
 def test_errors_are_logged_without_their_messages() -> None:
-    formatter = logs.WithoutPersonalData("%(name)s %(message)s")
+    formatter = middleware.WithoutPersonalData("%(name)s %(message)s")
     try:
         raise ValueError(SECRET)
     except ValueError:
@@ -135,25 +136,25 @@ def test_errors_are_logged_without_their_messages() -> None:
 @pytest.mark.usefixtures("one_database")
 def test_the_log_is_written_into_the_folder(tmp_path, monkeypatch) -> None:
     root = logging.getLogger()
-    before, level = list(root.handlers), logs.requests.level
+    before, level = list(root.handlers), middleware.requests.level
     names = ("django", "axes", "waitress", "waitress.queue")
     kept = {name: (list(logging.getLogger(name).handlers), logging.getLogger(name).level) for name in names}
     try:
-        logs.write_log_to(tmp_path / "logs")
+        middleware.write_log_to(tmp_path / "logs")
         Client().get("/healthz")
         assert " GET /healthz 200 " in (tmp_path / "logs" / "server.log").read_text("utf-8")
     finally:
         for handler in [each for each in root.handlers if each not in before]:
             root.removeHandler(handler)
             handler.close()
-        logs.requests.setLevel(level)
+        middleware.requests.setLevel(level)
         for name, (handlers, former) in kept.items():
             logging.getLogger(name).handlers[:] = handlers
             logging.getLogger(name).setLevel(former)
 
 
 @pytest.mark.usefixtures("one_database")
-@pytest.mark.parametrize(("size", "status"), [(limits.LARGEST_BODY - 10_000, 200), (limits.LARGEST_BODY + 1, 413)])
+@pytest.mark.parametrize(("size", "status"), [(LARGEST_BODY - 10_000, 200), (LARGEST_BODY + 1, 413)])
 def test_what_is_too_large_is_refused_before_it_is_read(size, status) -> None:
     LiveStudy()
     response = Client().post("/login/", {"username": "a", "password": "b", "file": _file("x" * size)})
@@ -310,7 +311,7 @@ def test_a_login_ends_after_half_an_hour_without_work_and_after_a_long_day(monke
     assert client.get("/users/").status_code == 200
     session = client.session
     assert timedelta(minutes=29) < session.get_expiry_date() - timezone.now() <= timedelta(minutes=30)
-    session["began"] -= limits.LONGEST_LOGIN + 1
+    session["began"] -= middleware.LONGEST_LOGIN + 1
     session.save()
     response = client.get("/users/")
     assert (response.status_code, response["Location"].split("?")[0]) == (302, "/login/")
@@ -321,7 +322,7 @@ def test_work_is_noted_once_a_minute() -> None:
     study = LiveStudy()
     client = study.client(Role.MANAGER)
     session = client.session
-    session["seen"] -= limits.NOTED_EVERY + 1
+    session["seen"] -= middleware.NOTED_EVERY + 1
     session.save()
     seen = session["seen"]
     client.get("/users/")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from small_live import ANSWERS, SmallStudy, imported, importing
 
+from peerfront.web.live.rules.chain import erased_data, told_by
 from peerfront.web.live.rules.codes import LENGTH, new_code
 from peerfront.web.live.rules.deciding import Accepted, Refused, decide
 from peerfront.web.live.rules.effects import Contradiction
-from peerfront.web.live.rules.erasing import erased_data, told_by
 from peerfront.web.live.rules.events import (
     CouponExtended,
     CouponsIssued,

@@ -38,7 +38,9 @@ def logged_in(user: str) -> Client:
     """A client of this user, who works at the north clinic; of nobody for ''."""
     client = Client(raise_request_exception=True)
     if user:
-        client.force_login(User.objects.get(username=user), backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(
+            User.objects.get(username=user), backend="peerfront.web.live.screens.staff_requests.StaffBackend"
+        )
         session = client.session
         session["work_site"] = "north"
         session.save()

@@ -37,7 +37,7 @@ INSTALLED_APPS = [
     "csp",
 ]
 MIDDLEWARE = [
-    "peerfront.web.live.operations.logs.RequestLog",
+    "peerfront.web.live.operations.middleware.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -45,14 +45,14 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "peerfront.web.pages.speaking.InTheLanguageOfThePage",
     "django.middleware.common.CommonMiddleware",
-    "peerfront.web.live.operations.limits.BodyLimit",
+    "peerfront.web.live.operations.middleware.BodyLimit",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "peerfront.web.live.operations.limits.StorableText",
+    "peerfront.web.live.operations.middleware.StorableText",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "peerfront.web.live.operations.limits.LoginEnds",
+    "peerfront.web.live.operations.middleware.LoginEnds",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "peerfront.web.live.screens.access.AccessMiddleware",
+    "peerfront.web.live.screens.staff_requests.AccessMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES = templates("django.contrib.auth.context_processors.auth", "peerfront.web.live.screens.context.study")
@@ -60,7 +60,10 @@ ROOT_URLCONF = "peerfront.web.live.screens.urls"
 WSGI_APPLICATION = "peerfront.web.live.wsgi.application"
 
 # Logins: argon2, at most five wrong passwords, sessions that end after a shift or half an hour without work.
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "peerfront.web.live.screens.staff_requests.StaffBackend",
+]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -77,7 +80,7 @@ AXES_LOCKOUT_TEMPLATE = "screens/locked_out.html"
 AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True  # the audit tells what people did, which is enough
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # of one-time links
-SESSION_COOKIE_AGE = 30 * 60  # without work; `operations.limits` notes work, and ends a login after a long day
+SESSION_COOKIE_AGE = 30 * 60  # without work; `operations.middleware` notes work, and ends a login after a long day
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_NAME = "peerfront_session"
 MESSAGE_STORAGE = "django.contrib.messages.storage.fallback.FallbackStorage"  # many notes do not fit into a cookie
@@ -93,6 +96,6 @@ CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in _serving.names_in_addresse
 # Without TLS the study is served to one computer or a private network, which `peerfront live serve` says.
 SILENCED_SYSTEM_CHECKS = [] if _serving.tls else ["security.W004", "security.W008", "security.W012", "security.W016"]
 
-# What is sent in all is limited by `operations.limits.BodyLimit`, files included.
+# What is sent in all is limited by `operations.middleware.BodyLimit`, files included.
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000

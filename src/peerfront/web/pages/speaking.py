@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import get_language, gettext, ngettext
 
-from peerfront.words.language import Medium, Speaker, speaking
+from peerfront.words.language import SPEAKER, Medium, Speaker
 
 
 def page_speaker() -> Speaker:
@@ -20,5 +20,8 @@ class InTheLanguageOfThePage:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        with speaking(page_speaker()):
+        before = SPEAKER.set(page_speaker())
+        try:
             return self.get_response(request)
+        finally:
+            SPEAKER.reset(before)

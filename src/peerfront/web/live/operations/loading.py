@@ -7,8 +7,7 @@ from django.db import transaction
 
 from peerfront.foundation.errors import SettingError
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import columns_of
-from peerfront.web.live.records.inserting import insertion
+from peerfront.web.live.records.database import columns_of, insertion
 from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.rules.chain import Link, checked
 from peerfront.web.live.rules.state import State, rebuild

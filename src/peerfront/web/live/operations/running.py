@@ -9,7 +9,7 @@ from django.core.checks import run_checks
 
 from peerfront.foundation.errors import SettingError
 from peerfront.web.live.folder import LiveFolder
-from peerfront.web.live.operations.logs import write_log_to
+from peerfront.web.live.operations.middleware import write_log_to
 from peerfront.web.live.operations.server import THREADS, Server, listen, stopped_by_signals
 
 _log = logging.getLogger("peerfront.web.live.server")

@@ -12,7 +12,7 @@ import waitress
 from waitress import wasyncore
 
 from peerfront.foundation.errors import SettingError
-from peerfront.web.live.operations.limits import LARGEST_RECEIVED
+from peerfront.web.live.operations.middleware import LARGEST_RECEIVED
 
 THREADS = 8
 LONGEST_STOP = 30

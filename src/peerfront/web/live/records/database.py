@@ -1,10 +1,12 @@
-"""The look-ups of the rules (`rules.records.Records`), each one indexed query, and rows to and from the tables."""
+"""The look-ups of the rules (`rules.records.Records`), each one indexed query; and rows to and from the tables."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any, TypeVar, cast
 
+from django.db import connection
 from django.db import models as django_models
 
 from peerfront.foundation.errors import DataFileError
@@ -71,15 +73,10 @@ def columns_of(row: records.Row) -> dict[str, Any]:
     return values
 
 
-def key_of(row: records.Row) -> dict[str, Any]:
+def key_columns(row: records.Row) -> dict[str, Any]:
     """Return the columns by which a row is found in its table."""
-    if isinstance(row, records.StudyRow):
-        return {"id": 1}
-    model = models.FOLLOWING[type(row)]
-    constraints = [each for each in model._meta.constraints if isinstance(each, django_models.UniqueConstraint)]
-    names = list(constraints[0].fields) if constraints else [cast(Any, model._meta.pk).name]
-    columns = columns_of(row)
-    return {(column := cast(Any, model._meta.get_field(name)).attname): columns[column] for name in names}
+    names = _COLUMNS[type(row)]
+    return {names[name]: plain_value(getattr(row, name)) for name in row.KEY} or {"id": 1}
 
 
 def table(kind: type[R]) -> Iterator[R]:
@@ -164,3 +161,53 @@ class DatabaseRecords:
 def link_of(stored: models.Event) -> Link:
     """Make the link of the chain that a line of the table of events holds."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)
+
+
+_ROWS = 2_000  # at a time
+_MANY = 100  # rows from which on COPY is worth its round trips
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Rows of a table as its database takes them."""
+
+    table: str
+    columns: tuple[str, ...]
+    rows: Iterable[list[Any]]
+
+    def write(self) -> None:
+        quote = connection.ops.quote_name
+        into = f"{quote(self.table)} ({', '.join(map(quote, self.columns))})"
+        places = ", ".join(["%s"] * len(self.columns))
+        with connection.cursor() as cursor:
+            for part in _parts(self.rows):
+                if connection.vendor == "postgresql" and len(part) >= _MANY:
+                    _copy(cursor, f"COPY {into} FROM STDIN", part)
+                else:
+                    cursor.executemany(f"INSERT INTO {into} VALUES ({places})", part)
+
+
+def insertion(model: type[django_models.Model], rows: Iterable[Mapping[str, Any]]) -> Insertion:
+    """Rows by the names of their columns, each made ready when it is needed; unnamed columns get their defaults."""
+    fields = [each for each in model._meta.concrete_fields if not isinstance(each, django_models.AutoField)]
+
+    def ready(row: Mapping[str, Any]) -> list[Any]:
+        return [
+            each.get_db_prep_save(row[each.attname] if each.attname in row else each.get_default(), connection)
+            for each in fields
+        ]
+
+    return Insertion(model._meta.db_table, tuple(str(each.column) for each in fields), map(ready, rows))
+
+
+def _copy(cursor: Any, statement: str, rows: list[list[Any]]) -> None:
+    with connection.wrap_database_errors, cursor.cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _parts(rows: Iterable[T]) -> Iterator[list[T]]:
+    remaining = iter(rows)
+    while part := list(islice(remaining, _ROWS)):
+        yield part

@@ -13,7 +13,7 @@ from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of, table
 from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.rules.chain import FIRST, Link, checked
-from peerfront.web.live.rules.effects import Contradiction
+from peerfront.web.live.rules.effects import Contradiction, key_of
 from peerfront.web.live.rules.state import State, rebuild
 
 _MOST_TOLD = 20
@@ -97,12 +97,12 @@ def compare(state: State) -> tuple[int, list[str]]:
         expected, name = dict(state.table(kind)), models.FOLLOWING[kind]._meta.verbose_name
         for row in table(kind):
             rows += 1
-            follows = expected.pop(row.key, None)
+            follows = expected.pop(key_of(row), None)
             if follows is None:
-                faults.append(gettext("{row} follows from no event.").format(row=f"{name} {_named(row.key)}"))
+                faults.append(gettext("{row} follows from no event.").format(row=f"{name} {_named(key_of(row))}"))
             elif follows != row:
                 words = gettext("{row} differs from what the events say: {columns}.")
-                faults.append(words.format(row=f"{name} {_named(row.key)}", columns=_difference(row, follows)))
+                faults.append(words.format(row=f"{name} {_named(key_of(row))}", columns=_difference(row, follows)))
         faults += [gettext("{row} is missing.").format(row=f"{name} {_named(key)}") for key in expected]
     return rows, faults
 

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from datetime import timedelta
 
+from peerfront.web.live.rules.chain import committed
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.effects import promised_to
-from peerfront.web.live.rules.erasing import committed
 from peerfront.web.live.rules.events import (
     CouponExtended,
     CouponScanned,

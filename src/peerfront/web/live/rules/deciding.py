@@ -13,14 +13,16 @@ The same request key gives the same answer, which is marked as `repeated`: skip 
 A refusal has an event, too, so step 3 is the same for it.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupons, importing, people, plans, studies  # noqa: F401  # their rules register
 from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
+from peerfront.web.live.rules.chain import texts, told_by
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
-from peerfront.web.live.rules.erasing import texts, told_by
 from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
 from peerfront.web.live.rules.records import Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
@@ -35,6 +37,7 @@ from peerfront.web.live.rules.requests import (
 )
 from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.situation import RULES, Outcome, Situation, bad_identifier, find_coupon
+from peerfront.web.live.rules.stored_events import digest_data
 
 STEP_BACK = timedelta(minutes=5)
 """Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
@@ -75,7 +78,7 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     for time in (now, request.device_time):
         if time is not None and time.tzinfo is None:
             raise ValueError(f"{time} has no time zone; use UTC.")
-    if not (0 < len(request.key) <= LONGEST_KEY and request.key.isascii() and request.key.isprintable()):
+    if not is_request_key(request.key):
         return Refused(refusal(Reason.BAD_NAME, name="request_key", length=len(request.key)), ())
     recorded = tuple(records.events_of(request.key))
     if recorded:
@@ -86,15 +89,31 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     member = request.member
     at_a_site = request.wish.action.declared.scope is not Scope.STUDY and not bad_identifier("site", request.site or "")
     site = request.site if at_a_site else None
-    stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, request.digest)
+    stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, digest_of(request))
     if isinstance(outcome, Refusal):
         return Refused(outcome, (Event(stamp, 1, _refused_fact(records, study, request, outcome)),))
     return Accepted(tuple(Event(stamp, part, fact) for part, fact in enumerate(outcome, start=1)))
 
 
+def is_request_key(text: str) -> bool:
+    """Tell whether a text can be the key of a request."""
+    return 0 < len(text) <= LONGEST_KEY and text.isascii() and text.isprintable()
+
+
+def digest_of(request: Request) -> str:
+    """Tell a request from another with the same key: who, where, what; not times, nor what `digest_data` omits."""
+    what = {
+        "action": request.wish.action.value,
+        "actor": request.member.name,
+        "site": request.site,
+        "asked": digest_data(request.wish),
+    }
+    return hashlib.sha256(one_spelling(what)).hexdigest()[:16]
+
+
 def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
     first = recorded[0]
-    if first.stamp.request_digest != request.digest or _other_texts(request.wish, recorded):
+    if first.stamp.request_digest != digest_of(request) or _other_texts(request.wish, recorded):
         return Refused(refusal(Reason.KEY_REUSED), (), repeated=True)
     if isinstance(first.fact, RequestRefused):
         return Refused(Refusal(Reason(first.fact.reason), first.fact.arguments), recorded, repeated=True)

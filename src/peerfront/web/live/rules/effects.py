@@ -36,6 +36,7 @@ from peerfront.web.live.rules.events import (
 from peerfront.web.live.rules.records import (
     CouponRow,
     DecisionRow,
+    Key,
     OverrideRow,
     PaymentRow,
     PersonRow,
@@ -59,6 +60,11 @@ class Effects:
 
     made: tuple[Row, ...] = ()
     changed: tuple[Row, ...] = ()
+
+
+def key_of(row: Row) -> Key:
+    """Return the values of the fields by which a row is told from others of its class."""
+    return tuple(str(value) if isinstance(value := getattr(row, name), str) else value for name in row.KEY)
 
 
 class Contradiction(Exception):

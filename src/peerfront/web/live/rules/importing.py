@@ -7,14 +7,15 @@ from datetime import UTC, date, datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.erasing import commitment, committed
+from peerfront.web.live.rules.chain import commitment, committed
 from peerfront.web.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.web.live.rules.people import bad_answers
 from peerfront.web.live.rules.records import CouponRow, PersonRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
-from peerfront.web.live.rules.requests import ImportedPerson, ImportPeople, asked
+from peerfront.web.live.rules.requests import ImportedPerson, ImportPeople
 from peerfront.web.live.rules.settings import LONGEST_DAYS
 from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, out_of_range, rule_of
+from peerfront.web.live.rules.stored_events import digest_data
 
 MOST_PEOPLE = 100_000
 MOST_COUPONS = 1_000
@@ -68,7 +69,7 @@ def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImpor
 
 
 def _digest(entry: ImportedPerson) -> str:
-    return hashlib.sha256(one_spelling(asked(entry))).hexdigest()[:16]
+    return hashlib.sha256(one_spelling(digest_data(entry))).hexdigest()[:16]
 
 
 def _is_said_again(row: PersonRow, entry: ImportedPerson) -> bool:

@@ -1,8 +1,8 @@
 """Rules of people: seeds, enrolment with a coupon, answers, their correction and erasure, withdrawal, payments."""
 
+from peerfront.web.live.rules.chain import committed
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.coupons import usable
-from peerfront.web.live.rules.erasing import committed
 from peerfront.web.live.rules.events import (
     Answers,
     AnswersCorrected,

@@ -3,7 +3,7 @@
 import math
 from datetime import datetime
 
-from peerfront.web.live.rules.erasing import committed
+from peerfront.web.live.rules.chain import committed
 from peerfront.web.live.rules.events import PlanApproved, PlanChanged, PlannedCoupons, PlanProposed, PlanStopped
 from peerfront.web.live.rules.records import PersonRow, PlanRow, PlanStatus
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal

@@ -5,15 +5,15 @@ the lines of one plan, and the coupons, plan lines and decisions of one person).
 database answers the same look-ups inside a transaction. `effects.effects` gives the rows that an event makes or
 changes, so both are written alike.
 
-Every row has a `key`, unique among the rows of its class. These unique keys carry the invariants: one redemption for a
-code, one payment for a code and kind, one decision for a person and round.
+`KEY` names the fields that are unique among the rows of a class. They carry the invariants: one redemption for a code,
+one payment for a code and kind, one decision for a person and round.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from peerfront.web.live.rules.events import Answers, DecidedBy, Event, PaymentKind
 from peerfront.web.live.rules.settings import Settings
@@ -37,9 +37,7 @@ class StudyRow:
     last_time: datetime
     """Server time of the last accepted event; time never runs backwards in a study."""
 
-    @property
-    def key(self) -> Key:
-        return ()
+    KEY: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,7 @@ class SiteRow:
     site: str
     name: str
 
-    @property
-    def key(self) -> Key:
-        return (self.site,)
+    KEY: ClassVar = ("site",)
 
 
 @dataclass(frozen=True)
@@ -75,9 +71,7 @@ class PersonRow:
     are erased, the digest alone.
     """
 
-    @property
-    def key(self) -> Key:
-        return (self.person,)
+    KEY: ClassVar = ("person",)
 
 
 @dataclass(frozen=True)
@@ -94,9 +88,7 @@ class CouponRow:
     imported: bool = False
     """Handed out or used before the study was run here; such coupons are not of the budget."""
 
-    @property
-    def key(self) -> Key:
-        return (self.code,)
+    KEY: ClassVar = ("code",)
 
 
 @dataclass(frozen=True)
@@ -106,9 +98,7 @@ class RedemptionRow:
     at: datetime
     site: str
 
-    @property
-    def key(self) -> Key:
-        return (self.code,)
+    KEY: ClassVar = ("code",)
 
 
 class PlanStatus(StrEnum):
@@ -132,9 +122,7 @@ class PlanRow:
     promised: int = 0
     """Coupons of an approved plan, with overrides, for people who have not got theirs yet."""
 
-    @property
-    def key(self) -> Key:
-        return (self.plan,)
+    KEY: ClassVar = ("plan",)
 
 
 @dataclass(frozen=True)
@@ -149,9 +137,7 @@ class PlanLineRow:
     reason: str
     why_changed: str = ""
 
-    @property
-    def key(self) -> Key:
-        return (self.plan, self.person)
+    KEY: ClassVar[tuple[str, ...]] = ("plan", "person")
 
 
 @dataclass(frozen=True)
@@ -162,9 +148,7 @@ class OverrideRow:
     actor: str
     why: str
 
-    @property
-    def key(self) -> Key:
-        return (self.round, self.person)
+    KEY: ClassVar[tuple[str, ...]] = ("round", "person")
 
 
 @dataclass(frozen=True)
@@ -183,9 +167,7 @@ class DecisionRow:
     why_fewer: str
     at: datetime
 
-    @property
-    def key(self) -> Key:
-        return (self.round, self.person)
+    KEY: ClassVar[tuple[str, ...]] = ("round", "person")
 
 
 @dataclass(frozen=True)
@@ -198,9 +180,7 @@ class PaymentRow:
     at: datetime
     site: str
 
-    @property
-    def key(self) -> Key:
-        return (self.code, str(self.kind))
+    KEY: ClassVar[tuple[str, ...]] = ("code", "kind")
 
 
 @dataclass(frozen=True)
@@ -212,9 +192,7 @@ class RefusalRow:
     at: datetime
     site: str | None
 
-    @property
-    def key(self) -> Key:
-        return (self.request_key,)
+    KEY: ClassVar = ("request_key",)
 
 
 Row = (

@@ -5,17 +5,13 @@ the same key and gets the same answer. A form that is shown again after a refusa
 once the cause is mended.
 """
 
-import dataclasses
-import hashlib
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, ClassVar, get_args
+from typing import ClassVar, get_args
 
-from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
 from peerfront.web.live.rules.settings import Settings
-from peerfront.web.live.rules.stored_events import plain_value
 
 _BY_SERVER = {"not_in_digest": True}  # made anew by the server each time a request is sent, so not what was asked
 
@@ -248,14 +244,6 @@ NOTED = frozenset(Action) - {kind.action for kind in get_args(Wish) if kind is n
 """Actions that change none of the rules' rows, and so have no request and event of their own."""
 
 
-def asked(value: Any) -> Any:
-    """Return what somebody asked for as plain data, without what the server made and without what can be erased."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        told = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
-        return {each.name: asked(getattr(value, each.name)) for each in told}
-    return [asked(each) for each in value] if isinstance(value, tuple) else plain_value(value)
-
-
 @dataclass(frozen=True)
 class Request:
     """A wish with who has it, where and when."""
@@ -266,14 +254,3 @@ class Request:
     """Where it is done; None for the study as a whole."""
     device_time: datetime | None
     wish: Wish
-
-    @property
-    def digest(self) -> str:
-        """Tell this request from another with the same key: who, where, what; not times, nor what `asked` omits."""
-        what = {
-            "action": self.wish.action.value,
-            "actor": self.member.name,
-            "site": self.site,
-            "asked": asked(self.wish),
-        }
-        return hashlib.sha256(one_spelling(what)).hexdigest()[:16]

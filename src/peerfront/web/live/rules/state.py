@@ -6,7 +6,7 @@ For tests, for small studies, and to verify a database: `rebuild` the state from
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from peerfront.web.live.rules.effects import Contradiction, effects
+from peerfront.web.live.rules.effects import Contradiction, effects, key_of
 from peerfront.web.live.rules.events import Event, PaymentKind
 from peerfront.web.live.rules.records import (
     CouponRow,
@@ -44,16 +44,16 @@ class State:
             raise Contradiction(f"Request {event.stamp.request_key} has a part {event.part} after {len(before)} parts.")
         change = effects(self, event)
         for row in change.made:
-            if row.key in self._tables.get(type(row), ()):
-                raise Contradiction(f"There is {type(row).__name__} {row.key} already.")
+            if key_of(row) in self._tables.get(type(row), ()):
+                raise Contradiction(f"There is {type(row).__name__} {key_of(row)} already.")
         for row in change.changed:
-            if row.key not in self._tables.get(type(row), ()):
-                raise Contradiction(f"There is no {type(row).__name__} {row.key} to change.")
-        keys = [(type(row), row.key) for row in (*change.made, *change.changed)]
+            if key_of(row) not in self._tables.get(type(row), ()):
+                raise Contradiction(f"There is no {type(row).__name__} {key_of(row)} to change.")
+        keys = [(type(row), key_of(row)) for row in (*change.made, *change.changed)]
         if len(keys) != len(set(keys)):
             raise Contradiction("An event makes or changes a row twice.")
         for row in (*change.made, *change.changed):
-            self._tables.setdefault(type(row), {})[row.key] = row
+            self._tables.setdefault(type(row), {})[key_of(row)] = row
         for row in change.made:
             if isinstance(row, CouponRow) and row.holder is not None:
                 self._coupons_of.setdefault(row.holder, []).append(row.code)

@@ -74,6 +74,14 @@ def plain_value(value: Any) -> Any:
     return value
 
 
+def digest_data(value: Any) -> Any:
+    """Write what somebody asked for as plain data, without what the server made and without what can be erased."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        included = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
+        return {each.name: digest_data(getattr(value, each.name)) for each in included}
+    return [digest_data(each) for each in value] if isinstance(value, tuple) else plain_value(value)
+
+
 def value_from(data: Any, kind: type[T]) -> T:
     """Make a value of one of our dataclasses again from plain data; refuse data that none gives."""
     return cast(T, _value(data, kind, kind.__name__))

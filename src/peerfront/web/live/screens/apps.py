@@ -11,13 +11,13 @@ class ScreensConfig(AppConfig):
     label = "screens"
 
     def ready(self) -> None:
-        from peerfront.web.live.operations import limits  # noqa: F401  # it notes when a login begins
+        from peerfront.web.live.operations import middleware  # noqa: F401  # it notes when a login begins
 
         register(_every_page_has_its_access)
 
 
 def _every_page_has_its_access(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    from peerfront.web.live.screens.access import missing_pages
+    from peerfront.web.live.screens.staff_requests import missing_pages
 
     return [
         Error(f"No action in rules/actions.py declares the page {name}: nobody could open it.", id="peerfront.E001")

@@ -15,12 +15,10 @@ from peerfront.web.live.rules.events import CouponScanned
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import ScanCoupon
 from peerfront.web.live.rules.situation import find_coupon
-from peerfront.web.live.screens.access import AtWork
-from peerfront.web.live.screens.asking import RequestForm, ask_with, new_key
 from peerfront.web.live.screens.next_steps import NextStep, next_step
 from peerfront.web.live.screens.sight import study_or_404
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, new_key
 from peerfront.web.live.screens.words import found_and_to_do
-from peerfront.web.live.screens.workplaces import at_a_site
 
 LONGEST_KEPT = 100
 """Characters of what was typed that go further; a code is shorter."""

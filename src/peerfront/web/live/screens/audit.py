@@ -23,9 +23,9 @@ from peerfront.web.live.rules.events import Event, SettingsChanged, StudyBegun
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import KINDS
-from peerfront.web.live.screens.asking import RequestForm
 from peerfront.web.live.screens.event_words import details, sentence
 from peerfront.web.live.screens.paging import list_page
+from peerfront.web.live.screens.staff_requests import RequestForm
 from peerfront.web.live.screens.whole_study import ask_whole, asked_before
 from peerfront.web.live.screens.words import found_and_to_do, term
 

@@ -15,7 +15,7 @@ from peerfront.web.live.operations.backups import listed, named, new_name, write
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.screens.asking import RequestForm, new_key
+from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 from peerfront.web.live.screens.whole_study import ask_whole, asked_before, study_folder
 from peerfront.web.live.screens.words import found_and_to_do
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Member
-from peerfront.web.live.screens.access import may_open_as
 from peerfront.web.live.screens.menu import MENU
+from peerfront.web.live.screens.staff_requests import may_open_as
 
 
 def study(request: HttpRequest) -> dict[str, Any]:

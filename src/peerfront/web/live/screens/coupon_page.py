@@ -15,11 +15,11 @@ from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.rules.requests import ExtendCoupon, VoidCoupon
 from peerfront.web.live.rules.settings import LONGEST_TEXT
-from peerfront.web.live.screens.asking import RequestForm
 from peerfront.web.live.screens.coupon_life import events_about, life_of
 from peerfront.web.live.screens.coupon_states import TONES, WORDS, CouponState, shown_state, state_of
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
 from peerfront.web.live.screens.sight import coupon_in_sight, may, sites_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.staff_requests import RequestForm
 
 
 def why_field() -> forms.CharField:

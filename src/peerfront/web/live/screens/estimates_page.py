@@ -19,10 +19,9 @@ from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import ActionNoted
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.settings import QuestionKind, Settings
-from peerfront.web.live.screens.access import AtWork
-from peerfront.web.live.screens.asking import RequestForm, ask_with
 from peerfront.web.live.screens.estimate_jobs import Estimated, EstimateOrder, job_for
 from peerfront.web.live.screens.sight import study_or_404, time_text
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with
 from peerfront.web.live.screens.words import found_and_to_do
 
 _WAIT = 4.0  # seconds before a page says that it is being worked out

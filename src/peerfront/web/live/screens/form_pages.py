@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import Wish
-from peerfront.web.live.screens.asking import RequestForm, ask_with
+from peerfront.web.live.screens.staff_requests import RequestForm, ask_with
 from peerfront.web.live.screens.words import found_and_to_do
 
 

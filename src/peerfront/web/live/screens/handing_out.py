@@ -18,12 +18,11 @@ from peerfront.web.live.rules.records import PersonRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import IssueCoupons, PlanForOne
 from peerfront.web.live.rules.settings import LARGEST_CAP, LONGEST_TEXT
-from peerfront.web.live.screens.asking import RequestForm, ask_with, new_key
 from peerfront.web.live.screens.coupon_prints import print_address
 from peerfront.web.live.screens.previews import would_answer
 from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.staff_requests import RequestForm, ask_with, at_a_site, new_key
 from peerfront.web.live.screens.words import found_and_to_do
-from peerfront.web.live.screens.workplaces import at_a_site
 
 
 class HandOutForm(RequestForm):

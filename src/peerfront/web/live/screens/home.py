@@ -22,12 +22,12 @@ from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.waiting import waiting
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
-from peerfront.web.live.screens.access import AtWork, may_open_as
 from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_states import EXPIRING, in_state
 from peerfront.web.live.screens.owed_payments import OwedPayments
 from peerfront.web.live.screens.payments import LookUpForm
 from peerfront.web.live.screens.sight import today_of
+from peerfront.web.live.screens.staff_requests import AtWork, may_open_as
 
 MOST_LISTED = 20
 

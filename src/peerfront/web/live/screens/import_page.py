@@ -14,11 +14,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.errors import PeerfrontError
-from peerfront.web.live.operations.limits import LARGEST_STUDY_FILE
+from peerfront.web.live.operations.middleware import LARGEST_STUDY_FILE
 from peerfront.web.live.operations.study_import import file_for_study, import_study
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.screens.asking import RequestForm
+from peerfront.web.live.screens.staff_requests import RequestForm
 from peerfront.web.live.screens.whole_study import ask_whole
 from peerfront.web.live.screens.words import found_and_to_do
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.rules.events import Answers
 from peerfront.web.live.rules.people import LARGEST_NETWORK
 from peerfront.web.live.rules.settings import LONGEST_TEXT, Question, QuestionKind, Settings
-from peerfront.web.live.screens.asking import RequestForm, new_key
+from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 
 MOST_BUTTONS = 8
 """Choices that are shown as buttons; more are a list to open."""

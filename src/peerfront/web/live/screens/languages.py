@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import check_for_language
 
-from peerfront.web.live.screens.access import safe_next
+from peerfront.web.live.screens.staff_requests import safe_next
 
 
 def set_language(request: HttpRequest) -> HttpResponse:

@@ -30,7 +30,7 @@ from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.screens.users import name_taken
 
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
+_BACKEND = "peerfront.web.live.screens.staff_requests.StaffBackend"
 
 
 if TYPE_CHECKING:

@@ -21,16 +21,14 @@ from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import Pay
 from peerfront.web.live.rules.situation import find_coupon
-from peerfront.web.live.screens.access import AtWork
 from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX
-from peerfront.web.live.screens.asking import RequestForm, ask_with
 from peerfront.web.live.screens.money import shown_amount
 from peerfront.web.live.screens.owed_payments import Owed, OwedPayments
 from peerfront.web.live.screens.previews import would_answer
 from peerfront.web.live.screens.pseudonyms import person_typed
 from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, site_name
 from peerfront.web.live.screens.words import found_and_to_do
-from peerfront.web.live.screens.workplaces import at_a_site, site_name
 
 KINDS: dict[PaymentKind, Promise | str] = {
     PaymentKind.INTERVIEW: _("For the interview, to the person who came with the coupon"),

@@ -12,11 +12,11 @@ from peerfront.web.live.records.models import Plan, PlanLine
 from peerfront.web.live.rules.records import PlanStatus
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan
 from peerfront.web.live.rules.settings import LARGEST_CAP
-from peerfront.web.live.screens.asking import RequestForm
 from peerfront.web.live.screens.coupon_page import why_field
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
 from peerfront.web.live.screens.plan_page import plan_or_404
 from peerfront.web.live.screens.sight import study_or_404
+from peerfront.web.live.screens.staff_requests import RequestForm
 
 
 class ChangeForm(RequestForm):

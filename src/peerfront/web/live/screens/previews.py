@@ -8,8 +8,7 @@ from django.utils import timezone
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.deciding import Answer, decide
 from peerfront.web.live.rules.requests import Request, Wish
-from peerfront.web.live.screens.access import AtWork
-from peerfront.web.live.screens.asking import new_key
+from peerfront.web.live.screens.staff_requests import AtWork, new_key
 
 
 def would_answer(request: HttpRequest, wish: Wish) -> Answer:

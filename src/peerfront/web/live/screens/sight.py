@@ -11,7 +11,7 @@ from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Action, is_allowed
 from peerfront.web.live.rules.records import CouponRow, PersonRow, StudyRow
-from peerfront.web.live.screens.access import AtWork, StudyNotBegun
+from peerfront.web.live.screens.staff_requests import AtWork, StudyNotBegun
 
 
 def may(request: HttpRequest, action: Action, site: str | None) -> bool:

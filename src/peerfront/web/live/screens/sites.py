@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import AddSite
-from peerfront.web.live.screens.asking import RequestForm
+from peerfront.web.live.screens.staff_requests import RequestForm
 from peerfront.web.live.screens.whole_study import ask_whole
 from peerfront.web.live.screens.words import found_and_to_do
 

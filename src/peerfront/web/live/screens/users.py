@@ -27,8 +27,7 @@ from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.screens.access import AtWork
-from peerfront.web.live.screens.asking import RequestForm
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 from peerfront.web.live.screens.whole_study import ask_whole, asked_before
 from peerfront.web.live.screens.words import found_and_to_do, term
 

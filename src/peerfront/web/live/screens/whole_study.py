@@ -11,8 +11,7 @@ from peerfront.web.live.records.models import Event
 from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request, Wish
-from peerfront.web.live.screens.access import AtWork
-from peerfront.web.live.screens.asking import RequestForm
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
 
 def ask_whole(

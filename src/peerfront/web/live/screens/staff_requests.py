@@ -1,15 +1,21 @@
-"""Who may open which page: derived from the declarations of actions (`rules.actions`), enforced for every request.
+"""Requests of people who are logged in: which pages they may open, where they work, and asking the rules for them.
 
-A page of no action and no audience is closed for everybody. The rules decide again on what a form of it asks for.
+Access to pages is derived from the declarations of actions (`rules.actions`). A page of no action and no audience is
+closed for everybody. The rules decide again on what a form of a page asks for.
 """
 
+import secrets
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
-from functools import cache
-from typing import cast
+from functools import cache, cached_property, wraps
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django import forms
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -18,8 +24,12 @@ from django.utils import timezone
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
+from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Action, Member, Role, Scope, is_allowed, roles_allowed
+from peerfront.web.live.rules.deciding import Accepted, Answer
+from peerfront.web.live.rules.requests import Request, Wish
 from peerfront.web.live.screens.logins import login_again
+from peerfront.web.live.screens.resending import entries_of
 
 
 class Audience(StrEnum):
@@ -110,7 +120,7 @@ class AccessMiddleware:
         if member is not None:
             at_work.member = member
             at_work.work_site = _work_site(request, member)
-            _show_times_of_study()
+            timezone.activate(_StudyZone())  # pages tell days and times there
         if may_open(page, None) if member is None else may_open_as(page, member):
             return None
         if member is None:
@@ -126,20 +136,42 @@ class AccessMiddleware:
         return None
 
 
+class StaffBackend(ModelBackend):
+    """Names and passwords of users; who is logged in is read together with their role."""
+
+    def get_user(self, user_id: int) -> User | None:
+        user = User.objects.select_related("member").filter(pk=user_id).first()
+        return user if user is not None and self.user_can_authenticate(user) else None
+
+
 def member_of(request: HttpRequest) -> Member | None:
     """Who asks, by their login; None for nobody, or for somebody who works here no more."""
     user = request.user
-    if not user.is_authenticated or not user.is_active:
+    stored: StoredMember | None = getattr(user, "member", None)
+    if not user.is_authenticated or not user.is_active or stored is None:
         return None
-    stored = StoredMember.objects.filter(user=user).first()
-    return None if stored is None else Member(user.get_username(), Role(stored.role), stored.site_id)
+    return Member(user.get_username(), Role(stored.role), stored.site_id)
 
 
-def _show_times_of_study() -> None:
-    """Pages tell days and times in the study's own time zone."""
-    study = DatabaseRecords().study()
-    if study is not None:
-        timezone.activate(ZoneInfo(study.settings.timezone))
+class _StudyZone(tzinfo):
+    """The study's own time zone, read when a page needs it."""
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        study = DatabaseRecords().study()
+        return UTC if study is None else ZoneInfo(study.settings.timezone)
+
+    def utcoffset(self, at: datetime | None) -> timedelta | None:
+        return self.zone.utcoffset(at)
+
+    def dst(self, at: datetime | None) -> timedelta | None:
+        return self.zone.dst(at)
+
+    def tzname(self, at: datetime | None) -> str | None:
+        return self.zone.tzname(at)
+
+    def fromutc(self, at: datetime) -> datetime:
+        return self.zone.fromutc(at.replace(tzinfo=self.zone))
 
 
 def _work_site(request: HttpRequest, member: Member) -> str | None:
@@ -168,3 +200,83 @@ def safe_next(request: HttpRequest) -> str:
 
     wanted = request.POST.get("next", "")
     return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else reverse("home")
+
+
+def new_key() -> str:
+    """A request key: made once when a form is shown, sent with it, the same however often it is sent."""
+    return secrets.token_hex(16)
+
+
+class RequestForm(forms.Form):
+    """A form with a request key and the device's clock; forms of screens inherit these two fields."""
+
+    key = forms.CharField(max_length=100, widget=forms.HiddenInput, initial=new_key)
+    device_time = forms.CharField(max_length=40, required=False, widget=forms.HiddenInput)
+
+    def with_new_key(self) -> "RequestForm":
+        """The same entries to be sent again after a refusal, as a new request."""
+        entries = cast(QueryDict, self.data).copy()
+        entries["key"] = new_key()
+        self.data = entries
+        return self
+
+    @property
+    def device_clock(self) -> datetime | None:
+        return device_clock(self.cleaned_data.get("device_time", ""))
+
+
+def device_clock(text: str) -> datetime | None:
+    """What the device's clock said, if its script told and it can be read."""
+    try:
+        told = datetime.fromisoformat(text)
+        return told.astimezone(UTC) if told.tzinfo else None
+    except (ValueError, OverflowError):  # the first and the last day of the calendar may have no time in UTC
+        return None
+
+
+def ask(
+    request: HttpRequest, wish: Wish, *, key: str, device_time: datetime | None = None, site: str | None = None,
+    alongside: Callable[[Accepted], None] | None = None,
+) -> Answer:  # fmt: skip
+    """Ask the rules as the person who is logged in, at the site where they work (or at another, if it is named)."""
+    at_work = cast(AtWork, request)
+    where = site if site is not None else at_work.work_site
+    return answer(Request(key, at_work.member, where, device_time, wish), alongside=alongside)
+
+
+def ask_with(form: RequestForm, request: HttpRequest, wish: Wish, **how: Any) -> Answer:
+    """Ask with the key and clock of a form that was sent."""
+    return ask(request, wish, key=form.cleaned_data["key"], device_time=form.device_clock, **how)
+
+
+_CHOSEN = "work_at_site"
+
+View = Callable[..., HttpResponse]
+
+
+def at_a_site(view: View) -> View:
+    """Open a page for somebody who has said where they work; ask the others first, and lose nothing they typed."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *arguments: object, **named: object) -> HttpResponse:
+        at_work = cast(AtWork, request)
+        is_left_to_the_rules = request.method == "POST" and at_work.work_site is not None
+        if not is_left_to_the_rules and DatabaseRecords().study() is None:
+            raise StudyNotBegun
+        chosen = request.POST.get(_CHOSEN, "")
+        if at_work.work_site is None and chosen and Site.objects.filter(site=chosen).exists():
+            at_work.work_site = request.session["work_site"] = chosen
+        if at_work.work_site is None:
+            entries = entries_of(request)
+            fields = [each for each in entries.fields if each[0] != _CHOSEN] if entries else []
+            context = {"fields": fields, "choice": _CHOSEN, "path": request.get_full_path()}
+            return render(request, "screens/choose_site.html", context)
+        return view(request, *arguments, **named)
+
+    return checked
+
+
+def site_name(site: str) -> str:
+    """What people call a site."""
+    row = DatabaseRecords().site(site)
+    return site if row is None else row.name
