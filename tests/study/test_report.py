@@ -24,8 +24,8 @@ from peerfront.study.figures import MOST_DRAWN, icicle, tree_figure
 from peerfront.study.heading import Heading
 from peerfront.study.homophily import homophily_figure, homophily_table
 from peerfront.study.orders import PlanOrder
+from peerfront.study.published_counts import publish_study
 from peerfront.study.report import ReportSettings, _environment, study_report
-from peerfront.study.told_study import told_study
 from study.small_advice import a_fit, a_frontier, a_study, study_csv
 
 HEADINGS = (
@@ -203,7 +203,7 @@ def test_a_large_study_is_drawn_by_wave() -> None:
 def test_what_to_disclose_says_who_decides() -> None:
     fit, (study, schema) = a_fit(), a_study()
     summary = summarise(study)
-    points = disclosures(fit, study, summary, told_study(study, summary), schema, fit.rules)
+    points = disclosures(fit, study, summary, publish_study(study, summary), schema, fit.rules)
     by_tool = [point.topic for point in points if point.decided_by == "peerfront"]
     assert by_tool == ["Changes of coupon numbers during the study", "How recruitment was adapted"]
     adapted = next(point for point in points if point.topic == "How recruitment was adapted")

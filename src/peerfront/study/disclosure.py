@@ -14,8 +14,7 @@ from peerfront.data.study import Study, Summary
 from peerfront.data.study_schema import StudySchema
 from peerfront.problem import Rules
 from peerfront.study.artifacts import Fit
-from peerfront.study.told_counts import NOT_TOLD
-from peerfront.study.told_study import ToldStudy
+from peerfront.study.published_counts import HIDDEN, PublishedStudy
 
 GUIDELINE = "STROBE-RDS (White et al., 2015)"
 THE_TOOL, THE_STUDY, BOTH = "peerfront", "the study", "both"
@@ -32,14 +31,17 @@ class Disclosure:
 
 
 def disclosures(
-    fit: Fit, study: Study, summary: Summary, told: ToldStudy, schema: StudySchema, rules: Rules
+    fit: Fit, study: Study, summary: Summary, counts: PublishedStudy, schema: StudySchema, rules: Rules
 ) -> list[Disclosure]:
     """The points, in the order in which a methods section tells them; numbers as the page may tell them."""
-    seeds, coupons = told.fact("seeds"), told.fact("coupons issued")
+    facts = counts.facts
+    seeds = "[number]" if facts["seeds"] == HIDDEN else facts["seeds"]
     issued = sorted(count for count in summary.coupons_per_person if count)
     numbers = _range(issued)
     given = (
-        f"{coupons} coupons issued, {numbers} per person" if coupons != NOT_TOLD else f"{numbers} coupons per person"
+        f"{facts['coupons issued']} coupons issued, {numbers} per person"
+        if facts["coupons issued"] != HIDDEN
+        else f"{numbers} coupons per person"
     )
     most = "as many as the plan gave" if rules.max_per_person is None else f"at most {rules.max_per_person}"
     span = "from 0 on" if rules.max_per_person is None else f"0 to {rules.max_per_person}"
@@ -65,7 +67,7 @@ def disclosures(
         Disclosure(
             "Coupons: number per person, kind, and how long they were valid",
             BOTH,
-            f"{given}; {told.fact('coupons redeemed')} came back. Kind and validity are not in the file.",
+            f"{given}; {facts['coupons redeemed']} came back. Kind and validity are not in the file.",
             f"Participants received {numbers} [paper / electronic] coupons each, valid for [days].",
         ),
         Disclosure(

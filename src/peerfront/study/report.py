@@ -1,8 +1,8 @@
 """The report: one page, complete in itself, that a coordinator can print and an ethics board can read.
 
 It begins with the plan, and holds no id of any participant, unless the coupon sheet is asked for by name. Counts are
-told so that no group of fewer than five people follows from them (`told_counts.py`). The same model, file and settings
-give the same page, byte for byte.
+published so that no group of fewer than five people follows from them (`published_counts.py`). The same model, file
+and settings give the same page, byte for byte.
 """
 
 import base64
@@ -42,6 +42,15 @@ from peerfront.study.forecast import Forecast, forecast
 from peerfront.study.heading import Heading
 from peerfront.study.homophily import homophily_figure, homophily_table
 from peerfront.study.orders import PlanOrder
+from peerfront.study.published_counts import (
+    HIDDEN,
+    PublishedPlan,
+    publish_plan,
+    publish_study,
+    published,
+    published_share,
+)
+from peerfront.study.published_tables import published_capacity, published_homophily, published_offspring
 from peerfront.study.report_calendar import (
     CalendarPage,
     EarlierBacktest,
@@ -52,10 +61,7 @@ from peerfront.study.report_calendar import (
 from peerfront.study.sheet import CouponSheet, plan_coupons
 from peerfront.study.sheet_words import promises_of
 from peerfront.study.stories import IN_WORDS
-from peerfront.study.told_counts import NOT_TOLD, told_capacity, told_few, told_homophily, told_offspring, told_share
 from peerfront.study.told_estimates import ToldEstimates, told_estimates
-from peerfront.study.told_plan import ToldPlan
-from peerfront.study.told_study import told_study
 
 _BOOTSTRAPS = 500
 _SHOWS = {
@@ -154,12 +160,10 @@ def study_report(
     rules = fit.rules if outlook is None else outlook.rules
     progress(0.7, "estimating" if settings.outcomes else "drawing")
     estimates = _estimates(study, settings)
-    homophily = told_homophily(homophily_table(study, schema, settings.seed))
-    told_plan = None if sheet is None else _told_plan(sheet, people, fit)
-    hides_people = told_plan is not None and told_plan.is_rounded and not settings.with_ids
+    homophily = published_homophily(homophily_table(study, schema, settings.seed))
     calendar = calendar_page(study, before, backtest)
-    numbers = told_study(study, summary, open_is_rounded=natural and hides_people)
-    if outlook is not None and hides_people:
+    counts = publish_study(study, summary)
+    if outlook is not None and not settings.with_ids:
         outlook = replace(outlook, people=rounded_count(outlook.people))
     return (
         _environment()
@@ -172,7 +176,7 @@ def study_report(
             format=FORMATS[study.format],
             warnings=_warnings(fit, history),
             model_warnings=_lines(fit, warnings=True),
-            numbers=numbers,
+            counts=counts,
             problems=_problems(study),
             fields=_fields(study, schema),
             excluded=schema.exclude,
@@ -191,9 +195,7 @@ def study_report(
             coupons_picture=_coupons_picture(fit),
             coupon_stories=_coupon_stories(fit),
             natural=natural,
-            plan=None
-            if sheet is None or told_plan is None
-            else _plan(sheet, told_plan, people, fit, settings.with_ids),
+            plan=None if sheet is None else _plan(sheet, people, fit, settings.with_ids),
             forecast=outlook,
             expected=None
             if outlook is None
@@ -205,7 +207,7 @@ def study_report(
             backtest_picture=None if backtest is None else _backtest_picture(backtest),
             settings=_settings(fit, rules, order, settings, natural),
             versions={**fit.versions, "this page made by": f"peerfront {peerfront.__version__}"},
-            disclosures=disclosures(fit, study, summary, numbers, schema, rules),
+            disclosures=disclosures(fit, study, summary, counts, schema, rules),
             guideline=GUIDELINE,
             fewest=FEWEST,
         )
@@ -221,8 +223,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda share: NOT_TOLD if share != share else percent(share)
-    environment.filters["one"] = lambda number: NOT_TOLD if number != number else f"{number:,.1f}"
+    environment.filters["percent"] = lambda share: str(HIDDEN) if share != share else percent(share)
+    environment.filters["one"] = lambda number: str(HIDDEN) if number != number else f"{number:,.1f}"
     return environment
 
 
@@ -259,7 +261,7 @@ def _problems(study: Study) -> list[dict[str, object]]:
     """Kinds of faults and how many: their texts would name people and coupons."""
     counts = Counter(problem.kind for problem in study.problems)
     return [
-        {"count": told_few(count), "title": KINDS[kind].title, "remedy": KINDS[kind].remedy}
+        {"count": published(count), "title": KINDS[kind].title, "remedy": KINDS[kind].remedy}
         for kind, count in counts.most_common()
     ]
 
@@ -270,10 +272,15 @@ def _fields(study: Study, schema: StudySchema) -> list[dict[str, object]]:
         {
             "name": rule.name,
             "kind": f"{len(rule.cuts) + 1} bands" if rule.cuts else f"{len(rule.categories)} categories",
-            "missing": told_share(int((codes[:, number] == UNKNOWN).sum()), len(study)),
+            "missing": _share(int((codes[:, number] == UNKNOWN).sum()), len(study)),
         }
         for number, rule in enumerate(schema.used)
     ]
+
+
+def _share(part: int, whole: int) -> object:
+    share = published_share(part, whole)
+    return percent(share) if isinstance(share, float) else share or HIDDEN
 
 
 def _tree_picture(study: Study) -> Picture:
@@ -327,12 +334,14 @@ def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame)
 
     pictures: dict[str, object] = {"capacity_picture": None, "offspring_picture": None}
     if (history.coupons > 0).any():
-        report = told_capacity(response_report(next(iter(fit.responses.values())), history, parameters=0))
+        report = published_capacity(response_report(next(iter(fit.responses.values())), history, parameters=0))
         shows = "People by how many they brought, and use of coupons, as seen and as the model expects."
         pictures["capacity_picture"] = _picture(capacity_figure, report, shows)
     if len(history.parents) and history.schema.fields != (EVERYBODY,):
         kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
-        judged = told_offspring(offspring_report(fit.offspring, Pairs.of(history), samples=50, seed=seed), homophily)
+        judged = published_offspring(
+            offspring_report(fit.offspring, Pairs.of(history), samples=50, seed=seed), homophily
+        )
         shows = "Share of recruits like their recruiter by field, in the data and in the model."
         pictures["offspring_picture"] = _picture(offspring_figure, {kind: judged}, shows)
     return pictures
@@ -363,30 +372,29 @@ def _estimate_pictures(estimates: ToldEstimates | None) -> list[list[Picture]]:
     return drawn
 
 
-def _told_plan(sheet: CouponSheet, frontier: Frontier, fit: Fit) -> ToldPlan:
-    given = sheet.table["coupons"].to_numpy(dtype=np.int64)
-    of_person = dict(zip(sheet.table["person"].astype(str), given.tolist(), strict=True))
-    coupons = np.array([of_person[str(person)] for person in frontier.ids], dtype=np.int64)
-    most = fit.rules.max_per_person if sheet.order.max_per_person is None else sheet.order.max_per_person
-    return ToldPlan(coupons, most)
-
-
-def _plan(sheet: CouponSheet, told: ToldPlan, frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
+def _plan(sheet: CouponSheet, frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:
     """The plan without persons: how many get how many, and by field what groups of some size get on average."""
-    fields = [(each, told.groups(each, frontier.covariates[:, n])) for n, each in enumerate(fit.schema.fields)]
+    plan = _published_plan(sheet, frontier, fit)
     return {
-        "people": f"{len(frontier):,}" if with_ids else told.people,
-        "spend": f"{sheet.spend:,}" if with_ids else told.coupons,
+        "people": f"{len(frontier):,}" if with_ids else plan.people,
+        "spend": f"{sheet.spend:,}" if with_ids else plan.coupons,
         "rounds_left": sheet.rounds_left,
-        "numbers": told.numbers,
-        "fields": [(each.name, groups) for each, groups in fields if groups],
-        "untold": [each.name for each, groups in fields if not groups],
+        "numbers": plan.numbers,
+        "fields": list(plan.fields.items()),
         "promises": promises_of(sheet),
         "notes": list(sheet.notes) if with_ids else [],
         "rows": sheet.table[["person", "coupons", "decided_by", "probability", "reason"]].to_dict("records")
         if with_ids
         else [],
     }
+
+
+def _published_plan(sheet: CouponSheet, frontier: Frontier, fit: Fit) -> PublishedPlan:
+    given = sheet.table["coupons"].to_numpy(dtype=np.int64)
+    of_person = dict(zip(sheet.table["person"].astype(str), given.tolist(), strict=True))
+    coupons = np.array([of_person[str(person)] for person in frontier.ids], dtype=np.int64)
+    most = fit.rules.max_per_person if sheet.order.max_per_person is None else sheet.order.max_per_person
+    return publish_plan(coupons, most, fit.schema.fields, frontier.covariates)
 
 
 def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
