@@ -45,7 +45,7 @@ def attempt(path: Path) -> tuple[Study | None, str]:
     try:
         return read_study(path), "without help"
     except PeerfrontError as refused:
-        settings = pasted(str(refused))
+        settings = pasted(refused)
     if settings == ReadSettings():
         return None, "not read"
     try:

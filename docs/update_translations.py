@@ -95,17 +95,14 @@ def _of_the_rules() -> list[tuple[str, str]]:
 
 
 def _of_the_library() -> list[tuple[str, str]]:
-    """What the app shows of the library's fixed sentences: kinds of faults, what to do, counts, roles of columns."""
+    """What the app shows of the library's fixed sentences: counts."""
     from dataclasses import fields
 
-    from peerfront.data.problems import KINDS
-    from peerfront.data.read_settings import ROLES
     from peerfront.data.study import Summary
 
     counts: dict[str, Any] = {each.name: 0 for each in fields(Summary)}
     facts = Summary(**counts).facts
-    told = [sentence for kind in KINDS.values() for sentence in (kind.title, kind.remedy)]
-    return [(sentence, "data") for sentence in [*told, *(what for what, _ in facts), *ROLES.values()]]
+    return [(what, "data") for what, _ in facts]
 
 
 def _of_messages() -> list[tuple[str, str]]:

@@ -156,7 +156,8 @@ def test_how_a_file_is_read_is_said_once_to_check(run, study, tmp_path) -> None:
         code, _, err = run(*command)
         assert code == 2
         assert "cannot tell who recruited whom" in err
-        assert "run `peerfront check FILE --map" in err
+        assert "--map own_coupon=COLUMN" in err
+        assert "run `peerfront check FILE`" in err
         assert "`--schema FOLDER/schema.toml`" in err
         code, _, err = run(*command, "--map", "id=who")
         assert code == 2

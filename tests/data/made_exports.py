@@ -7,15 +7,15 @@ reader must find. Names, separators, bookkeeping columns and habits are those of
 import csv
 import datetime
 import io
-import re
-import shlex
 from dataclasses import dataclass, field
 
 import numpy as np
 import openpyxl
 from openpyxl.utils import get_column_letter
 
-from peerfront.data.read_settings import ReadSettings, parse_columns
+from peerfront.data.read_settings import ReadSettings
+from peerfront.data.suggestions import suggested_columns
+from peerfront.foundation.errors import PeerfrontError
 
 NOBODY = ""
 
@@ -372,10 +372,7 @@ EXPORTS = {
 """Every made export, by the name of its file."""
 
 
-def pasted(message: str) -> ReadSettings:
-    """Do what an error message offers, as somebody who pastes its line would."""
-    line = re.search(r"peerfront check .*--map.*id=.*", message)
-    words = shlex.split(line[0]) if line and "COLUMN" not in line[0] else []
-    maps = [words[n + 1] for n, word in enumerate(words) if word == "--map"]
-    each = re.search(r"--coupons-each (\d+)", message)
-    return ReadSettings(columns=parse_columns(maps), coupons_each=int(each[1]) if each else None)
+def pasted(error: PeerfrontError) -> ReadSettings:
+    """Do what an error offers."""
+    settings = {each.setting: each.value for each in error.remedies}
+    return ReadSettings(columns=suggested_columns(error.remedies), coupons_each=settings.get("coupons_each"))

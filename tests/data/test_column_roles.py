@@ -76,9 +76,9 @@ def study():
 
 @pytest.mark.parametrize("name", ROLES)
 def test_roles(study, name) -> None:
-    assert ROLES[name][1] in role_of(study, name, study.people[name])
+    assert ROLES[name][1] in str(role_of(study, name, study.people[name]))
 
 
 @pytest.mark.parametrize("name", [*INNOCENT, "network_size", "gender", "age", "district", "children"])
 def test_columns_about_people(study, name) -> None:
-    assert role_of(study, name, study.people[name]) == ""
+    assert role_of(study, name, study.people[name]) is None

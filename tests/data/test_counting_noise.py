@@ -58,14 +58,14 @@ def test_the_outcome_leaves_none() -> None:
     assert evidence.noise_left < 0.05
     assert evidence.told > 0.9
     assert evidence.implausible
-    assert "of the variation that chance alone makes" in evidence.why
+    assert "of the variation that chance alone makes" in str(evidence.why)
 
 
 def test_one_coupon_each_is_judged_by_who_recruits() -> None:
     rng, coupons, recruits = counts(400, coupons=1)
     noise = CountingNoise(coupons, recruits)
     wrong = rng.random(400) < 0.02
-    assert "tells" in noise.test(np.where(wrong, 1 - recruits, recruits), 2).why
+    assert "tells" in str(noise.test(np.where(wrong, 1 - recruits, recruits), 2).why)
     wrong = rng.random(400) < 0.2
     assert not noise.test(np.where(wrong, 1 - recruits, recruits), 2).implausible
 
@@ -73,7 +73,7 @@ def test_one_coupon_each_is_judged_by_who_recruits() -> None:
 def test_people_without_recruits_are_missing() -> None:
     rng, coupons, recruits = counts(600, rate=0.35)
     marked = (recruits > 0) & (rng.random(600) < 0.5)  # says nothing about the others
-    assert "brought somebody" in CountingNoise(coupons, recruits).test(marked.astype(np.int64), 2).why
+    assert "brought somebody" in str(CountingNoise(coupons, recruits).test(marked.astype(np.int64), 2).why)
 
 
 def test_where_everybody_varies_little_a_column_is_not_suspected() -> None:

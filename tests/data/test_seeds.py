@@ -29,7 +29,7 @@ def test_codes_of_their_own_make_seeds(tmp_path, codes, dates) -> None:
     assert np.flatnonzero(study.seed).tolist() == [0, 1, 2, 3, 4]
     assert not study.orphan.any()
     assert [(p.kind, p.row) for p in study.problems] == [("assumed-seed", row) for row in range(2, 7)]
-    assert f"came with {codes[0]!r}, which nobody was issued: taken for a seed" in study.problems[0].what
+    assert f"came with {codes[0]!r}, which nobody was issued: taken for a seed" in str(study.problems[0].message)
 
 
 def test_a_late_seed_is_known_by_its_code(tmp_path) -> None:
@@ -56,7 +56,7 @@ def test_a_misspelt_coupon_is_no_seed_however_early(tmp_path) -> None:
     made.people[5:] = made.people[5:]
     study = read_study(study_file(tmp_path, made))
     assert study.orphan[5]
-    assert "Did they mean" in study.problems[0].what
+    assert "Did they mean" in str(study.problems[0].message)
 
 
 def test_nothing_is_assumed_where_nobody_is_linked(tmp_path) -> None:

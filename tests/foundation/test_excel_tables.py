@@ -116,7 +116,7 @@ def test_merged_cells_count_for_each_row_with_a_note() -> None:
     table = table_of(book_of(["id", "town"], ["a", "North"], ["b"], ["c"], ["d", "South"], merged=["B2:B4"]))
     assert table.frame["town"].tolist() == ["North", "North", "North", "South"]
     assert [(note.kind, note.row) for note in table.notes] == [("merged-cells", 2)]
-    assert "B2 to B4 are merged" in table.notes[0].what
+    assert "B2 to B4 are merged" in str(table.notes[0].message)
 
 
 def test_formulas_and_errors_are_noted_with_their_cells() -> None:
@@ -127,8 +127,8 @@ def test_formulas_and_errors_are_noted_with_their_cells() -> None:
     assert table.frame["n"].tolist() == ["", "4"]
     assert table.frame["m"].tolist() == ["", "#N/A"]  # the last is how Excel says "not known"
     assert [(note.row, note.column) for note in table.notes] == [(2, "n"), (2, "m")]
-    assert "Cell B2 (column 'n') holds a formula without a saved value" in table.notes[0].what
-    assert "Cell C2 (column 'm') holds the error #REF!" in table.notes[1].what
+    assert "Cell B2 (column 'n') holds a formula without a saved value" in str(table.notes[0].message)
+    assert "Cell C2 (column 'm') holds the error #REF!" in str(table.notes[1].message)
 
 
 def test_sheets_by_name() -> None:

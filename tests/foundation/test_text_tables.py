@@ -41,7 +41,7 @@ def test_rows_are_those_of_a_spreadsheet_and_lines_those_of_an_editor() -> None:
 def test_unnamed_columns_are_dropped_with_a_note() -> None:
     table = table_of("id,,town\n1,x,North\n")
     assert list(table.frame.columns) == ["id", "town"]
-    assert [note.what for note in table.notes] == ["Column 2 has no name."]
+    assert [str(note.message) for note in table.notes] == ["Column 2 has no name."]
 
 
 def test_empty_tables_and_short_rows_may_be_refused() -> None:

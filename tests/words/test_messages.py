@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import peerfront
+from peerfront.data.problems import KINDS
 from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedy, Severity, note, warning
 from peerfront.words.language import Medium, Text, catalogue, joined, marked, say, say_n, speaking, warn
@@ -15,7 +16,7 @@ from peerfront.words.messages import sentences, text_of
 
 SOURCE = Path(peerfront.__file__).parent
 MAKERS = {"Message", "note", "warning"}
-BY_NAME = ("audit.", "refusal_found.", "refusal_to_do.")
+BY_NAME = ("audit.", "refusal_found.", "refusal_to_do.", "problem_titles.", "problem_remedies.")
 """Topics whose codes are names of events, actions and refusals; tests of the live study look for each of them."""
 
 
@@ -50,6 +51,8 @@ def test_sentences_name_the_values_that_their_codes_have() -> None:
 def test_every_sentence_has_a_use() -> None:
     texts = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
     assert [code for code in sentences() if f'"{code}"' not in texts and not code.startswith(BY_NAME)] == []
+    by_kind = {f"{topic}.{kind}" for topic in ("problem_titles", "problem_remedies") for kind in KINDS}
+    assert by_kind == {code for code in sentences() if code.startswith(("problem_titles.", "problem_remedies."))}
 
 
 def test_a_message_is_data_until_somebody_reads_it() -> None:

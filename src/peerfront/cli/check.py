@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_calendar import CouponCounts
     from peerfront.data.study_schema import FieldRule, StudySchema
+    from peerfront.foundation.messages import Message
 
 _TREES = 8  # largest trees shown
 _MOST_ROWS = 200  # columns of the file shown
@@ -121,7 +122,7 @@ def check_command(
     study = read_study(file, settings)
     if as_of is not None:
         study = study.as_of(as_of)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     if saved is None:
         guess = guess_schema(study)
         study_schema, reasons = guess.schema, guess.reasons
@@ -165,8 +166,8 @@ def _print_report(
     study: "Study",
     summary: "Summary",
     schema: "StudySchema",
-    reasons: Mapping[str, str],
-    notes: tuple[str, ...],
+    reasons: Mapping[str, "Message"],
+    notes: tuple["Message", ...],
     *,
     guessed: bool,
 ) -> None:
@@ -332,9 +333,11 @@ def _print_fields(
     study: "Study",
     summary: "Summary",
     schema: "StudySchema",
-    reasons: Mapping[str, str],
+    reasons: Mapping[str, "Message"],
     guessed: bool,
 ) -> None:
+    from peerfront.foundation.messages import note
+
     title = "What is known about people" + (" (guessed)" if guessed else f" ({schema.source})")
     names = (*(rule.name for rule in schema.used), *schema.exclude)
     table = _table(console, title, "column", "used as", "values", "missing", right=("missing",), widest=names)
@@ -344,7 +347,7 @@ def _print_fields(
         table.add_row(cell(rule.name), _kind(rule), cell(shown), _share(absent, len(study)))
     for name in schema.left_out[: max(_MOST_ROWS - len(schema.used), 0)]:
         absent = summary.missing.get(name, 0)
-        reason = reasons.get(name, "excluded by the schema")
+        reason = reasons.get(name, note("column_reasons.by_schema"))
         table.add_row(cell(name), "not used", cell(reason), _share(absent, len(study)), style="dim")
     console.print(table)
     left_out = len(schema.used) + len(schema.left_out) - _MOST_ROWS
@@ -354,22 +357,23 @@ def _print_fields(
         console.print("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
 
 
-def _print_left_out(console: "Console", reasons: Mapping[str, str], notes: tuple[str, ...]) -> None:
+def _print_left_out(console: "Console", reasons: Mapping[str, "Message"], notes: tuple["Message", ...]) -> None:
     """Say what can be done about columns that are left out, and warn of those that the schema insists on."""
-    from peerfront.data.leaks import TOO_WELL
-    from peerfront.data.sensitive import MEANING, SENSITIVE
+    from peerfront.data.column_findings import is_sensitive, is_too_good
+    from peerfront.data.sensitive import MEANING
+    from peerfront.words.language import marked
 
-    sensitive = [name for name, reason in reasons.items() if reason.startswith(SENSITIVE)]
+    sensitive = [name for name, reason in reasons.items() if is_sensitive(reason)]
     if sensitive:
         console.print(cell(f"Left out because they are sensitive: {', '.join(map(repr, sensitive))}. {MEANING}"))
-    suspect = [name for name, reason in reasons.items() if reason.startswith(TOO_WELL)]
+    suspect = [name for name, reason in reasons.items() if is_too_good(reason)]
     if suspect:
         remedy = "If one was known before people got their coupons, write use = true into its block of the schema file."
         console.print(
             cell(f"Left out because they predict recruits too well: {', '.join(map(repr, suspect))}. {remedy}")
         )
     for note in notes:
-        console.print(cell(note, style="yellow"))
+        console.print(cell(marked(note), style="yellow"))
 
 
 def _print_problems(console: "Console", study: "Study") -> None:
@@ -388,7 +392,7 @@ def _print_problems(console: "Console", study: "Study") -> None:
         mine = [problem for problem in study.problems if problem.kind == kind]
         for problem in mine[:_EXAMPLES]:
             where = "" if problem.row is None else f"{study.place} {problem.row:,}: "
-            text.append(f"\n{where}{visible(problem.what, _LONGEST)}", style="not bold default")
+            text.append(f"\n{where}{visible(str(problem.message), _LONGEST)}", style="not bold default")
         if count > _EXAMPLES:
             text.append(
                 f"\n... and {count - _EXAMPLES:,} more; all are in problems.csv with --out.", style="dim not bold"

@@ -24,6 +24,7 @@ from peerfront.cli.live import live_app
 from peerfront.cli.plan import plan_command
 from peerfront.cli.report import report_command
 from peerfront.cli.reproduce import reproduce_command
+from peerfront.cli.screen import show
 from peerfront.cli.week import week_command
 from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
 from peerfront.foundation.errors import PeerfrontError
@@ -117,11 +118,20 @@ def main() -> None:
                 sys.exit(BAD_INPUT)
 
 
+READ_BY_CHECK = ("map", "format", "sheet", "preset", "missing", "coupons_each", "still_open")
+KEPT_BY_CHECK = say(
+    "How a file is read is said once: run `peerfront check FILE` with such settings and `--out FOLDER`; other commands "
+    "then read the file as it says with `--schema FOLDER/schema.toml`."
+)
+
+
 def _run() -> None:
     try:
         translated(typer.main.get_command(app))()
     except PeerfrontError as problem:
         _say(str(problem))
+        if any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies):
+            show(KEPT_BY_CHECK, err=True)
         sys.exit(BAD_INPUT)
     except MemoryError as problem:
         memory = say(

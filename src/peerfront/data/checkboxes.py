@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from peerfront.foundation.messages import Message, first_of, note
+
 _REDCAP = re.compile(r"(.+?)___(\w+)|(.+?) \(choice=(.+)\)")
 _TICKED = {"1", "true", "yes", "checked", "1.0"}
 _NOT_TICKED = {"0", "false", "no", "unchecked", "0.0"}
@@ -85,12 +87,13 @@ def _ticks(frame: pd.DataFrame, boxes: Boxes) -> np.ndarray:
 
 def merge_boxes(
     frame: pd.DataFrame, groups: list[Boxes], one_field: tuple[str, ...] | None
-) -> tuple[pd.DataFrame, list[str], list[str]]:
+) -> tuple[pd.DataFrame, list[str], list[Message]]:
     """Make one field of the groups named in `one_field` (None: of those where hardly anybody ticked two).
 
-    Also returned: the names of those groups, and sentences on what was done.
+    Also returned: the names of those groups, and what was done.
     """
-    merged, steps = [], []
+    merged: list[str] = []
+    steps: list[Message] = []
     for boxes in groups:
         ticks = _ticks(frame, boxes)
         count = ticks.sum(axis=1)
@@ -101,10 +104,8 @@ def merge_boxes(
             is_one = boxes.name in one_field
         if not is_one:
             frame = frame.drop(columns=[boxes.text] if boxes.text else [])
-            steps.append(
-                f"The checkboxes of {boxes.name!r} are a field each ({several:,} people ticked more than one): "
-                f"{', '.join(boxes.columns[:3])}{', ...' if len(boxes.columns) > 3 else ''}."
-            )
+            columns = first_of(boxes.columns, 3)
+            steps.append(note("steps.boxes_apart", question=boxes.name, several=several, columns=columns))
             continue
         values = np.array(boxes.answers, dtype=object)[ticks.argmax(axis=1)]
         values = np.where(count > 1, SEVERAL, np.where(count == 0, NONE, values))
@@ -117,7 +118,14 @@ def merge_boxes(
         merged.append(boxes.name)
         none = int((answered & (count == 0)).sum())
         steps.append(
-            f"The {len(boxes.columns)} checkboxes of {boxes.name!r} are one field: the answer ticked, {SEVERAL!r} "
-            f"where it is more than one ({several:,} people), {NONE!r} where it is none ({none:,} people)."
+            note(
+                "steps.boxes_joined",
+                n=len(boxes.columns),
+                question=boxes.name,
+                several_name=SEVERAL,
+                several=several,
+                none_name=NONE,
+                none=none,
+            )
         )
     return frame, merged, steps

@@ -13,10 +13,11 @@ import pandas as pd
 from peerfront.data.column_roles import role_of
 from peerfront.data.leaks import find_leaks
 from peerfront.data.listing import describes_the_tree
-from peerfront.data.sensitive import MEANING, SENSITIVE, sensitive_topic
+from peerfront.data.sensitive import MEANING, sensitive_topic
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message, note, warning
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 
@@ -34,22 +35,33 @@ class Against(Enum):
 
 
 _CALENDAR = {
-    "date": "a date",
-    "issued_date": "a date",
-    "redeemed_date": "a date",
-    "expiry_date": "a date",
-    "valid_days": "for how long coupons are valid, not who the person is",
-    "waiting": "tells how recruitment went",
+    "date": note("column_reasons.date"),
+    "issued_date": note("column_reasons.date"),
+    "redeemed_date": note("column_reasons.date"),
+    "expiry_date": note("column_reasons.date"),
+    "valid_days": note("column_reasons.validity"),
+    "waiting": note("column_reasons.recruitment"),
 }
 """Parts of the calendar that say nothing about a person; a site may."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What speaks against a column, in words that follow its name."""
+    """What speaks against a column."""
 
     against: Against
-    reason: str
+    reason: Message
+    """Follows the name of the column."""
+
+
+def is_sensitive(reason: object) -> bool:
+    """Tell whether this is the reason why a sensitive column is left out."""
+    return isinstance(reason, Message) and reason.code == "column_reasons.sensitive"
+
+
+def is_too_good(reason: object) -> bool:
+    """Tell whether a column is left out because it predicts recruits too well to be known before."""
+    return isinstance(reason, Message) and reason.code == "column_reasons.too_well"
 
 
 def column_findings(study: Study) -> dict[str, Finding]:
@@ -68,9 +80,9 @@ def column_findings(study: Study) -> dict[str, Finding]:
             found[name] = Finding(Against.OUTCOME if leak.certain else Against.IMPLAUSIBLE, leak.reason)
     for name in map(str, people.columns):
         values = people[name]
-        topic = "" if name in found else sensitive_topic(name, values[values != ""].unique())
-        if topic:
-            found[name] = Finding(Against.SENSITIVE, f"{SENSITIVE}{topic}")
+        topic = None if name in found else sensitive_topic(name, values[values != ""].unique())
+        if topic is not None:
+            found[name] = Finding(Against.SENSITIVE, note("column_reasons.sensitive", topic=topic))
     return found
 
 
@@ -80,18 +92,18 @@ def _of_the_tree(study: Study, name: str, values: pd.Series) -> Finding | None:
     if role:
         return Finding(Against.COLLECTION, _CALENDAR[role])
     numbers = read_numbers(values) if looks_numeric(values) else np.zeros(0)
-    facts = {
-        "the number of recruits": (study.recruits, Against.OUTCOME),
-        "the wave": (study.trees.wave, Against.COLLECTION),
-        "the number of coupons issued": (study.issued, Against.COLLECTION),
-    }
-    for fact, (counts, against) in facts.items():
+    facts = (
+        (note("tree_facts.recruits"), study.recruits, Against.OUTCOME),
+        (note("tree_facts.wave"), study.trees.wave, Against.COLLECTION),
+        (note("tree_facts.issued"), study.issued, Against.COLLECTION),
+    )
+    for fact, counts, against in facts:
         if len(np.unique(counts)) > 1 and np.array_equal(numbers, counts):
-            return Finding(against, f"is {fact}")
+            return Finding(against, note("column_reasons.is_fact", fact=fact))
     if describes_the_tree(name):
-        return Finding(Against.COLLECTION, "tells how recruitment went")
+        return Finding(Against.COLLECTION, note("column_reasons.recruitment"))
     if np.array_equal(values.to_numpy(dtype=object), study.ids[study.trees.root]):
-        return Finding(Against.COLLECTION, "names the seed")
+        return Finding(Against.COLLECTION, note("column_reasons.names_seed"))
     return None
 
 
@@ -100,9 +112,9 @@ class Vetted:
     """A schema that may be fitted, and what there is to say about it."""
 
     schema: StudySchema
-    reasons: dict[str, str]
+    reasons: dict[str, Message]
     """Why columns with a block of their own are not used, by column."""
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     """Warnings about columns that are used because the schema says `use = true`."""
     accepted: tuple[str, ...] = ()
     """Columns that predict too well and are used because the schema says so."""
@@ -114,8 +126,8 @@ def vetted(study: Study, schema: StudySchema, found: Mapping[str, Finding] | Non
     Columns that the schema leaves out anyway are not looked at.
     """
     found = column_findings(study) if found is None else found
-    reasons: dict[str, str] = {}
-    notes: list[str] = []
+    reasons: dict[str, Message] = {}
+    notes: list[Message] = []
     accepted: list[str] = []
     sensitive: list[str] = []
     for rule in schema.used:
@@ -123,30 +135,22 @@ def vetted(study: Study, schema: StudySchema, found: Mapping[str, Finding] | Non
         if finding is None:
             continue
         if finding.against is Against.OUTCOME or (finding.against is Against.IMPLAUSIBLE and not rule.use):
-            raise DataFileError(_refused(study, schema, rule.name, finding))
+            implausible = finding.against is Against.IMPLAUSIBLE
+            raise DataFileError(
+                "column_reasons.refused_unless_known" if implausible else "column_reasons.refused",
+                schema=schema.source,
+                column=rule.name,
+                source=study.source,
+                reason=finding.reason,
+            )
         if not rule.use:
             reasons[rule.name] = finding.reason
         elif finding.against is Against.SENSITIVE:
             sensitive.append(rule.name)
         else:
-            kept = "It is used because the schema says use = true."
-            notes.append(f"Warning: column {rule.name!r}: {finding.reason}. {kept}")
+            notes.append(warning("column_reasons.used_anyway", column=rule.name, reason=finding.reason))
             accepted += [rule.name] if finding.against is Against.IMPLAUSIBLE else []
     if sensitive:
-        notes.append(f"Warning: sensitive columns are used ({', '.join(map(repr, sensitive))}). {MEANING}")
+        notes.append(warning("column_reasons.sensitive_used", columns=sensitive, meaning=MEANING))
     fields = tuple(replace(rule, use=False) if rule.name in reasons else rule for rule in schema.fields)
     return Vetted(replace(schema, fields=fields), reasons, tuple(notes), tuple(accepted))
-
-
-def _refused(study: Study, schema: StudySchema, name: str, finding: Finding) -> str:
-    words = (
-        f"{schema.source} uses the column {name!r} of {study.source}, and must not: it {finding.reason}. The people "
-        "who wait for coupons cannot have it yet, so every plan made with it would be wrong. Remove its block "
-        f'[[field]] from the schema file, or add "{name}" to exclude there.'
-    )
-    if finding.against is Against.IMPLAUSIBLE:
-        words += (
-            " If it really was known before people got their coupons, write use = true into its block: fit then goes "
-            "on, and warns."
-        )
-    return words

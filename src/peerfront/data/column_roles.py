@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.column_words import is_called, phrases, says, words_of
 from peerfront.data.study import NOBODY, Study
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers
 
 _STAFF = phrases(
@@ -85,25 +86,25 @@ _BIRTH = {"birth", "birthdate", "dob", "nacimiento", "naissance", "nascimento", 
 _A_DATE = re.compile(r".*\d.*[-/.: ].*\d.*|(?:19|20)\d{6}", flags=re.DOTALL)
 
 
-def role_of(study: Study, name: str, values: pd.Series) -> str:
-    """Return what a column is if it says how the data were collected; "" if it may say who a person is."""
+def role_of(study: Study, name: str, values: pd.Series) -> Message | None:
+    """Return what a column is if it says how the data were collected; None if it may say who a person is."""
     words = words_of(name)
     if says(name, _STAFF) or is_called(name, _STAFF_NAMES):
-        return "who interviewed or entered the data, not who the person is"
+        return note("column_reasons.staff")
     if says(name, _DEVICE) or is_called(name, _DEVICE_NAMES):
-        return "a device of the study, not who the person is"
+        return note("column_reasons.device")
     if says(name, _RECORD):
-        return "a number of the record, not who the person is"
+        return note("column_reasons.record")
     if says(name, _SEED) or _same_people(study.seed, values):
-        return "marks the seeds: tells how recruitment went"
+        return note("column_reasons.seeds")
     if says(name, _AFTERWARDS) and not _FUTURE_WORDS.intersection(words):
-        return "by its name known only after recruitment"
+        return note("column_reasons.afterwards")
     filled = values[values != ""]
     if not len(filled):
-        return ""
+        return None
     numbers = read_numbers(values) if looks_numeric(filled) else np.full(len(values), np.nan)
     if _is_weight(study, name, numbers):
-        return "a sampling weight, computed after recruitment"
+        return note("column_reasons.weight")
     return _time(study, name, values, numbers)
 
 
@@ -134,7 +135,7 @@ def _is_weight(study: Study, name: str, numbers: NDArray[np.float64]) -> bool:
     return bool(np.ptp(product) <= 1e-3 * abs(product.mean()))
 
 
-def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float64]) -> str:
+def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float64]) -> Message | None:
     filled = (values != "").to_numpy()
     texts = values[filled]
     known = numbers[np.isfinite(numbers)]
@@ -142,23 +143,23 @@ def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float6
         different = len(np.unique(known))
         low, high = float(known.min()), float(known.max())
         if different >= _DIFFERENT and any(first <= low and high <= last for first, last in _EPOCHS):
-            return "a time as a number (seconds since 1970)"
+            return note("column_reasons.epoch")
         named = says(name, _TIME) or is_called(name, _TIME_NAMES)
         serial = different >= _DIFFERENT and _EXCEL_DAYS[0] <= low and high <= _EXCEL_DAYS[1]
         rising = _rises(study, numbers)
         if serial and (named or rising):
-            return "a date as a spreadsheet's number"
+            return note("column_reasons.spreadsheet_date")
         if texts.str.fullmatch(r"(?:19|20)[0-9]{6}").all() and np.isfinite(read_days(texts)[0]).mean() >= _DATES:
-            return "a date"
+            return note("column_reasons.date")
         if named and different >= _DIFFERENT:
-            return "a time or date"
-        return "rises from recruiter to recruit, as times and running numbers do" if rising else ""
+            return note("column_reasons.time")
+        return note("column_reasons.rises") if rising else None
     if not texts.head(100).str.fullmatch(_A_DATE).mean() >= _DATES:
-        return ""
+        return None
     share = np.isfinite(read_days(texts)[0]).mean()
     if share < _DATES:
-        return ""
-    return "a date: for a birth date, put the age into a column" if _of_birth(name) else "a date"
+        return None
+    return note("column_reasons.birth_date" if _of_birth(name) else "column_reasons.date")
 
 
 def _of_birth(name: str) -> bool:

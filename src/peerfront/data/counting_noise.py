@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtri, xlogy  # scipy.stats would take a second to load
 
+from peerfront.foundation.messages import Message, note
+
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 FEWEST_PEOPLE = 30
@@ -44,6 +46,7 @@ SURE = 1e-3
 """Chance that any of all columns and pairs is refused although it is innocent, at the edge of what is possible."""
 _FEWEST_OF_A_KIND = 10  # people who recruited, and who did not, below which the second test is not made
 _LEVEL = 20  # people with the same number of coupons, below which they share a rate with others
+_IT = note("column_reasons.it")
 _PRIOR = 1.0  # people by whom a group's rate is drawn to everybody's
 
 
@@ -55,8 +58,17 @@ class Evidence:
     """Variance of the counts around held-out means, as a share of what binomial chance leaves."""
     told: float
     """Share of the uncertainty about who recruits at all that it removes from people left out."""
-    implausible: bool
-    why: str
+    why: Message | None = None
+    """Why it cannot have been known before, if that is so; its `subject` is the column."""
+
+    @property
+    def implausible(self) -> bool:
+        return self.why is not None
+
+    def why_of(self, subject: Message) -> Message:
+        """Why something else than "it" cannot have been known before."""
+        assert self.why is not None
+        return Message(self.why.code, {**self.why.arguments, "subject": subject})
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +108,8 @@ class CountingNoise:
         sizes, used = np.bincount(groups)[groups], np.bincount(groups, weights=recruits)[groups]
         chances = (used - recruits + _PRIOR * recruits.mean()) / (sizes - 1 + _PRIOR)
         evidence = self.judge(means, chances)
-        missing = "" if evidence.implausible else self._missing_end(groups, n_groups)
-        return Evidence(evidence.noise_left, evidence.told, True, missing) if missing else evidence
+        missing = None if evidence.implausible else self._missing_end(groups, n_groups)
+        return Evidence(evidence.noise_left, evidence.told, missing) if missing else evidence
 
     def judge(self, means: Array, chances: Array) -> Evidence:
         """Judge predictions for people left out: mean recruits, and chances to recruit at all, [people]."""
@@ -111,15 +123,15 @@ class CountingNoise:
         scatter = floor * float(np.sqrt(np.maximum(spread, 0.0).sum()))
         behind = float((excess + (1.0 - floor) * variance).sum()) / max(scatter, 1e-12)
         told, told_error, beyond, beyond_error = self._told(chances, (1.0 - share) ** self.coupons)
-        why = ""
+        why = None
         if noise < MOST_NOISE_LEFT * floor and behind < -sure:
-            why = f"leaves {noise:.0%} of the variation that chance alone makes"
+            why = note("column_reasons.noise_left", subject=_IT, share=noise)
         elif told > sure * told_error and (
             told > max(MOST_TOLD, MOST_TOLD - 0.05 + told_error)
             or (told > MUCH_TOLD and beyond > max(TOLD_BEYOND, 2 * beyond_error))
         ):
-            why = f"tells {told:.0%} of who recruits at all and who does not"
-        return Evidence(noise, told, bool(why), why)
+            why = note("column_reasons.told", subject=_IT, share=told)
+        return Evidence(noise, told, why)
 
     def _means(self, groups: NDArray[np.int64]) -> Array:
         """Expected recruits of everybody by the others of their group with as many coupons, [people]."""
@@ -144,7 +156,7 @@ class CountingNoise:
         n, n_recruit = len(recruits), recruits.sum()
         if min(n_recruit, n - n_recruit) < _FEWEST_OF_A_KIND:
             return 0.0, np.inf, 0.0, np.inf
-        possible = np.minimum(chances, 1.0 - self._ends_of_all["brought somebody"] * fewest_without)
+        possible = np.minimum(chances, 1.0 - self._ends_of_all["column_reasons.none_without"] * fewest_without)
 
         def score(chance: Array | float) -> Array:
             return np.asarray(xlogy(recruits, chance) + xlogy(1 - recruits, 1 - np.asarray(chance)))
@@ -171,8 +183,8 @@ class CountingNoise:
         chance = np.maximum(at_least, as_many[lower.astype(np.int64)])
         return bool(np.log(np.maximum(chance, 1e-300)).sum() < np.log(SURE / n_tests))
 
-    def _missing_end(self, groups: NDArray[np.int64], n_groups: int) -> str:
-        """Return what is missing in one of the groups: people who used no coupon, or all of them; "" for nothing."""
+    def _missing_end(self, groups: NDArray[np.int64], n_groups: int) -> Message | None:
+        """Return what is missing in one of the groups: people who used no coupon, or all of them."""
         tests = self.n_tests * 2 * n_groups
         for group in range(n_groups):
             n = int((groups == group).sum())
@@ -181,17 +193,17 @@ class CountingNoise:
             for end, seen, due in self._ends(groups, group):
                 expected = due * self._ends_of_all[end]
                 if seen < MOST_ENDS_LEFT * expected and float(bdtr(seen, n, min(expected / n, 1.0))) < SURE / tests:
-                    return f"marks people who {end}, where chance alone would leave {expected:.0f} who did not"
-        return ""
+                    return note(end, subject=_IT, n=expected)
+        return None
 
     def _ends(self, groups: NDArray[np.int64], group: int) -> list[tuple[str, float, float]]:
-        """People of a group who used nothing, and everything: how many there are, and how many chance leaves."""
+        """People of a group who used nothing, and everything: code, how many there are, how many chance leaves."""
         here = np.flatnonzero(groups == group)
         levels, coupons, recruits = self.levels[here], self.coupons[here], self.recruits[here]
         used, had = (np.bincount(levels, weights=counts)[levels] for counts in (recruits, coupons))
         rates, several = used / had, coupons > 1
         nothing, everything = (1 - rates[several]) ** coupons[several], rates[several] ** coupons[several]
         return [
-            ("brought somebody", float((recruits[several] == 0).sum()), float(nothing.sum())),
-            ("kept a coupon", float((recruits == coupons)[several].sum()), float(everything.sum())),
+            ("column_reasons.none_without", float((recruits[several] == 0).sum()), float(nothing.sum())),
+            ("column_reasons.none_with_all", float((recruits == coupons)[several].sum()), float(everything.sum())),
         ]

@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.listing import Listing, Texts, each
-from peerfront.data.problems import Problem
+from peerfront.data.problems import Problem, at
+from peerfront.foundation.messages import note
 
 _MANY_HOLDERS = 3  # a code issued to so many people is a placeholder; to two, one of them is a typing error
 _MIN_ROWS = 5  # fewer rows show no pattern
@@ -91,12 +92,11 @@ class IssuedCoupons:
         first = pd.Series(self.holder).groupby(series).first()
         rows, ids = self.listing.rows, self.listing.ids
         texts = []
-        for at in again:
-            other = int(first[self.code[at]])
-            texts.append(
-                f"Coupon {self.code[at]!r} of {ids[self.holder[at]]!r} was also issued to {ids[other]!r} "
-                f"({self.listing.place} {rows[other]:,})."
-            )
+        for coupon in again:
+            other = int(first[self.code[coupon]])
+            held = note("problems.value_at", value=ids[other], at=at(self.listing.place, rows[other]))
+            person = ids[self.holder[coupon]]
+            texts.append(note("problems.issued_twice", code=self.code[coupon], person=person, other=held))
         return each(self.listing, "issued-twice", self.holder[again], texts)
 
 
@@ -116,12 +116,7 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
     real = held.drop(from_ids.index)
     void = real["code"].isin(false.codes)
     faults = [
-        Problem(
-            "made-from-id",
-            None,
-            "",
-            f"Column {name!r} holds codes made from the ids of people; they are not counted as coupons.",
-        )
+        Problem("made-from-id", None, "", note("problems.column_from_ids", column=name), name)
         for name, is_placeholder in zip(listing.columns["coupons"], false.from_ids, strict=False)
         if is_placeholder
     ]
@@ -129,7 +124,7 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
         listing,
         "placeholder",
         real["holder"][void].to_numpy(),
-        [f"Code {code!r} is a placeholder; it is not counted as a coupon." for code in real["code"][void]],
+        [note("problems.placeholder", code=code) for code in real["code"][void]],
     )
     real = real[~void]
     again = real.duplicated(["holder", "code"])
@@ -138,7 +133,7 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
         "repeated-in-row",
         real["holder"][again].to_numpy(),
         [
-            f"Coupon {code!r} is listed twice for {listing.ids[i]!r}."
+            note("problems.listed_twice", code=code, person=listing.ids[i])
             for i, code in zip(real["holder"][again], real["code"][again], strict=True)
         ],
     )

@@ -16,6 +16,7 @@ from peerfront.data.listing import Listing, Texts, each
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import MOST_DAYS_VALID, ReadSettings
 from peerfront.data.trees import NOBODY
+from peerfront.foundation.messages import note
 from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
 
 Days = NDArray[np.float64]
@@ -112,29 +113,27 @@ class _Columns:
         numbered = are_day_numbers(texts)
         filled = (texts != "").to_numpy()
         if self.numbered is not None and filled.any() and numbered != self.numbered:
-            kinds = ("dates", "numbers of days") if numbered else ("numbers of days", "dates")
-            text = f"{name}: these are {kinds[1]}, while other columns hold {kinds[0]}; they count as unknown."
-            self.problems.append(Problem("unlike-dates", None, "", text))
+            code = "problems.days_among_dates" if numbered else "problems.dates_among_days"
+            self.problems.append(Problem("unlike-dates", None, "", note(code, column=name), name))
             return np.full(len(texts), np.nan)
         if filled.any():
             self.numbered = numbered
         days, unsure = read_days(texts)
         unreadable = np.flatnonzero(np.isnan(days) & filled)
-        said = [
-            f"{name}: {texts[i]!r} is not understood as a date from {FIRST_YEAR} to {LAST_YEAR}." for i in unreadable
+        faults = [
+            note("problems.bad_date", column=name, value=texts[i], first=FIRST_YEAR, last=LAST_YEAR) for i in unreadable
         ]
-        self.problems += each(self.listing, "bad-date", unreadable, said)
+        self.problems += each(self.listing, "bad-date", unreadable, faults, name)
         if unsure:
-            example = texts[filled].iloc[0]
-            text = f"{name}: {example!r} and the others were read as day, then month."
-            self.problems.append(Problem("unsure-dates", None, "", text))
+            fault = note("problems.unsure_dates", column=name, value=texts[filled].iloc[0])
+            self.problems.append(Problem("unsure-dates", None, "", fault, name))
         if numbered or future:
             return days
         with np.errstate(invalid="ignore"):
             later = days >= (latest_date() - EPOCH).days + 1
         ahead = np.flatnonzero(later)
-        said = [f"{name}: {texts[i]!r} lies in the future." for i in ahead]
-        self.problems += each(self.listing, "future-date", ahead, said)
+        faults = [note("problems.future_date", column=name, value=texts[i]) for i in ahead]
+        self.problems += each(self.listing, "future-date", ahead, faults, name)
         return np.where(later, np.nan, days)
 
 
@@ -148,9 +147,10 @@ def _missing(listing: Listing, taken_part: Days | None) -> list[Problem]:
     if empty.all():
         return []
     if len(absent) <= FEW_MISSING * len(empty):
-        return each(listing, "missing-date", absent, [f"{name}: {ids[i]!r} has no date." for i in absent])
-    text = f"{name}: {len(absent):,} of {len(empty):,} people have no date."
-    return [Problem("missing-date", None, "", text)]
+        faults = [note("problems.no_date", column=name, person=ids[i]) for i in absent]
+        return each(listing, "missing-date", absent, faults, name)
+    fault = note("problems.dates_missing", column=name, n=len(absent), people=len(empty))
+    return [Problem("missing-date", None, "", fault, name)]
 
 
 def _before_recruiter(listing: Listing, recruiter: NDArray[np.int64], taken: Days) -> list[Problem]:
@@ -160,11 +160,17 @@ def _before_recruiter(listing: Listing, recruiter: NDArray[np.int64], taken: Day
         early = np.flatnonzero((recruiter != NOBODY) & (taken < taken[recruiter]))
     texts: Texts = listing.people[listing.columns["date"][0]].to_numpy(dtype=object)
     ids = listing.ids
-    said = [
-        f"{ids[i]!r} ({texts[i]}) is dated before their recruiter {ids[recruiter[i]]!r} ({texts[recruiter[i]]})."
+    faults = [
+        note(
+            "problems.before_recruiter",
+            person=ids[i],
+            date=texts[i],
+            recruiter=ids[recruiter[i]],
+            recruiter_date=texts[recruiter[i]],
+        )
         for i in early
     ]
-    return each(listing, "before-recruiter", early, said)
+    return each(listing, "before-recruiter", early, faults)
 
 
 def _validity(
@@ -178,8 +184,8 @@ def _validity(
             valid = np.floor(expiry) - issue_days
             wrong = np.flatnonzero(valid < 0.0)
             name, ids = listing.columns["expiry_date"][0], listing.ids
-            said = [f"{name}: the coupons of {ids[i]!r} expire before they were issued." for i in wrong]
-            faults += each(listing, "expires-before-issue", wrong, said)
+            early = [note("problems.expires_early", column=name, person=ids[i]) for i in wrong]
+            faults += each(listing, "expires-before-issue", wrong, early, name)
             valid = np.where(valid < 0.0, np.nan, valid)
         if "valid_days" in listing.columns:
             name = listing.columns["valid_days"][0]
@@ -187,8 +193,8 @@ def _validity(
             numbers = read_numbers(texts)
             impossible = ~((numbers >= 0.0) & (numbers <= MOST_DAYS_VALID))
             wrong = np.flatnonzero(impossible & (texts != "").to_numpy())
-            said = [f"{name}: {texts[i]!r} is not a number of days from 0 to {MOST_DAYS_VALID:,.0f}." for i in wrong]
-            faults += each(listing, "bad-valid-days", wrong, said)
+            unread = [note("problems.bad_valid_days", column=name, value=texts[i], most=MOST_DAYS_VALID) for i in wrong]
+            faults += each(listing, "bad-valid-days", wrong, unread, name)
             valid = np.where(np.isnan(valid) & ~impossible, numbers, valid)
     usual = np.inf if settings.valid_days is None else settings.valid_days
     return np.where(np.isnan(issue_days), np.nan, np.where(np.isnan(valid), usual, valid)), faults
@@ -213,24 +219,40 @@ def _contradictions(
         before = came[(ages < 0.0) & ~np.isin(listing.rows[came], [row for row in reported if row is not None])]
         after = came[ages > valid[holder]]
         ahead = np.flatnonzero(issue_days < np.floor(taken))
-    said = [
-        f"{ids[i]!r} came on {date_text(redeemed[i], numbered)} with a coupon that {ids[recruiter[i]]!r} got on "
-        f"{date_text(issue_days[recruiter[i]], numbered)}."
+    early = [
+        note(
+            "problems.redeemed_early",
+            person=ids[i],
+            date=date_text(redeemed[i], numbered),
+            holder=ids[recruiter[i]],
+            issued=date_text(issue_days[recruiter[i]], numbered),
+        )
         for i in before
     ]
-    faults = each(listing, "redeemed-before-issue", before, said)
-    said = [
-        f"{ids[i]!r} came on {date_text(redeemed[i], numbered)} with a coupon of {ids[recruiter[i]]!r} that expired on "
-        f"{date_text(issue_days[recruiter[i]] + valid[recruiter[i]], numbered)}."
+    late = [
+        note(
+            "problems.redeemed_late",
+            person=ids[i],
+            date=date_text(redeemed[i], numbered),
+            holder=ids[recruiter[i]],
+            expired=date_text(issue_days[recruiter[i]] + valid[recruiter[i]], numbered),
+        )
         for i in after
     ]
-    faults += each(listing, "used-after-expiry", after, said)
-    said = [
-        f"{ids[i]!r} got coupons on {date_text(issue_days[i], numbered)} and took part on "
-        f"{date_text(taken[i], numbered)}."
+    issued = [
+        note(
+            "problems.issued_early",
+            person=ids[i],
+            issued=date_text(issue_days[i], numbered),
+            date=date_text(taken[i], numbered),
+        )
         for i in ahead
     ]
-    return faults + each(listing, "issued-before-date", ahead, said)
+    return [
+        *each(listing, "redeemed-before-issue", before, early),
+        *each(listing, "used-after-expiry", after, late),
+        *each(listing, "issued-before-date", ahead, issued),
+    ]
 
 
 def _long_after(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
@@ -242,11 +264,9 @@ def _long_after(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
     gap = taken[last] - taken[before]
     if gap <= _LONG_AFTER:
         return []
-    text = (
-        f"{listing.ids[last]!r} is dated {date_text(taken[last], numbered)}, {gap:,.0f} days after everybody else; the "
-        "study counts as seen on that day."
-    )
-    return each(listing, "long-after", np.array([last]), [text])
+    date = date_text(taken[last], numbered)
+    fault = note("problems.long_after", person=listing.ids[last], date=date, days=float(gap))
+    return each(listing, "long-after", np.array([last]), [fault])
 
 
 def dates_as_text(values: Days, numbered: bool) -> pd.Series:

@@ -14,8 +14,10 @@ from peerfront.data.listing import guess_columns, texts
 from peerfront.data.read_settings import AUTO
 from peerfront.data.reading import MOST_KNOWN
 from peerfront.data.shaping import Shaped, shape
+from peerfront.data.study_files import fault_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
@@ -79,15 +81,15 @@ def _shaped(path: Path, table: TextTable, schema: StudySchema) -> Shaped:
     return shape(table, settings, path.name)
 
 
-def _misfit(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> str:
-    """Say why a table has not an id and every column that the schema uses; "" if it has."""
+def _misfit(path: Path, table: TextTable, schema: StudySchema, id_column: str | None) -> Message | None:
+    """Say why a table has not an id and every column that the schema uses; None if it has."""
     try:
         shaped = _shaped(path, table, schema)
         _id_column(path, shaped, schema, id_column)
     except PeerfrontError as problem:
-        return str(problem).partition("\n")[0].removeprefix(f"{path}: ")
+        return fault_of(problem)
     absent = [rule.name for rule in schema.used if rule.name not in shaped.table.frame.columns]
-    return f"there is no column {absent[0]!r}." if absent else ""
+    return note("recognition.no_used_column", column=absent[0]) if absent else None
 
 
 def _frontier(

@@ -16,10 +16,9 @@ from scipy.special import gammaln
 from peerfront.data.column_values import FEWEST_IN_GROUP, Codes, ColumnValues, Numbers
 from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise, Evidence
 from peerfront.data.study import NOBODY, Study
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
 
-TOO_WELL = "predicts recruits too well to be known before"
-"""How the reason begins where a column may still be innocent."""
 MATCH = 0.97
 """Share of people for whom columns add up to a fact, from which on there are only typing errors between them."""
 _ERRORS = 0.05  # typing errors in a column that tells a fact, as a share of the people outside its commonest level
@@ -41,7 +40,7 @@ _EXACT = 1e-6
 class Leak:
     """Why a column is known only afterwards."""
 
-    reason: str
+    reason: Message
     certain: bool
     """Whether it is the outcome itself, which nobody can want to use; otherwise it predicts too well to be true."""
     others: tuple[str, ...] = ()
@@ -76,32 +75,38 @@ def find_leaks(study: Study, left_out: Collection[str] = ()) -> dict[str, Leak]:
 def _facts(study: Study, rows: Codes, columns: Mapping[str, ColumnValues]) -> dict[str, Leak]:
     recruits, coupons = study.recruits[rows], study.issued[rows]
     below = _below(study)[rows]
-    facts = {
-        "the number of recruits": recruits,
-        "the number of coupons that were not used": coupons - recruits,
-        "whether somebody recruited": (recruits > 0).astype(np.int64),
-        "whether all coupons were used": (recruits == coupons).astype(np.int64),
-        "the share of coupons used": np.round(1000 * recruits / coupons).astype(np.int64),
-        "the number of people below in the tree": below,
-        "the number of recruits' recruits": np.bincount(
-            study.recruiter[study.recruiter != NOBODY],
-            weights=study.recruits[study.recruiter != NOBODY],
-            minlength=len(study),
-        ).astype(np.int64)[rows],
-    }
+    came = study.recruiter != NOBODY
+    of_recruits = np.bincount(study.recruiter[came], weights=study.recruits[came], minlength=len(study))
+    facts = (
+        (note("tree_facts.recruits"), recruits),
+        (note("tree_facts.coupons_left"), coupons - recruits),
+        (note("tree_facts.recruited"), (recruits > 0).astype(np.int64)),
+        (note("tree_facts.all_used"), (recruits == coupons).astype(np.int64)),
+        (note("tree_facts.share_used"), np.round(1000 * recruits / coupons).astype(np.int64)),
+        (note("tree_facts.below"), below),
+        (note("tree_facts.recruits_of_recruits"), of_recruits.astype(np.int64)[rows]),
+    )
     found: dict[str, Leak] = {}
     n_tests = 2 * len(columns) * len(facts)
     for name, column in columns.items():
-        for what, fact in facts.items():
+        for what, fact in facts:
             sizes = np.unique(fact, return_counts=True)[1]
             certain = len(sizes) > 2 or int(sizes.min()) >= _CERTAIN
-            for codes, how in ((column.codes, "tells"), (column.filled.astype(np.int64), "tells by its empty cells")):
+            for codes, by_gaps in ((column.codes, False), (column.filled.astype(np.int64), True)):
                 if name not in found and _same_parts(codes, fact, n_tests):
-                    reason = (
-                        f"{how} {what}, which is known only afterwards" if certain else f"{TOO_WELL}: it {how} {what}"
-                    )
-                    found[name] = Leak(reason, certain)
+                    found[name] = Leak(_tells(what, certain=certain, by_gaps=by_gaps), certain)
     return found
+
+
+def _tells(fact: Message, *, certain: bool, by_gaps: bool) -> Message:
+    """What a column tells, by its values or by which cells are empty."""
+    if certain:
+        return note("column_reasons.tells_by_gaps" if by_gaps else "column_reasons.tells", fact=fact)
+    return _too_well(note("column_reasons.it_tells_by_gaps" if by_gaps else "column_reasons.it_tells", fact=fact))
+
+
+def _too_well(how: Message) -> Message:
+    return note("column_reasons.too_well", how=how)
 
 
 def _below(study: Study) -> Codes:
@@ -152,22 +157,21 @@ def _sums(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) 
     if len(names) < 2 or (recruits != usual).sum() < FEWEST_IN_GROUP:
         return {}
     found: dict[str, Leak] = {}
-    facts = {"recruits": recruits, "coupons not used": coupons - recruits}
-    for what, fact in facts.items():
+    facts = ((note("tree_facts.recruits"), recruits), (note("tree_facts.coupons_left"), coupons - recruits))
+    for what, fact in facts:
         alone = [name for name in names if max(_constant(table[name]), _constant(table[name] - fact)) < MATCH]
         for first, second in combinations(alone, 2):
             sign = "" if {first, second} & found.keys() else _adds_up(table[first], table[second], fact)
             if sign:
                 for name, other in ((first, second), (second, first)):
-                    how = f"adds up with {other!r} to" if sign == "+" else f"differs from {other!r} by"
-                    reason = f"{how} the number of {what}, which is known only afterwards"
-                    found[name] = Leak(reason, certain=True, others=(other,))
+                    code = "column_reasons.adds_up" if sign == "+" else "column_reasons.differs_by"
+                    found[name] = Leak(note(code, others=[other], fact=what), certain=True, others=(other,))
     left = [name for name in names if name not in found]
     family = _family(recruits, {name: table[name] for name in left})
     for name in family:
         others = tuple(other for other in family if other != name)
-        listed = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
-        reason = f"adds up with {listed} to the number of recruits, which is known only afterwards"
+        code = "column_reasons.adds_up_with_many" if len(others) > 3 else "column_reasons.adds_up"
+        reason = note(code, others=others[:3], fact=note("tree_facts.recruits"))
         found[name] = Leak(reason, certain=True, others=others)
     return found
 
@@ -219,14 +223,14 @@ def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnVa
     found: dict[str, Leak] = {}
     alone: dict[str, tuple[float, float]] = {}
     for name, column in columns.items():
-        for groups, what in _ways(column):
+        for groups, subject in _ways(column):
             evidence = noise.test(groups, int(groups.max()) + 1)
             told, noise_left = alone.get(name, (-np.inf, np.inf))
             alone[name] = max(told, evidence.told), min(noise_left, evidence.noise_left)
             if evidence.implausible and name not in found:
-                found[name] = Leak(f"{TOO_WELL}: {what} {evidence.why}", certain=False)
+                found[name] = Leak(_too_well(evidence.why_of(subject)), certain=False)
         if name not in found and column.numbers is not None and noise.bounded(column.numbers, len(columns)):
-            found[name] = Leak(f"{TOO_WELL}: it never exceeds their number", certain=False)
+            found[name] = Leak(_too_well(note("column_reasons.never_exceeds")), certain=False)
     strongest = sorted(columns, key=lambda name: -max(alone[name][0], 1.0 - alone[name][1]))[:paired]
     return found | _pairs(noise, {name: columns[name] for name in strongest}, alone, found)
 
@@ -258,7 +262,7 @@ def _pairs(
             # Crossing makes other groups, which may fit better by themselves: what the column adds must be its own.
             shuffled = _crossed(noise, parted[other], named_generator("pairs", name).permutation(parted[name]))
             if _adds(evidence, shuffled.told, shuffled.noise_left, share, len(left) == 2):
-                reason = f"{TOO_WELL}: with {other!r} it {evidence.why}"
+                reason = _too_well(evidence.why_of(note("column_reasons.with_other", other=other)))
                 found[name] = Leak(reason, certain=False, others=(other,))
     return found
 
@@ -277,9 +281,9 @@ def _adds(evidence: Evidence, told: float, noise_left: float, share: float, by_t
     return less or (by_telling and evidence.told > told + share)
 
 
-def _ways(column: ColumnValues) -> Iterator[tuple[Codes, str]]:
+def _ways(column: ColumnValues) -> Iterator[tuple[Codes, Message]]:
     """The groupings of a column: by its values, finely and coarsely, and by whether the cell is filled."""
-    yield column.groups(_MOST_GROUPS), "it"
-    yield column.groups(_PAIR_GROUPS), "it"
+    yield column.groups(_MOST_GROUPS), note("column_reasons.it")
+    yield column.groups(_PAIR_GROUPS), note("column_reasons.it")
     if 0 < column.filled.sum() < len(column.filled):
-        yield column.filled.astype(np.int64), "whether it is filled in"
+        yield column.filled.astype(np.int64), note("column_reasons.being_filled")

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from peerfront.data.coupons import IssuedCoupons, issued_coupons
 from peerfront.data.listing import Listing, Texts, each
-from peerfront.data.problems import Problem
+from peerfront.data.problems import Problem, at
 from peerfront.data.seeds import NOT_SAID, RECRUIT, SEED, own_code_seeds, seed_marks
 from peerfront.data.trees import NOBODY
+from peerfront.foundation.messages import note
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
@@ -63,24 +64,25 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
     """Find missing and repeated ids, and codes that a spreadsheet has cut short."""
     ids, place = listing.ids, listing.place
     absent = np.flatnonzero(ids == "")
-    faults = each(listing, "missing-id", absent, ["The id is empty."] * len(absent))
+    faults = each(listing, "missing-id", absent, [note("problems.no_id")] * len(absent))
     again = np.flatnonzero(pd.Series(ids, dtype=object).duplicated().to_numpy() & (ids != ""))
     earlier = listing.rows[places_of(ids[again], ids)]
-    texts = [f"Id {ids[i]!r} stands already in {place} {row:,}." for i, row in zip(again, earlier, strict=True)]
-    faults += each(listing, "repeated-id", again, texts)
+    repeated = [note("problems.id_again", id=ids[i], at=at(place, row)) for i, row in zip(again, earlier, strict=True)]
+    faults += each(listing, "repeated-id", again, repeated)
     columns = [codes for codes in (ids, listing.own_coupons, listing.recruiters) if codes is not None]
     columns += list(listing.coupons.T) if listing.coupons is not None else []
     for codes in columns:
         candidates = (i for i, code in enumerate(codes) if "+" in code)
         short = np.array([i for i in candidates if _LOST_DIGITS.fullmatch(codes[i])], dtype=np.intp)
-        faults += each(listing, "digits-lost", short, [f"{codes[i]!r} is a long number cut short." for i in short])
+        faults += each(listing, "digits-lost", short, [note("problems.cut_short", code=codes[i]) for i in short])
     return faults
 
 
 def without_self(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Problem]]:
     """Remove recruiters that are the person themselves, as faults."""
     selves = np.flatnonzero(recruiter == np.arange(len(recruiter)))
-    faults = each(listing, "self-recruited", selves, [f"{listing.ids[i]!r} is their own recruiter." for i in selves])
+    texts = [note("problems.own_recruiter", person=listing.ids[i]) for i in selves]
+    faults = each(listing, "self-recruited", selves, texts)
     return np.where(recruiter == np.arange(len(recruiter)), NOBODY, recruiter), faults
 
 
@@ -140,16 +142,13 @@ def _seeds(
     alone = recruiter == NOBODY
     seed = alone & np.where(marks == NOT_SAID, without_code | assumed, marks == SEED)
     guessed = np.flatnonzero(seed & assumed & (marks == NOT_SAID))
-    texts = [
-        f"{ids[i]!r} came with {own[i]!r}, which nobody was issued: taken for a seed with a code of their own."
-        for i in guessed
-    ]
+    texts = [note("problems.assumed_seed", person=ids[i], code=own[i]) for i in guessed]
     faults = each(listing, "assumed-seed", guessed, texts)
     wrong = np.flatnonzero((marks == SEED) & ~alone)
-    texts = [f"{ids[i]!r} is marked as a seed, and is a recruit of {ids[recruiter[i]]!r}." for i in wrong]
+    texts = [note("problems.seed_recruited", person=ids[i], recruiter=ids[recruiter[i]]) for i in wrong]
     faults += each(listing, "seed-with-coupon", wrong, texts)
     unmarked = np.flatnonzero(without_code & (marks == RECRUIT) & alone)
-    texts = [f"{ids[i]!r} has no coupon or recruiter, and is not marked as a seed." for i in unmarked]
+    texts = [note("problems.not_marked_seed", person=ids[i]) for i in unmarked]
     return seed, faults + each(listing, "not-marked-seed", unmarked, texts)
 
 
@@ -160,9 +159,12 @@ def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Pro
     wrong = np.flatnonzero(pd.Series(own, dtype=object).isin(holders_of.index).to_numpy())
     texts = []
     for person in wrong:
-        holders = holders_of[own[person]][:2]
-        named = " and ".join(f"{listing.ids[h]!r} ({listing.place} {listing.rows[h]:,})" for h in holders)
-        texts.append(f"{listing.ids[person]!r} came with coupon {own[person]!r}, which was issued to {named}.")
+        first, second = (
+            note("problems.value_at", value=listing.ids[holder], at=at(listing.place, listing.rows[holder]))
+            for holder in holders_of[own[person]][:2]
+        )
+        holders = note("problems.two", first=first, second=second)
+        texts.append(note("problems.ambiguous", person=listing.ids[person], code=own[person], holders=holders))
     return each(listing, "ambiguous-coupon", wrong, texts)
 
 
@@ -171,7 +173,7 @@ def _redeemed_twice(listing: Listing, own: Texts, real: NDArray[np.bool_]) -> li
     again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & real)
     first = listing.rows[places_of(own[again], own)]
     texts = (
-        f"Coupon {own[i]!r} of {listing.ids[i]!r} was redeemed already in {listing.place} {row:,}."
+        note("problems.redeemed_already", code=own[i], person=listing.ids[i], at=at(listing.place, row))
         for i, row in zip(again, first, strict=True)
     )
     return each(listing, "redeemed-twice", again, texts)
@@ -183,8 +185,7 @@ def _made_from_ids(
     """Report the people whose coupon is a code made from their recruiter's id."""
     people = np.flatnonzero(by_id)
     texts = (
-        f"{listing.ids[i]!r} came with {own[i]!r}, made from the id of {listing.ids[recruiter[i]]!r}, whose recruit "
-        "they count as."
+        note("problems.person_from_id", person=listing.ids[i], code=own[i], recruiter=listing.ids[recruiter[i]])
         for i in people
     )
     return each(listing, "made-from-id", people, texts)
@@ -195,14 +196,15 @@ def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons
     people = np.flatnonzero(orphan)
     if not len(people):
         return []
-    near = places_of(_alike(own[people]), _alike(coupons.code))
+    places = places_of(_alike(own[people]), _alike(coupons.code))
     texts = []
-    for person, place in zip(people, near, strict=True):
-        text = f"{listing.ids[person]!r} came with coupon {own[person]!r}, which nobody was issued."
-        if place != NOBODY:
-            holder = coupons.holder[place]
-            text += f" Did they mean {coupons.code[place]!r} of {listing.ids[holder]!r}?"
-        texts.append(text)
+    for person, place in zip(people, places, strict=True):
+        name, code = listing.ids[person], own[person]
+        if place == NOBODY:
+            texts.append(note("problems.not_issued", person=name, code=code))
+        else:
+            near, holder = coupons.code[place], listing.ids[coupons.holder[place]]
+            texts.append(note("problems.not_issued_but_near", person=name, code=code, near=near, holder=holder))
     return each(listing, "not-issued", people, texts)
 
 
@@ -219,8 +221,9 @@ def _disagreements(listing: Listing, named: Texts, recruiter: NDArray[np.int64])
     wrong = np.flatnonzero((by_id != NOBODY) & (by_id != recruiter))
     ids = listing.ids
     texts = [
-        f"The recruiter id of {ids[i]!r} says {ids[by_id[i]]!r}, the coupon "
-        + (f"{ids[recruiter[i]]!r}." if recruiter[i] != NOBODY else "nobody.")
+        note("problems.disagrees", person=ids[i], by_id=ids[by_id[i]], by_coupon=ids[recruiter[i]])
+        if recruiter[i] != NOBODY
+        else note("problems.disagrees_with_nobody", person=ids[i], by_id=ids[by_id[i]])
         for i in wrong
     ]
     return each(listing, "recruiter-disagrees", wrong, texts)
@@ -242,7 +245,7 @@ def link_recruiters(listing: Listing) -> Links:
         )
         recruiter, no_id = np.where(named == "", NOBODY, recruiter), no_id & (named != "")
     unknown = np.flatnonzero(no_id & ~marks)
-    texts = [f"The recruiter of {listing.ids[i]!r}, {named[i]!r}, is not in the file." for i in unknown]
+    texts = [note("problems.recruiter_absent", person=listing.ids[i], recruiter=named[i]) for i in unknown]
     faults += each(listing, "unknown-recruiter", unknown, texts)
     recruiter, selves = without_self(listing, recruiter)
     faults += selves
@@ -268,5 +271,5 @@ def _not_on_the_list(
     wanted = pd.MultiIndex.from_arrays([recruiter[came], own[came]])
     absent = came[~wanted.isin(held)]
     ids = listing.ids
-    texts = [f"{ids[recruiter[i]]!r}, named as recruiter, was not issued code {own[i]!r}." for i in absent]
+    texts = [note("problems.not_on_list", recruiter=ids[recruiter[i]], code=own[i]) for i in absent]
     return each(listing, "not-on-list", absent, texts)

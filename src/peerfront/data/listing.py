@@ -21,9 +21,9 @@ from peerfront.data.read_settings import (
     RECRUITER,
     Columns,
     ReadSettings,
-    settle_with,
 )
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import read_numbers
 
@@ -56,10 +56,13 @@ class Listing:
     problems: tuple[Problem, ...] = ()
 
 
-def each(listing: Listing, kind: str, people: NDArray[np.intp], texts: Iterable[str]) -> list[Problem]:
+def each(
+    listing: Listing, kind: str, people: NDArray[np.intp], messages: Iterable[Message], column: str = ""
+) -> list[Problem]:
     """Make one problem per person, with the place in the file."""
     return [
-        Problem(kind, int(listing.rows[i]), str(listing.ids[i]), text) for i, text in zip(people, texts, strict=True)
+        Problem(kind, int(listing.rows[i]), str(listing.ids[i]), message, column)
+        for i, message in zip(people, messages, strict=True)
     ]
 
 
@@ -87,9 +90,10 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
         coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
         if settings.coupons_each is not None:
             raise SettingError(
-                f"{source} lists the coupons issued to each person, so the same number for everybody would contradict "
-                "it. Leave --coupons-each (coupons_each in a schema file) out, or read the recruiter ids instead: "
-                "--format recruiter (format in a schema file)."
+                "recognition.listed_already",
+                source=source,
+                coupons_each=Remedy("coupons_each"),
+                format=Remedy("format", RECRUITER),
             )
     else:
         if "coupons_issued" in columns and settings.coupons_each is None:
@@ -99,10 +103,10 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
             coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
         elif settings.coupons_each is None:
             raise DataFileError(
-                f"{source} says who recruited whom, and not how many coupons each person was issued. Somebody who "
-                "brought nobody may have had three coupons or none, and without that nothing can be learned about how "
-                f"many people recruit. Name the column that holds it: {settle_with('--map coupons_issued=COLUMN')}. "
-                f"Or say how many everybody got. {_likely_number(recruiters, ids)}"
+                "recognition.how_many_coupons",
+                source=source,
+                column=Remedy("map", ("coupons_issued",)),
+                number=_likely_number(recruiters, ids),
             )
         else:
             issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
@@ -120,14 +124,16 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
     )
 
 
-def _likely_number(recruiters: Texts | None, ids: Texts) -> str:
+def _likely_number(recruiters: Texts | None, ids: Texts) -> Message:
     """Offer the number of coupons that everybody probably got: no fewer than the most recruits of anybody."""
     named = pd.Series(recruiters, dtype=object)
     counts = named[named.isin(set(ids)) & (named != "")].value_counts()
     most = int(counts.max()) if len(counts) else 0
     likely = most if len(ids) >= _MANY_PEOPLE and most > 1 else max(most, 3)
-    said = f"Nobody brought more than {most}, so likely: " if most else "For example: "
-    return f"{said}--coupons-each {likely} instead of --map."
+    coupons_each = Remedy("coupons_each", likely)
+    if most:
+        return note("recognition.likely_number", most=most, coupons_each=coupons_each)
+    return note("recognition.example_number", coupons_each=coupons_each)
 
 
 def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray[np.int64], list[Problem]]:
@@ -135,9 +141,13 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
     numbers = read_numbers(pd.Series(values, dtype=object))
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers <= MOST_COUPONS_EACH))
-    allowed = f"is no whole number from 0 to {MOST_COUPONS_EACH:,}."
     problems = [
-        Problem("bad-count", int(rows[i]), ids[i], f"Coupons issued to {ids[i]!r}: {values[i]!r} {allowed}")
+        Problem(
+            "bad-count",
+            int(rows[i]),
+            ids[i],
+            note("problems.bad_count", person=ids[i], value=values[i], most=MOST_COUPONS_EACH),
+        )
         for i in np.flatnonzero(wrong)
     ]
     return np.where(wrong, 0, numbers).astype(np.int64), problems
@@ -244,14 +254,13 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     for names in named.values():
         for name in names:
             if name not in known:
-                raise UnknownName(f"column in {source}", name, header)
+                raise UnknownName(note("recognition.column_in", source=source), name, header)
     roles: dict[str, str] = {}
     for role, names in named.items():
         for name in names:
             if name in roles:
                 raise SettingError(
-                    f"{source}: column {name!r} is named for {roles[name]} and for {role}. A column is one thing; name "
-                    "another one, or leave one of the two out."
+                    "recognition.column_twice", source=source, column=name, first=roles[name], second=role
                 )
             roles[name] = role
     taken = set(roles)
@@ -273,32 +282,38 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     return {role: names for role, names in columns.items() if names}
 
 
-def layout_of(columns: Columns, source: str, header: Sequence[str], offer: str = "") -> str:
-    """Return which of the two table layouts these columns make; errors end with the `offer` of what to do."""
+def layout_of(columns: Columns, source: str, header: Sequence[str], offer: Message | None = None) -> str:
+    """Return which of the two table layouts these columns make; an error ends with the `offer` of what to do."""
     if "id" in columns and "own_coupon" in columns and "coupons" in columns:
         return COUPONS
     if "id" in columns and "recruiter" in columns:
         return RECRUITER
-    raise DataFileError(f"{source}: cannot tell who recruited whom. {_explained(columns, header, offer)}")
+    raise _unclear(note("recognition.no_tree"), columns, source, header, offer)
 
 
 def need_columns(
-    columns: Mapping[str, tuple[str, ...]], roles: Sequence[str], source: str, header: Sequence[str], offer: str = ""
+    columns: Mapping[str, tuple[str, ...]],
+    roles: Sequence[str],
+    source: str,
+    header: Sequence[str],
+    offer: Message | None = None,
 ) -> None:
     """Raise an error that says which of the needed columns is missing, and how to name it."""
     absent = [role for role in roles if role not in columns]
     if absent:
-        raise DataFileError(f"{source}: no column found for {', '.join(absent)}. {_explained(columns, header, offer)}")
+        raise _unclear(note("recognition.no_column", roles=absent), columns, source, header, offer)
 
 
-def _explained(columns: Columns, header: Sequence[str], offer: str) -> str:
-    recognised = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items()) or "none"
-    return (
-        "Needed are columns for id, own_coupon and coupons, or for id and recruiter.\n"
-        f"  Recognised: {recognised}.\n"
-        f"  Columns in the file: {', '.join(header)}.\n"
-        + (
-            offer
-            or f"  Name the others, for example: {settle_with('--map own_coupon=CouponR --map coupons=C1+C2+C3')}."
-        )
+def _unclear(
+    fault: Message, columns: Columns, source: str, header: Sequence[str], offer: Message | None
+) -> DataFileError:
+    named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())
+    others = {"own_coupon": Remedy("map", ("own_coupon",)), "coupons": Remedy("map", ("coupons",))}
+    return DataFileError(
+        "recognition.unclear",
+        source=source,
+        fault=fault,
+        recognised=named or note("recognition.nothing"),
+        header=list(header),
+        offer=offer or note("recognition.name_others", **others),
     )

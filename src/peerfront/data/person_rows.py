@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from peerfront.data.problems import Problem
+from peerfront.data.problems import Problem, at
+from peerfront.foundation.messages import note
 from peerfront.foundation.text_tables import TextTable
 
-_SHOWN = 5  # rows that a problem lists
+_MOST_LISTED = 5  # rows that a problem lists
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def join_rows(table: TextTable, key: str, coupons: Collection[str], codes: Colle
         held = pd.Series(frame[name].to_numpy(dtype=object)).replace("", None).groupby(people).first()
         columns[name] = held.fillna("").to_numpy(dtype=object)
         if name in several:
-            problems += _told(table, key, name, several[name], name in codes)
+            problems += _differences(table, key, name, several[name], name in codes)
     joined = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
     return JoinedRows(
         dataclasses.replace(table, frame=joined, rows=table.rows[first], lines=table.lines[first]),
@@ -92,31 +93,23 @@ def _spread(frame: pd.DataFrame, name: str, people: np.ndarray, count: int) -> d
     return apart
 
 
-def _told(table: TextTable, key: str, name: str, several: pd.DataFrame, is_code: bool) -> list[Problem]:
-    """Report a column whose values differ: each person if it decides who recruited them, all in one sentence if not."""
+def _differences(table: TextTable, key: str, name: str, several: pd.DataFrame, is_code: bool) -> list[Problem]:
+    """Report a column whose values differ: each person if it decides who recruited them, all in one problem if not."""
     rows = table.rows[several["at"].to_numpy()]
-    if is_code:
-        problems = []
-        for _, mine in several.groupby("person"):
-            at = mine["at"].to_numpy()
-            person = str(table.frame[key].iloc[at[0]])
-            values = " and ".join(
-                f"{value!r} (row {table.rows[n]:,})" for value, n in zip(mine["value"], at, strict=True)
-            )
-            problems.append(
-                Problem(
-                    "rows-contradict",
-                    int(table.rows[at[0]]),
-                    person,
-                    f"{person!r} has different values of {name!r}: {values}.",
-                )
-            )
-        return problems
-    later = rows[several["person"].duplicated().to_numpy()]
-    shown = ", ".join(f"{row:,}" for row in later[:_SHOWN]) + (", ..." if len(later) > _SHOWN else "")
-    people = several["person"].nunique()
-    text = (
-        f"Column {name!r} differs between the rows of {people:,} {'person' if people == 1 else 'people'}: the values "
-        f"of row{'s' if len(later) > 1 else ''} {shown} are not the first ones."
-    )
-    return [Problem("several-rows", int(later[0]), "", text)]
+    if not is_code:
+        later = rows[several["person"].duplicated().to_numpy()]
+        listed = [*later[:_MOST_LISTED].tolist(), *(["..."] if len(later) > _MOST_LISTED else [])]
+        people = int(several["person"].nunique())
+        fault = note("problems.differing_rows", column=name, people=people, rows=listed)
+        return [Problem("several-rows", int(later[0]), "", fault, name)]
+    problems = []
+    for _, mine in several.groupby("person"):
+        places = mine["at"].to_numpy()
+        person = str(table.frame[key].iloc[places[0]])
+        values = [
+            note("problems.value_at", value=value, at=at("row", table.rows[place]))
+            for value, place in zip(mine["value"], places, strict=True)
+        ]
+        fault = note("problems.contradictory_rows", person=person, column=name, values=values)
+        problems.append(Problem("rows-contradict", int(table.rows[places[0]]), person, fault, name))
+    return problems

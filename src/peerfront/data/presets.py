@@ -13,13 +13,14 @@ import pandas as pd
 from peerfront.data.checkboxes import Boxes
 from peerfront.data.read_settings import AUTO, KOBO, ODK, PLAIN, PRESETS, REDCAP, SURVEYCTO
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Remedy, first_of
 
 _DEVICE = (
     "start", "end", "today", "deviceid", "device_id", "subscriberid", "simid", "simserial", "phonenumber",
     "devicephonenum", "username", "imei", "audit",
 )  # fmt: skip
 _COMPLETE = {"", "0", "1", "2", "Incomplete", "Unverified", "Complete"}
-_SHOWN = 12  # columns that a message lists
+_MOST_LISTED = 12  # columns that a message lists
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,15 @@ def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
         return next((preset for preset in _PRESETS.values() if _fits(preset, frame)), None)
     preset = _PRESETS[name]
     if not _fits(preset, frame):
-        marks = " or ".join("+".join(sorted(mark)) for mark in preset.marks[:4])
         other = next((other for other in _PRESETS.values() if _fits(other, frame)), None)
-        better = f"--preset {other.name}" if other else f"--preset {PLAIN}"
-        said = f"It looks like {PRESETS[other.name]}." if other else "It looks like no export of the programs known."
         raise DataFileError(
-            f"{source}: this does not look like {PRESETS[name]}, which has columns such as {marks}. Found: "
-            f"{_listed(header)}. {said} Use {better} (preset under [file] in a schema file), or leave it out."
+            "recognition.not_preset" if other is None else "recognition.other_preset",
+            source=source,
+            preset=PRESETS[name],
+            columns=["+".join(sorted(mark)) for mark in preset.marks[:4]],
+            header=first_of(header, _MOST_LISTED),
+            other=PRESETS[PLAIN if other is None else other.name],
+            remedy=Remedy("preset", PLAIN if other is None else other.name),
         )
     return preset
 
@@ -165,8 +168,3 @@ def without_groups(preset: Preset, header: Sequence[str], boxes: Sequence[Boxes]
         }
     taken = [leaf for name, leaf in leaves.items()] + [name for name in header if name not in leaves]
     return {name: leaf for name, leaf in leaves.items() if leaf and leaf != name and taken.count(leaf) == 1}
-
-
-def _listed(header: Sequence[str]) -> str:
-    more = f", and {len(header) - _SHOWN:,} more" if len(header) > _SHOWN else ""
-    return ", ".join(header[:_SHOWN]) + more

@@ -8,29 +8,30 @@ from numpy.typing import NDArray
 from peerfront.data.schema_guess import OTHER
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.privacy import FEWEST
 
 
-def private_schema(study: Study, schema: StudySchema) -> tuple[StudySchema, dict[str, str]]:
+def private_schema(study: Study, schema: StudySchema) -> tuple[StudySchema, dict[str, Message]]:
     """Merge categories that fewer than five people of the study share, and leave out columns that then say nothing.
 
     Answers of few people become `other` if they are five or more together, and count as not known otherwise; bands
     are joined with a neighbour. Categories that nobody has stay: they may come. Also returned: what was done, by
-    column, in words that name no answer. Columns that are excluded are left out altogether.
+    column, without naming an answer. Columns that are excluded are left out altogether.
     """
     fields: list[FieldRule] = []
     excluded: list[str] = list(schema.left_out)
-    done: dict[str, str] = {}
+    done: dict[str, Message] = {}
     for rule in schema.used:
         codes, _ = rule.encode(study.people[rule.name].reset_index(drop=True))
         counts = np.bincount(codes[codes >= 0], minlength=len(rule.categories))
         kept = _without_few(rule, counts)
         if kept is None:
             excluded.append(rule.name)
-            done[rule.name] = "left out: fewer than five people differ from the rest"
+            done[rule.name] = note("column_reasons.few_differ")
             continue
         if kept != rule:
-            done[rule.name] = "answers of fewer than five people were merged"
+            done[rule.name] = note("column_reasons.few_merged")
         fields.append(kept)
     reading = schema.reading
     return StudySchema(tuple(fields), tuple(excluded), reading, schema.source), done

@@ -15,6 +15,7 @@ from peerfront.data.listing import Listing, texts, without_missing
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import MOST_COUPONS_EACH, RDSAT, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.text_tables import MOST_COLUMNS
 
 NETWORK_SIZE = "network.size"
@@ -77,8 +78,8 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
         records.append(cells)
     frame = pd.DataFrame(records, columns=names, dtype=object)
     if announced != len(frame):
-        text = f"Line 2 announces {announced:,} people; the file has {len(frame):,}."
-        problems = (*problems, Problem("row-count", 2, "", text))
+        fault = note("problems.row_count", announced=announced, people=len(frame))
+        problems = (*problems, Problem("row-count", 2, "", fault))
     frame = without_missing(frame, (none, *settings.missing))
     issued = list(coupon_names(slots))
     return Listing(

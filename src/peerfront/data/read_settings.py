@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import note
 from peerfront.foundation.settings import (
     among,
     at_least,
@@ -24,10 +25,10 @@ RECRUITER = "recruiter"
 RDSAT = "rdsat"
 APP = "app"
 FORMATS = {
-    COUPONS: "table with the coupon each person came with and the coupons they were issued",
-    RECRUITER: "table with the id of each person's recruiter",
-    RDSAT: "text file of the program RDSAT",
-    APP: "JSON file of a survey app",
+    COUPONS: note("formats.coupons"),
+    RECRUITER: note("formats.recruiter"),
+    RDSAT: note("formats.rdsat"),
+    APP: note("formats.app"),
 }
 AUTO = "auto"
 
@@ -37,29 +38,30 @@ ODK = "odk"
 SURVEYCTO = "surveycto"
 PLAIN = "none"
 PRESETS = {
-    REDCAP: "a REDCap export",
-    KOBO: "a Kobo export",
-    ODK: "an ODK Central export",
-    SURVEYCTO: "a SurveyCTO export",
-    PLAIN: "a table as it stands, of no particular program",
+    REDCAP: note("presets.redcap"),
+    KOBO: note("presets.kobo"),
+    ODK: note("presets.odk"),
+    SURVEYCTO: note("presets.surveycto"),
+    PLAIN: note("presets.none"),
 }
 
 ROLES = {
-    "id": "the person",
-    "own_coupon": "the coupon the person came with",
-    "coupons": "the coupons the person was issued",
-    "recruiter": "the id of the person's recruiter",
-    "coupons_issued": "how many coupons the person was issued",
-    "network_size": "how many people the person knows",
-    "date": "when the person took part",
-    "seed": "whether the person is a seed",
-    "issued_date": "when the person got coupons (otherwise the day they took part)",
-    "redeemed_date": "when the person came with a coupon (otherwise the day they took part)",
-    "expiry_date": "when the person's coupons expire",
-    "valid_days": "for how many days the person's coupons are valid",
-    "site": "where the person took part",
-    "waiting": "whether the person waits for coupons",
+    "id": note("roles.id"),
+    "own_coupon": note("roles.own_coupon"),
+    "coupons": note("roles.coupons"),
+    "recruiter": note("roles.recruiter"),
+    "coupons_issued": note("roles.coupons_issued"),
+    "network_size": note("roles.network_size"),
+    "date": note("roles.date"),
+    "seed": note("roles.seed"),
+    "issued_date": note("roles.issued_date"),
+    "redeemed_date": note("roles.redeemed_date"),
+    "expiry_date": note("roles.expiry_date"),
+    "valid_days": note("roles.valid_days"),
+    "site": note("roles.site"),
+    "waiting": note("roles.waiting"),
 }
+"""Parts of a study that a column can hold."""
 CALENDAR_ROLES = ("date", "issued_date", "redeemed_date", "expiry_date", "valid_days", "site", "waiting")
 """Parts of a study's calendar; their columns stay among those of people."""
 ANSWER_ROLES = ("network_size", *CALENDAR_ROLES)

@@ -19,6 +19,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_calendar import still_open
 from peerfront.data.study_files import Listed, list_file, list_text
 from peerfront.data.trees import NOBODY, Trees, trees_of
+from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.typed_values import read_numbers
 
@@ -91,8 +92,8 @@ def _circles(listing: Listing, trees: Trees) -> list[Problem]:
         shown = [repr(str(listing.ids[person])) for person in (*circle, circle[0])]
         if len(shown) > _SHOWN_OF_CIRCLE:
             shown = [*shown[: _SHOWN_OF_CIRCLE - 2], "...", shown[-1]]
-        text = f"Recruiters in a circle of {len(circle):,}: {' <- '.join(shown)}."
-        faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [text])
+        fault = note("problems.circle", n=len(circle), people=" <- ".join(shown))
+        faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [fault])
     return faults
 
 
@@ -105,12 +106,20 @@ def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[P
     with np.errstate(invalid="ignore"):
         impossible = ~((sizes >= 0) & (sizes <= MOST_KNOWN))
     unreadable = np.flatnonzero(impossible & (texts != "").to_numpy())
-    said = [f"{name}: {texts[i]!r} is not a number from 0 to {MOST_KNOWN:,}." for i in unreadable]
-    return np.where(impossible, np.nan, sizes), each(listing, "bad-network-size", unreadable, said)
+    faults = [note("problems.bad_network_size", column=name, value=texts[i], most=MOST_KNOWN) for i in unreadable]
+    return np.where(impossible, np.nan, sizes), each(listing, "bad-network-size", unreadable, faults, name)
 
 
 def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:
     recruits = np.bincount(links.recruiter[links.recruiter != NOBODY], minlength=len(listing.ids))
     people = np.flatnonzero(recruits > links.issued)
-    said = [f"{listing.ids[i]!r} brought {recruits[i]} people with {links.issued[i]} coupons." for i in people]
-    return each(listing, "too-many-recruits", people, said)
+    faults = [
+        note(
+            "problems.too_many_recruits",
+            person=listing.ids[i],
+            recruits=int(recruits[i]),
+            coupons=int(links.issued[i]),
+        )
+        for i in people
+    ]
+    return each(listing, "too-many-recruits", people, faults)

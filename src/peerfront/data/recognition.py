@@ -13,10 +13,11 @@ from peerfront.data.seeds import are_marks, are_seed_marks
 from peerfront.data.shaping import Shaped
 from peerfront.data.suggestions import offered
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Lines, Message, Remedy, note
 
 
-def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[str, ...]]:
-    """Return the columns by role, and sentences on what was assumed."""
+def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[Message, ...]]:
+    """Return the columns by role, and what was assumed."""
     frame = shaped.table.frame
     used = {name for names in shaped.named.values() for name in names}
     header = [name for name in map(str, frame.columns) if name not in shaped.own or name in used]
@@ -25,11 +26,11 @@ def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[str, ...]]:
         if name not in header:
             guess_columns(list(map(str, frame.columns)), shaped.named, source)  # says which column there is not
     columns = dict(guess_columns(header, named, source))
-    steps = []
+    steps: list[Message] = []
     for role, name in shaped.instead.items():
         if role not in columns and role not in named and name not in {n for names in columns.values() for n in names}:
             columns[role] = (name,)
-            steps.append(f"There is no other {role}, so {name!r} is used.")
+            steps.append(note("steps.instead", role=role, column=name))
     if "seed" in columns and "seed" not in named and not are_seed_marks(texts(frame, columns["seed"][0])):
         del columns["seed"]  # it names the seed, or counts them
     if "waiting" in columns and "waiting" not in named and not are_marks(texts(frame, columns["waiting"][0])):
@@ -40,7 +41,7 @@ def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[str, ...]]:
 
 
 def _own_coupon(
-    frame: pd.DataFrame, header: Sequence[str], columns: Columns, source: str, steps: list[str]
+    frame: pd.DataFrame, header: Sequence[str], columns: Columns, source: str, steps: list[Message]
 ) -> tuple[str, ...]:
     """Choose among columns that are all called like the coupon people came with: its codes were issued to somebody."""
     taken = {name for role, names in columns.items() if role != "own_coupon" for name in names}
@@ -53,15 +54,16 @@ def _own_coupon(
     fitting = [name for name, count in known.items() if count]
     if len(fitting) == 1:
         if fitting[0] != columns["own_coupon"][0]:
-            steps.append(f"{fitting[0]!r} is the coupon people came with: its codes were issued to somebody.")
+            steps.append(note("steps.own_coupon", column=fitting[0]))
         return (fitting[0],)
     if not fitting:
         return columns["own_coupon"]
-    told = "; ".join(f"{name!r} ({known[name]:,} codes that were issued)" for name in fitting)
-    lines = "\n".join(f"  --map own_coupon={name}" for name in fitting)
+    listed = [note("recognition.codes_issued", column=name, n=known[name]) for name in fitting]
     raise DataFileError(
-        f"{source}: {len(fitting)} columns could be the coupon that people came with: {told}. Say which it "
-        f"is:\n{lines}\n(own_coupon under [columns] in a schema file)."
+        "recognition.own_coupons",
+        source=source,
+        fault=note("recognition.several_own_coupons", n=len(fitting), columns=listed),
+        remedies=Lines(Remedy("map", ("own_coupon", name)) for name in fitting),
     )
 
 
@@ -72,7 +74,7 @@ def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
     header = [name for name in map(str, frame.columns) if name not in shaped.own]
     needed = {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}
     possible = (needed[wanted],) if wanted else tuple(needed.values())
-    offer = "" if any(set(roles) <= set(columns) for roles in possible) else offered(frame[header], columns, path)
+    offer = None if any(set(roles) <= set(columns) for roles in possible) else offered(frame[header], columns)
     layout = wanted or layout_of(columns, source, header, offer)
     need_columns(columns, needed[layout], source, header, offer)
     return layout

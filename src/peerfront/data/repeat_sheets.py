@@ -8,14 +8,15 @@ import dataclasses
 
 import pandas as pd
 
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.text_tables import TextTable
 
 _KEYS = (("_index", "_parent_index"), ("KEY", "PARENT_KEY"))
 _MOST_REPEATS = 50  # columns that one question of a repeat group may become
 
 
-def with_repeats(tables: list[TextTable]) -> tuple[TextTable, tuple[str, ...]] | None:
-    """Return the main sheet with the repeats beside their rows, and a sentence for each; None if there are none."""
+def with_repeats(tables: list[TextTable]) -> tuple[TextTable, tuple[Message, ...]] | None:
+    """Return the main sheet with the repeats beside their rows, and what was done; None if there are none."""
     for key, parent in _KEYS:
         mains = [table for table in tables if key in table.frame.columns and parent not in table.frame.columns]
         repeats = [table for table in tables if parent in table.frame.columns]
@@ -24,7 +25,7 @@ def with_repeats(tables: list[TextTable]) -> tuple[TextTable, tuple[str, ...]] |
             for repeat in repeats:
                 frame = _beside(table.frame, key, repeat.frame, parent)
                 table = dataclasses.replace(table, frame=frame, notes=(*table.notes, *repeat.notes))
-                steps.append(f"The rows of sheet {repeat.sheet!r} stand beside the people they belong to.")
+                steps.append(note("steps.repeats", sheet=repeat.sheet))
             return table, tuple(steps)
     return None
 

@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from peerfront.data.column_findings import is_sensitive
 from peerfront.data.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
-from peerfront.data.sensitive import MEANING, SENSITIVE
+from peerfront.data.sensitive import MEANING
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.messages import Message
 from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
@@ -28,7 +30,9 @@ _FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", 
 _TEXTS = 'a list of texts, such as ["a", "b"]'
 
 
-def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, study: str = "STUDY.csv") -> str:
+def schema_text(
+    schema: StudySchema, reasons: Mapping[str, Message | str] | None = None, study: str = "STUDY.csv"
+) -> str:
     """Write the schema as the text of a file, with comments that explain it and the reasons for excluded columns."""
     reasons = reasons or {}
     reading = schema.reading
@@ -85,8 +89,8 @@ def schema_text(schema: StudySchema, reasons: Mapping[str, str] | None = None, s
         "#   others_unknown    true: values that are not listed count as not known",
         "#   use               false: the column is left out; true: it is used although it is sensitive or suspect",
     ]
-    if any(rule.use is False and reasons.get(rule.name, "").startswith(SENSITIVE) for rule in schema.fields):
-        lines += [f"# {line}" for line in textwrap.wrap(MEANING, 110)]
+    if any(rule.use is False and is_sensitive(reasons.get(rule.name)) for rule in schema.fields):
+        lines += [f"# {line}" for line in textwrap.wrap(str(MEANING), 110)]
     for rule in schema.fields:
         lines += ["", "[[field]]", f"name = {_quoted(rule.name)}"]
         if rule.cuts:
@@ -109,9 +113,9 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's, but for DEL
 
 
-def _comment(text: str) -> str:
+def _comment(text: object) -> str:
     """Keep a comment on its line."""
-    return re.sub(r"[\x00-\x1f\x7f]", " ", text)
+    return re.sub(r"[\x00-\x1f\x7f]", " ", str(text))
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from peerfront.data.read_settings import ANSWER_ROLES, APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import categories_in
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import at_least, check_fields, proportion
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
@@ -51,7 +52,7 @@ class Guess:
     """A guessed schema, and why columns are left out of it."""
 
     schema: StudySchema
-    reasons: dict[str, str]
+    reasons: dict[str, Message]
     """By the name of the column."""
 
 
@@ -70,7 +71,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     settings = settings or GuessSettings()
     found = column_findings(study)
     fields: list[FieldRule] = []
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Message] = {}
     exclude: list[str] = []
     seen: dict[bytes, str] = {}
     for name in map(str, study.people.columns):
@@ -78,12 +79,12 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
         finding = found.get(name)
         # These get a block of their own, so that one word in the schema file uses them.
         on_request = finding is not None and finding.against in (Against.SENSITIVE, Against.IMPLAUSIBLE)
-        reason = finding.reason if finding is not None and not on_request else ""
+        reason = finding.reason if finding is not None and not on_request else None
         digest = hashlib.blake2b("\0".join(values).encode("utf-8", "surrogatepass")).digest()
-        if not reason and digest in seen:
-            reason = f"the same as {seen[digest]}"
+        if reason is None and digest in seen:
+            reason = note("column_reasons.same_as", column=seen[digest])
         rule = reason or _rule(name, values, settings)
-        if isinstance(rule, str):
+        if isinstance(rule, Message):
             reasons[name] = rule
             exclude.append(name)
             continue
@@ -104,31 +105,31 @@ def _reading(study: Study) -> ReadSettings:
     return replace(settings, format=study.format, columns=columns, strict=False)
 
 
-def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | str:
+def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | Message:
     """Return how the column becomes a field, or why it does not."""
     filled = values[values != ""]
     counts = filled.value_counts()
     if not len(counts):
-        return "empty"
+        return note("column_reasons.empty")
     if len(counts) == 1:
-        return "the same for everybody"
+        return note("column_reasons.same_for_all")
     numbers = read_numbers(filled) if looks_numeric(filled) else np.full(len(filled), np.nan)
     if np.isfinite(numbers).all():
         different = len(np.unique(numbers))
         if different == 1:
-            return "the same for everybody"
+            return note("column_reasons.same_for_all")
         if different == len(filled) >= _IDENTIFIER_PEOPLE and (numbers == np.floor(numbers)).all():
-            return "a number of their own for everybody: an identifier"
+            return note("column_reasons.identifier")
         if different > settings.most_numbers:
             return _bands(name, numbers, settings.bands)
     if len(counts) > max(0.5 * len(filled), 5):
-        return "almost every value differs: a name, an identifier or free text"
+        return note("column_reasons.free_text")
     rare = counts[(counts < settings.rare_people) & (counts < settings.rare_share * len(values))].index
     common = [str(value) for value in counts.index if value not in rare and value != OTHER]
     if len(common) > settings.most_categories:
-        return f"{len(counts)} different values; group them first"
+        return note("column_reasons.too_many_values", n=len(counts))
     if not common:
-        return f"{len(counts)} different values, all of them rare"
+        return note("column_reasons.all_rare", n=len(counts))
     has_other = bool(len(rare)) or OTHER in counts.index
     categories = _in_order(common) + ((OTHER,) if has_other else ())
     return FieldRule(name, categories, other=OTHER if len(rare) else None)

@@ -8,15 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from peerfront.data.column_words import Phrase, phrases, plain, says, words_of
+from peerfront.foundation.messages import Message, note
 
-MEANING = (
-    "Using a sensitive column (use = true in its block of the schema file) means that this answer helps to decide how "
-    "many coupons a person gets, that it must be known of everybody who waits, and that those who approve the study "
-    "should have agreed to that."
-)
+MEANING = note("sensitive.meaning")
 """What using a sensitive field means, in one sentence."""
-SENSITIVE = "sensitive: "
-"""How the reason for leaving such a column out begins."""
 LANGUAGES = ("English", "Spanish", "French", "Portuguese", "German", "Russian", "Swahili")
 _TELLING_ANSWERS = 2  # different answers of a topic from which on the topic is certain
 _MOST_ANSWERS = 50  # a column with more different answers is free text
@@ -26,7 +21,7 @@ _MOST_ANSWERS = 50  # a column with more different answers is free text
 class Topic:
     """A kind of sensitive answer, and how columns that hold it are usually named."""
 
-    title: str
+    title: Message
     names: dict[str, tuple[str, ...]]
     """By language; a name of several words is found whatever stands between them and in any order."""
     answers: tuple[str, ...] = ()
@@ -42,7 +37,7 @@ class Topic:
 
 TOPICS = (
     Topic(
-        "HIV and other test results",
+        note("sensitive.tests"),
         {
             "English": (
                 "hiv", "hiv status", "hiv result", "hivpos", "aids", "plhiv", "plwh", "serostatus", "seropositive",
@@ -85,7 +80,7 @@ TOPICS = (
         ("neutral", "mixed", "very positive", "very negative"),
     ),
     Topic(
-        "race and ethnicity",
+        note("sensitive.race"),
         {
             "English": (
                 "race", "racial", "ethnic", "ethnicity", "ethnic group", "hispanic", "latino", "latina", "latinx",
@@ -115,7 +110,7 @@ TOPICS = (
         ("red", "blue", "green", "grey", "gray", "silver"),
     ),
     Topic(
-        "sexual orientation and gender identity",
+        note("sensitive.orientation"),
         {
             "English": (
                 "orientation", "sexual orientation", "sexual identity", "sexuality", "gender identity", "transgender",
@@ -146,7 +141,7 @@ TOPICS = (
         ),
     ),
     Topic(
-        "religion",
+        note("sensitive.religion"),
         {
             "English": (
                 "religion", "religious", "religiosity", "faith", "denomination", "sect", "church", "mosque", "worship",
@@ -167,7 +162,7 @@ TOPICS = (
         ),
     ),
     Topic(
-        "legal and migration status",
+        note("sensitive.legal"),
         {
             "English": (
                 "legal status", "immigration", "immigrant", "immigration status", "migration status", "migrant status",
@@ -208,16 +203,16 @@ TOPICS = (
 )  # fmt: skip
 
 
-def sensitive_topic(name: str, answers: Iterable[str] = ()) -> str:
-    """Return what a column's name or its different answers say about people that is sensitive; "" for nothing."""
+def sensitive_topic(name: str, answers: Iterable[str] = ()) -> Message | None:
+    """Return what a column's name or its different answers say about people that is sensitive, if anything."""
     for topic in TOPICS:
         if says(name, topic.listed):
             return topic.title
     spoken = [" ".join(words_of(answer)) for _, answer in zip(range(_MOST_ANSWERS + 1), answers, strict=False)]
     if len(spoken) > _MOST_ANSWERS:
-        return ""
+        return None
     for topic in TOPICS:
         telling = len(set(spoken).intersection(map(plain, topic.answers)))
         if telling >= _TELLING_ANSWERS and not set(spoken).intersection(topic.other_answers):
             return topic.title
-    return ""
+    return None

@@ -1,13 +1,13 @@
 """Bring a table into the shape of a study: one row per person, plain names, checkboxes as fields.
 
 Exports of REDCap, Kobo, ODK Central and SurveyCTO are recognised (`presets`) and shaped; other tables stay as they are,
-but for those with a row per coupon. What was done is said in sentences, what could not be done is a problem with its
+but for those with a row per coupon. What was done is noted in `steps`, what could not be done is a problem with its
 rows.
 """
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -19,10 +19,11 @@ from peerfront.data.presets import Preset, own_columns, preset_of, without_group
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
 from peerfront.data.several_codes import split_codes
+from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.text_tables import TextTable
 
 _NUMBERED = re.compile(r"(.+)[_.](\d+)")
-_SHOWN = 6  # columns that a sentence names
+_MOST_LISTED = 6  # columns that a sentence names
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Shaped:
     """Columns of the program by role, for studies that have none of their own."""
     preset: str
     checkboxes: tuple[str, ...] | None
-    steps: tuple[str, ...]
+    steps: tuple[Message, ...]
     problems: tuple[Problem, ...]
 
 
@@ -57,7 +58,7 @@ def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     own = own_columns(preset, table.frame)
     kept = {name for names in settings.columns.values() for name in names}
     groups: dict[str, str] = {}
-    steps: list[str] = []
+    steps: list[Message] = []
     if preset.name == REDCAP:
         answers = table.frame.drop(columns=[name for name in own if name not in kept])
         joined = _joined(dataclasses.replace(table, frame=answers), str(answers.columns[0]), settings.columns, source)
@@ -75,13 +76,16 @@ def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
         frame = joined.table.frame
     instead = _instead(preset, frame)
     left_out = own - kept - set(instead.values())
-    steps.append(
-        f"Read as {PRESETS[preset.name]}"
-        + (f"; its own columns are left out: {_listed(left_out)}." if left_out else ".")
-    )
-    steps += _said(joined, len(table.rows), len(frame)) + done
+    program = PRESETS[preset.name]
+    if left_out:
+        columns = first_of(sorted(left_out), _MOST_LISTED)
+        steps.append(note("steps.read_as_without", preset=program, columns=columns))
+    else:
+        steps.append(note("steps.read_as", preset=program))
+    steps += _of_rows(joined, len(table.rows), len(frame)) + done
     if groups:
-        steps.append(f"Names of groups are left out of {len(groups)} names of columns ({_example(groups)}).")
+        name, short = next(iter(groups.items()))
+        steps.append(note("steps.groups_left_out", n=len(groups), name=name, short=short))
     return Shaped(
         dataclasses.replace(joined.table, frame=frame),
         _translated(settings.columns, frame, groups, joined.spread),
@@ -115,7 +119,7 @@ def _with_codes_apart(shaped: Shaped, source: str) -> Shaped:
         shaped,
         table=dataclasses.replace(shaped.table, frame=frame),
         named={**kept, "coupons": apart},
-        steps=(*shaped.steps, f"The codes in {column!r} were cut apart: {', '.join(apart[:_SHOWN])}."),
+        steps=(*shaped.steps, note("steps.codes_apart", column=column, columns=first_of(apart, _MOST_LISTED))),
     )
 
 
@@ -142,7 +146,7 @@ def _plain(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
         shaped,
         table=joined.table,
         named=_translated(columns, joined.table.frame, {}, joined.spread),
-        steps=tuple(_said(joined, len(table.rows), len(joined.table.rows))),
+        steps=tuple(_of_rows(joined, len(table.rows), len(joined.table.rows))),
     )
 
 
@@ -200,21 +204,12 @@ def _instead(preset: Preset, frame: pd.DataFrame) -> dict[str, str]:
     return {role: name for role, name in found.items() if name}
 
 
-def _said(joined: JoinedRows, rows: int, people: int) -> list[str]:
+def _of_rows(joined: JoinedRows, rows: int, people: int) -> list[Message]:
+    """What was done to the rows of people who have several."""
     if rows == people:
         return []
-    said = [f"{rows:,} rows of {people:,} people were brought together, a row each."]
-    for name, columns in joined.spread.items():
-        said.append(f"Column {name!r} became {', '.join(columns[:_SHOWN])}{', ...' if len(columns) > _SHOWN else ''}.")
-    return said
-
-
-def _listed(names: Iterable[str]) -> str:
-    ordered = sorted(names)
-    more = f", and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
-    return ", ".join(ordered[:_SHOWN]) + more
-
-
-def _example(groups: Mapping[str, str]) -> str:
-    name = next(iter(groups))
-    return f"{name} is {groups[name]}"
+    spread = [
+        note("steps.column_became", column=name, columns=first_of(columns, _MOST_LISTED))
+        for name, columns in joined.spread.items()
+    ]
+    return [note("steps.rows_joined", rows=rows, people=people), *spread]

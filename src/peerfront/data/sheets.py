@@ -4,7 +4,6 @@ A sheet that is named is read. Otherwise it is the only visible sheet with anyth
 what is wanted; where several would do, or none, the error names them.
 """
 
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -12,10 +11,13 @@ from typing import Protocol
 from peerfront.data.repeat_sheets import with_repeats
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.excel_tables import open_workbook
+from peerfront.foundation.messages import Lines, Message, Remedy, note
 from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.r_tables import open_r_file
 from peerfront.foundation.text_files import is_workbook
 from peerfront.foundation.text_tables import TextTable
+
+_MOST_LISTED = 20  # sheets that an error lists
 
 
 class Book(Protocol):
@@ -38,11 +40,16 @@ def holds_sheets(content: bytes) -> bool:
 
 
 def sheet_of(
-    path: Path, content: bytes, wanted: str, misfit: Callable[[TextTable], str], *, may_be_empty: bool = False
-) -> tuple[TextTable, tuple[str, ...]]:
-    """Return the table of the sheet that is wanted or that fits, and sentences on what was assumed.
+    path: Path,
+    content: bytes,
+    wanted: str,
+    misfit: Callable[[TextTable], Message | None],
+    *,
+    may_be_empty: bool = False,
+) -> tuple[TextTable, tuple[Message, ...]]:
+    """Return the table of the sheet that is wanted or that fits, and what was assumed.
 
-    `misfit` says why a table cannot be the one; "" if it can.
+    `misfit` says why a table cannot be the one; None if it can.
     """
     workbook: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
     if wanted:
@@ -56,15 +63,15 @@ def sheet_of(
     if len(workbook.names) == 1 and faults:
         raise faults[0]
     if len(tables) == 1:
-        return tables[0], _said(workbook, tables[0].sheet)
+        return tables[0], _assumed(workbook, tables[0].sheet)
     reasons = {table.sheet: misfit(table) for table in tables}
     fitting = [table for table in tables if not reasons[table.sheet]]
     if len(fitting) == 1:
-        return fitting[0], _said(workbook, fitting[0].sheet)
+        return fitting[0], _assumed(workbook, fitting[0].sheet)
     joined = None if fitting else with_repeats(tables)
     if joined is not None:
         return joined[0], joined[1]
-    raise DataFileError(_asked(workbook, tables, fitting, reasons))
+    raise _undecided(workbook, tables, fitting, reasons)
 
 
 def _readable(workbook: Book, may_be_empty: bool) -> tuple[list[TextTable], list[DataFileError]]:
@@ -78,28 +85,29 @@ def _readable(workbook: Book, may_be_empty: bool) -> tuple[list[TextTable], list
     return tables, faults
 
 
-def _said(workbook: Book, name: str) -> tuple[str, ...]:
-    if len(workbook.names) + len(workbook.hidden) == 1:
-        return ()
-    others = [repr(other) for other in workbook.names if other != name]
-    hidden = [f"{other!r} (hidden)" for other in workbook.hidden]
-    return (f"{workbook.word.capitalize()} {name!r} was read, and not {', '.join([*others, *hidden])}.",)
+def _assumed(workbook: Book, name: str) -> tuple[Message, ...]:
+    """Which sheet was read, if there are several."""
+    others = [note("sheets.name", sheet=other) for other in workbook.names if other != name]
+    others += [note("sheets.hidden", sheet=other) for other in workbook.hidden]
+    code = "steps.sheet" if workbook.word == "sheet" else "steps.table"
+    return (note(code, sheet=name, others=others),) if others else ()
 
 
-def _asked(workbook: Book, tables: list[TextTable], fitting: list[TextTable], reasons: Mapping[str, str]) -> str:
-    names = [table.sheet for table in fitting or tables]
+def _undecided(
+    workbook: Book, tables: list[TextTable], fitting: list[TextTable], faults: Mapping[str, Message | None]
+) -> DataFileError:
+    """The error that asks which sheet is meant."""
+    path = workbook.path
+    names = [table.sheet for table in fitting or tables][:_MOST_LISTED]
     if not names:
-        hidden = (
-            f" Hidden sheets are not looked at: {', '.join(map(repr, workbook.hidden))}." if workbook.hidden else ""
-        )
+        hidden = list(workbook.hidden)
         return (
-            f"{workbook.path}: no {workbook.word} of this file holds a table.{hidden} Name the columns in the first "
-            "row."
+            DataFileError("sheets.no_table_seen", path=path, hidden=hidden)
+            if hidden
+            else DataFileError("sheets.no_table", path=path)
         )
-    shown = ", ".join(repr(name) for name in names[:20])
-    reason = "any of these {}s could be meant" if fitting else "none of these {}s has the columns that are needed"
-    return (
-        f"{workbook.path}: {reason.format(workbook.word)}: {shown}. Name the one to read, for example: "
-        f"--sheet {shlex.quote(names[0])} (sheet under [file] in a schema file)."
-        + "".join(f"\n  {name!r}: {reasons[name]}" for name in names[:20] if reasons[name])
-    )
+    first = Remedy("sheet", names[0])
+    if fitting:
+        return DataFileError("sheets.several_fit", path=path, sheets=names, sheet=first)
+    listed = Lines(note("sheets.fault", sheet=name, fault=faults[name]) for name in names)
+    return DataFileError("sheets.none_fits", path=path, sheets=names, sheet=first, faults=listed)

@@ -21,6 +21,7 @@ from peerfront.data.study_calendar import open_table, study_as_of, waiting_peopl
 from peerfront.data.trees import NOBODY as NOBODY
 from peerfront.data.trees import Trees
 from peerfront.data.trees import trees_of as trees_of
+from peerfront.foundation.messages import Message
 from peerfront.foundation.words import as_html
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class Study:
     coupons: Texts | None  # [people, slots], as in the file
     still_open: NDArray[np.bool_]  # [people], whether their coupons may still be used
     problems: tuple[Problem, ...]
-    steps: tuple[str, ...] = ()
-    """What was done and assumed to bring the file into this shape, in sentences."""
+    steps: tuple[Message, ...] = ()
+    """What was done and assumed to bring the file into this shape."""
     day: float | None = None
     """The day the study is seen, in the unit of `days`: the file's last date, or that of `as_of`; None: no dates."""
     issued_days: NDArray[np.float64] | None = None

@@ -15,6 +15,7 @@ from peerfront.data.recognition import layout_in, recognised
 from peerfront.data.shaping import shape
 from peerfront.data.survey_app import list_app
 from peerfront.foundation.errors import PeerfrontError, SettingError
+from peerfront.foundation.messages import Message
 from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
@@ -27,8 +28,8 @@ class Listed:
     listing: Listing
     settings: ReadSettings
     """Those that read the file again in the same way: with the sheet, preset and checkboxes that were found."""
-    steps: tuple[str, ...] = ()
-    """What was done and assumed, in sentences."""
+    steps: tuple[Message, ...] = ()
+    """What was done and assumed."""
 
 
 def list_file(path: Path, settings: ReadSettings) -> Listed:
@@ -59,7 +60,7 @@ def list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Pro
 
 
 def _list_table(
-    path: Path, table: TextTable, settings: ReadSettings, problems: tuple[Problem, ...], steps: tuple[str, ...]
+    path: Path, table: TextTable, settings: ReadSettings, problems: tuple[Problem, ...], steps: tuple[Message, ...]
 ) -> Listed:
     shaped = shape(table, settings, path.name)
     columns, assumed = recognised(shaped, path.name)
@@ -76,15 +77,22 @@ def _list_table(
     return Listed(listing, found, (*steps, *shaped.steps, *assumed))
 
 
-def misfit(table: TextTable, settings: ReadSettings, path: Path) -> str:
-    """Say why a table does not tell who recruited whom; "" if it does."""
+def misfit(table: TextTable, settings: ReadSettings, path: Path) -> Message | None:
+    """Say why a table does not tell who recruited whom; None if it does."""
     try:
         shaped = shape(table, settings, path.name)
         columns, _ = recognised(shaped, path.name)
         layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path)
     except PeerfrontError as problem:
-        return str(problem).partition("\n")[0].removeprefix(f"{path.name}: ")
-    return ""
+        return fault_of(problem)
+    return None
+
+
+def fault_of(error: PeerfrontError) -> Message:
+    """What is wrong with a table, without the name of its file."""
+    fault = error.message.arguments.get("fault", error.message)
+    assert isinstance(fault, Message)
+    return fault
 
 
 def detect(path: Path | str) -> str:

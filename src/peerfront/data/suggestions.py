@@ -2,20 +2,21 @@
 
 The coupon with which somebody came was issued to somebody else, most often in a row above. So the column of own coupons
 is the one whose codes stand elsewhere in the table, and the columns in which they stand are the coupons issued. In the
-same way a column that holds ids of other rows names the recruiter. Nothing is used unasked: the suggestion is a line to
-paste.
+same way a column that holds ids of other rows names the recruiter. Nothing is used unasked: the suggestion is a remedy
+of the error.
 """
 
 import re
-import shlex
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from peerfront.data.read_settings import Columns
 from peerfront.data.seeds import code_shape
+from peerfront.foundation.messages import Message, Remedies, Remedy, note
 
 _MOST_COLUMNS = 300  # that are compared with each other
 _DIFFERENT = 0.9  # share of different values in a column of codes
@@ -67,40 +68,48 @@ class _Match:
     """How often the most frequent value stands in it."""
 
 
-def offered(frame: pd.DataFrame, columns: Columns, path: Path) -> str:
-    """Return lines that offer the likely columns as a command to paste; "" if the content suggests none."""
+def offered(frame: pd.DataFrame, columns: Columns) -> Message | None:
+    """Offer the likely columns, as remedies; None if the content suggests none."""
     taken = {name for role, names in columns.items() if role not in ("own_coupon", "coupons") for name in names}
     codes = [name for name in map(str, frame.columns) if name not in taken and _are_codes(frame[name])]
     match = _best_coupons(frame, codes[:_MOST_COLUMNS], columns)
     issued = _with_their_like(frame, match, codes) if match is not None else []
     people = _id_column(frame, columns, {*issued, match.column} if match is not None else set())
     if people is None:
-        return ""
+        return None
     if match is not None:
-        options = {"id": people, "own_coupon": match.column, "coupons": "+".join(n for n in issued if n != people)}
-        reason = (
-            f"{match.found:,} of the {match.filled:,} codes in {match.column!r} stand also in "
-            f"{', '.join(map(repr, match.places))}"
+        likely = {
+            "id": (people,),
+            "own_coupon": (match.column,),
+            "coupons": tuple(name for name in issued if name != people),
+        }
+        reason = note(
+            "recognition.codes_reappear",
+            n=match.found,
+            filled=match.filled,
+            column=match.column,
+            places=match.places,
         )
-        return _lines(options, columns, reason, path)
+        return _offer(likely, columns, reason)
     recruiter = _best_recruiter(frame, people, taken)
     if recruiter is not None:
-        options = {"id": people, "recruiter": recruiter.column}
-        known = "coupons" in columns or "coupons_issued" in columns
-        number = "" if known else f" --coupons-each {recruiter.most}"
-        return _lines(
-            options, columns, f"{recruiter.column!r} holds values of {people!r} from other rows", path, number
-        )
-    return ""
+        reason = note("recognition.holds_ids", column=recruiter.column, id=people)
+        has_coupons = "coupons" in columns or "coupons_issued" in columns
+        also = () if has_coupons else (Remedy("coupons_each", recruiter.most),)
+        return _offer({"id": (people,), "recruiter": (recruiter.column,)}, columns, reason, also)
+    return None
 
 
-def _lines(options: dict[str, str], columns: Columns, reason: str, path: Path, also: str = "") -> str:
-    needed = {role: value for role, value in options.items() if "+".join(columns.get(role, ())) != value}
-    line = " ".join(f"--map {shlex.quote(f'{role}={value}')}" for role, value in needed.items())
-    return (
-        f"  Likely, because {reason}. If that is right:\n    peerfront check {shlex.quote(str(path))} {line}{also}\n"
-        "  Add --out FOLDER to keep it: other commands then read the file so with `--schema FOLDER/schema.toml`."
-    )
+def _offer(likely: Columns, columns: Columns, reason: Message, also: tuple[Remedy, ...] = ()) -> Message:
+    new = (Remedy("map", (role, *names)) for role, names in likely.items() if columns.get(role) != names)
+    return note("recognition.likely", reason=reason, remedies=Remedies((*new, *also)))
+
+
+def suggested_columns(remedies: Iterable[Remedy]) -> Columns:
+    """The columns that the remedies of an error suggest, by role; a role with several suggestions is left out."""
+    named = [each.value for each in remedies if each.setting == "map" and len(each.value) > 1]
+    counts = Counter(role for role, *_ in named)
+    return {role: tuple(names) for role, *names in named if counts[role] == 1}
 
 
 def _id_column(frame: pd.DataFrame, columns: Columns, coupons: set[str]) -> str | None:

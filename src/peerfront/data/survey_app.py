@@ -19,6 +19,7 @@ from peerfront.data.listing import Listing, Texts, guess_columns, without_missin
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import ANSWER_ROLES, APP, CALENDAR_ROLES, MOST_COUPONS_EACH, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 
 SEED = "__SEED__"
 DATE = "createdAt"
@@ -45,7 +46,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
         _check_record(f"{path}, record {number}", record)
         if record.get("deletedAt"):
             code = _text(record["surveyCode"])
-            problems_so_far.append(Problem("deleted", number, code, f"{code!r} is marked as deleted."))
+            problems_so_far.append(Problem("deleted", number, code, note("problems.deleted", code=code)))
             continue
         rows.append(number)
         kept.append(record)

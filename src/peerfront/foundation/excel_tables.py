@@ -32,6 +32,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.text_files import Note, is_encrypted
 from peerfront.foundation.text_tables import MOST_CELLS, TextTable, table_of
@@ -146,7 +147,7 @@ class _Sheet:
 
     rows: Rows
     merged: tuple[Span, ...]
-    faults: dict[tuple[int, int], str]  # (row, column) -> what is wrong there
+    faults: dict[tuple[int, int], str]  # (row, column) -> the error in the cell; "": a formula without a saved value
 
 
 class _Parser(WorkSheetParser):
@@ -180,9 +181,9 @@ def _parsed(path: Path, workbook: Any, name: str) -> _Sheet:
                 place = cell["row"], cell["column"]
                 value, kind, style = cell["value"], cell["data_type"], cell["style_id"]
                 if kind == "f":
-                    faults[place] = "holds a formula without a saved value"
+                    faults[place] = ""
                 elif kind == "e" and value != _NOT_KNOWN:
-                    faults[place] = f"holds the error {value}"
+                    faults[place] = str(value)
                 elif value is not None:
                     if style not in formats:
                         formats[style] = ReadOnlyCell(sheet, *place, None, style_id=style).number_format
@@ -232,7 +233,7 @@ def _table(path: Path, name: str, sheet: _Sheet, may_be_empty: bool) -> TextTabl
         Note(
             "merged-cells",
             span[1],
-            f"The cells {_address(*span[:2])} to {_address(*span[2:])} are merged; their value counts for each row.",
+            note("problems.merged_cells", first=_address(*span[:2]), last=_address(*span[2:])),
         )
         for span in sheet.merged
         if span[1] > last and _fill_down(sheet, span)
@@ -242,10 +243,15 @@ def _table(path: Path, name: str, sheet: _Sheet, may_be_empty: bool) -> TextTabl
         if row > last:
             records.append((row, row, [cells.get(column, "") for column in range(1, max(cells) + 1)]))
     table = table_of(called, header, records, may_be_empty=may_be_empty)
-    for (row, column), what in sorted(sheet.faults.items()):
+    for (row, column), error in sorted(sheet.faults.items()):
         if row > last and column <= len(header) and header[column - 1]:
-            told = f"Cell {_address(column, row)} (column {header[column - 1]!r}) {what}."
-            notes.append(Note("cell-without-value", row, told, header[column - 1]))
+            title, cell = header[column - 1], _address(column, row)
+            fault = (
+                note("problems.cell_error", cell=cell, column=title, error=error)
+                if error
+                else note("problems.cell_formula", cell=cell, column=title)
+            )
+            notes.append(Note("cell-without-value", row, fault, title))
     return dataclasses.replace(table, notes=(*notes, *table.notes), sheet=name)
 
 

@@ -5,7 +5,7 @@ code, and `words/messages/*.toml` holds the English sentence of each code, `word
 numbers, names, text as people typed it, other messages, remedies, or lists of those.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
@@ -52,12 +52,24 @@ class Message:
         return str(import_module("peerfront.words.messages").text_of(self))
 
 
-def note(code: str, **arguments: Any) -> Message:
+class Remedies(tuple[Remedy, ...]):
+    """Settings to be given together."""
+
+    __slots__ = ()
+
+
+class Lines(tuple[Any, ...]):
+    """Messages that a sentence shows one below the other, indented."""
+
+    __slots__ = ()
+
+
+def note(code: str, /, **arguments: Any) -> Message:
     """A message that is good to know."""
     return Message(code, arguments)
 
 
-def warning(code: str, **arguments: Any) -> Message:
+def warning(code: str, /, **arguments: Any) -> Message:
     """A message that somebody should act on."""
     return Message(code, arguments, Severity.WARNING)
 
@@ -84,6 +96,13 @@ class Readable:
 
     def _repr_html_(self) -> str:
         return str(import_module("peerfront.words.notebook").as_html(self))
+
+
+def first_of(names: Sequence[Any], most: int) -> Any:
+    """The first names of a list, and how many more there are, for a sentence."""
+    return (
+        note("lists.and_more", names=list(names[:most]), more=len(names) - most) if len(names) > most else list(names)
+    )
 
 
 def _remedies(value: Any) -> tuple[Remedy, ...]:

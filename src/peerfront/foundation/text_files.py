@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message, note
 
 LARGEST_FILE = 2**30
 """Bytes of the largest file that is read; a study of a million people takes a tenth of it."""
@@ -59,7 +60,7 @@ class Note:
     """A kind of problem: encoding, unnamed-column, ..."""
     row: int | None
     """Place in the file; None: the whole file."""
-    what: str
+    message: Message
     column: str = ""
     """The column it is about, if it is one."""
 
@@ -126,7 +127,7 @@ def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:
             text, name = content.decode("cp1252"), "Windows-1252"
         except UnicodeDecodeError:
             text, name = content.decode("latin-1"), "Latin-1"
-        notes = (Note("encoding", None, f"The file is not in UTF-8; it was read as {name}."),)
+        notes = (Note("encoding", None, note("problems.encoding", encoding=name)),)
     if "\0" in text:
         raise DataFileError(
             f"{path} is not a text file (it holds NUL characters). Export the study as CSV in UTF-8 and give that file."

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.blank_tables import BlankTable, read_blank_table
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.text_files import Note, decoded, file_bytes
 
@@ -126,8 +127,7 @@ def _table_of_blanks(
     header = [typed(name.strip()) for name in table.header]
     records = [(line, line, cells) for line, cells in table.records]
     made = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
-    found = f"The columns were found by their places: {', '.join(header)}."
-    notes = (Note("fixed-places", None, found),) if table.fixed else ()
+    notes = (Note("fixed-places", None, note("problems.fixed_places", columns=header)),) if table.fixed else ()
     return dataclasses.replace(made, notes=(*notes, *made.notes), separator=" ")
 
 
@@ -235,6 +235,6 @@ def _named(frame: pd.DataFrame, header: list[str]) -> tuple[pd.DataFrame, tuple[
             continue
         row_numbers = list(frame[number]) == [str(n + 1) for n in range(len(frame))]
         if not row_numbers and frame[number].any():
-            notes.append(Note("unnamed-column", 1, f"Column {number + 1} has no name."))
+            notes.append(Note("unnamed-column", 1, note("problems.unnamed_column", number=number + 1)))
     named = frame[[number for number, name in enumerate(header) if name]]
     return named.set_axis([name for name in header if name], axis=1), tuple(notes)

@@ -63,5 +63,5 @@ def _read_table(path: Path, needed: tuple[str, ...], *, may_be_empty: bool = Fal
             )
     codes = {"encoding": "network_files.not_utf_8", "unnamed-column": "network_files.unnamed_column"}
     for note in table.notes:
-        raise DataFileError(codes[note.kind], path=path, what=note.what)
+        raise DataFileError(codes[note.kind], path=path, what=note.message)
     return table

@@ -19,7 +19,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.words import counted, n_people, percent
@@ -75,11 +75,11 @@ class EarlierStudies:
     models: tuple[_Earlier, ...]
     schema: StudySchema
     """How the new model knows people: shared columns by an earlier model's categories, others by the study's."""
-    merged: dict[str, str]
+    merged: dict[str, Message]
 
     @classmethod
     def of(
-        cls, fits: Sequence[Fit], study: Study, schema: StudySchema, private: StudySchema, merged: dict[str, str]
+        cls, fits: Sequence[Fit], study: Study, schema: StudySchema, private: StudySchema, merged: dict[str, Message]
     ) -> "EarlierStudies":
         """Compare columns; `private` is the study's own schema as it may leave the house."""
         if len(fits) > MOST_EARLIER:

@@ -11,6 +11,7 @@ import pandas as pd
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes, kinds_of
+from peerfront.foundation.messages import Message
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
@@ -50,7 +51,7 @@ class Findings:
     played: Rules
     """What was simulated: the rules, or fewer people and coupons in proportion."""
     discount: float
-    merged: Mapping[str, str]
+    merged: Mapping[str, Message]
     """Columns of which answers were merged or left out because too few people gave them, and what was done."""
     notes: tuple[str, ...] = ()
     """Warnings about columns that are used because the user says so."""

@@ -151,7 +151,7 @@ def _fitted(
         else:
             schema, merged, history = helped.studies.schema, helped.studies.merged, helped.history
             learned_from, fitted = history, helped.fitted
-    notes = [] if allowed is None else list(allowed.notes)
+    notes = [] if allowed is None else [f"Warning: {each}" for each in allowed.notes]
     reason = implausible_gain(fitted, learned_from)
     if reason:
         knowingly = settings.accept_gain or (allowed is not None and bool(allowed.accepted))

@@ -33,7 +33,7 @@ def implausible_gain(fitted: Sequence[StoryFit], history: History) -> str:
         if evidence.implausible:
             return (
                 "what is known about people predicts recruits too well to have been known before. For people left out "
-                f"it {evidence.why}"
+                f"{evidence.why}"
             )
     return ""
 

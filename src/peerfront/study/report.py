@@ -173,7 +173,7 @@ def study_report(
             source=study.source,
             people_in_all=summary.people,
             waves=summary.waves,
-            format=FORMATS[study.format],
+            format=str(FORMATS[study.format]),
             warnings=_warnings(fit, history),
             model_warnings=_lines(fit, warnings=True),
             counts=counts,
@@ -261,7 +261,7 @@ def _problems(study: Study) -> list[dict[str, object]]:
     """Kinds of faults and how many: their texts would name people and coupons."""
     counts = Counter(problem.kind for problem in study.problems)
     return [
-        {"count": published(count), "title": KINDS[kind].title, "remedy": KINDS[kind].remedy}
+        {"count": published(count), "title": str(KINDS[kind].title), "remedy": str(KINDS[kind].remedy)}
         for kind, count in counts.most_common()
     ]
 

@@ -14,10 +14,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity
 from peerfront.foundation.shown import LONGEST_LINE, visible
 
 LOCALE = Path(__file__).parent / "locale"
@@ -131,9 +132,28 @@ def _shown(value: Any) -> Any:
         return str(value)
     if isinstance(value, str):
         return _Typed(value)
+    if isinstance(value, Remedies):
+        return str(import_module("peerfront.words.messages").remedies_text(value))
+    if isinstance(value, Lines):
+        return "\n".join(f"  {_shown(each)}" for each in value)
     if isinstance(value, list | tuple):
-        return ", ".join(f"{_shown(each)}" for each in value)
+        return _Listed(_shown(each) for each in value)
     return value
+
+
+class _Listed(tuple[Any, ...]):
+    """Values with commas between them; in quotation marks (`!r`) each has its own."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{each}" for each in self)
+
+    def __repr__(self) -> str:
+        return ", ".join(map(repr, self))
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
 
 
 def say(sentence: str, /, **values: Any) -> Text:

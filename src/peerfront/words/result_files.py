@@ -33,10 +33,10 @@ def write_check(
     names: tuple[str, ...] = CHECK_FILES,
 ) -> None:
     """Write what `check` found in a file; `names` may leave out the schema."""
-    from peerfront.data.problems import problem_table
     from peerfront.data.schema_file import schema_text
     from peerfront.data.writers import dot_text
     from peerfront.foundation.spreadsheets import csv_text
+    from peerfront.words.check import problem_table
 
     tables = {"problems.csv": problem_table(study.problems), "summary.csv": summary.table()}
     for name, table in tables.items():

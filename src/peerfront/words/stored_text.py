@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity
 from peerfront.words.language import Text, joined
 
 _JOINED = "joined"
@@ -17,6 +17,10 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Text):
         severity = value.severity.value if value.severity else None
         return {"sentence": value.sentence, "values": _each(value.values), "many": value.many, "severity": severity}
+    if isinstance(value, Remedies):
+        return {"together": [as_data(each) for each in value]}
+    if isinstance(value, Lines):
+        return {"lines": [as_data(each) for each in value]}
     if isinstance(value, list | tuple):
         return [as_data(each) for each in value]
     if isinstance(value, str | bool | int | float) or value is None:
@@ -30,6 +34,10 @@ def from_data(data: Any) -> Any:
         return [from_data(each) for each in data]
     if not isinstance(data, dict):
         return data
+    if "together" in data:
+        return Remedies(from_data(each) for each in data["together"])
+    if "lines" in data:
+        return Lines(from_data(each) for each in data["lines"])
     if "code" in data:
         return Message(data["code"], _again(data["arguments"]), Severity(data["severity"]))
     if "setting" in data:

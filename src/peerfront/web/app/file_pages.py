@@ -148,7 +148,7 @@ def columns(request: HttpRequest) -> HttpResponse:
 def _roles(seen: dict[str, Any]) -> list[tuple[str, str]]:
     """How the file was read: what a column is, and which."""
     found = seen.get("roles", {})
-    return [(meaning, ", ".join(found[role])) for role, meaning in ROLES.items() if found.get(role)]
+    return [(str(meaning), ", ".join(found[role])) for role, meaning in ROLES.items() if found.get(role)]
 
 
 def waiting_file() -> str:

@@ -5,8 +5,6 @@ to `app/look.json`, and the schema that other commands read to `schema.toml`. It
 large or damaged file never stops the pages.
 """
 
-import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,17 +15,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.data.column_findings import vetted
+from peerfront.data.column_findings import is_sensitive, vetted
 from peerfront.data.dates import EPOCH, date_text
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
-from peerfront.data.read_settings import parse_columns
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.schema_guess import Guess, guess_schema
-from peerfront.data.sensitive import SENSITIVE
 from peerfront.data.study import Study, summarise
 from peerfront.data.study_calendar import coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
+from peerfront.data.suggestions import suggested_columns
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.shown import visible, visible_message
@@ -37,13 +34,6 @@ from peerfront.web.app.folder import LOOK, SCHEMA, AppFolder
 
 _MOST_PROBLEMS, _MOST_TREES = 1_000, 8
 _LONGEST = 600  # characters of a problem that are shown
-_LIKELY_EACH = re.compile(r"--coupons-each (\d+)")
-_WAYS_OUT = {
-    "sheet": "Name the one to read, for example: --sheet",
-    "coupons_each": "likely: --coupons-each",
-    "columns": "cannot tell who recruited whom",
-}
-"""What the form of the columns can do about a refused file, by the words of the refusal."""
 _BEFORE = "app/schema-before.toml"
 
 
@@ -84,7 +74,7 @@ def look(folder: AppFolder) -> dict[str, Any]:
     except FaultyStudy as faults:
         return {**seen, "error": visible_message(str(faults)), **_problems(faults.problems)}
     except PeerfrontError as problem:
-        return {**seen, "error": visible_message(str(problem)), **_suggested(str(problem))}
+        return {**seen, "error": visible_message(str(problem)), **_suggested(problem)}
     _keep_schema(folder, schema_text(schema, guess.reasons, study.source))
     return {
         **seen,
@@ -92,7 +82,7 @@ def look(folder: AppFolder) -> dict[str, Any]:
         **_contents(study),
         "place": study.place,
         "fields": _fields(study, guess, schema),
-        "warnings": list(allowed.notes),
+        "warnings": [f"Warning: {each}" for each in allowed.notes],
     }
 
 
@@ -122,21 +112,19 @@ def _keep_schema(folder: AppFolder, text: str) -> None:
 # What is in it -------------------------------------------------------------------------------------------------------
 
 
-def _suggested(message: str) -> dict[str, Any]:
-    """Columns that the message offers as a command to paste, so that the form offers them too, and its way out."""
-    found: dict[str, Any] = {"way_out": next((way for way, words in _WAYS_OUT.items() if words in message), "")}
-    each = _LIKELY_EACH.search(message)
-    if each:
-        found["suggested_each"] = int(each[1])
-    line = next((line.strip() for line in message.splitlines() if line.strip().startswith("peerfront check ")), "")
-    try:
-        words = shlex.split(line)
-        maps = [words[place + 1] for place, word in enumerate(words) if word == "--map"]
-        found["suggested"] = {role: list(names) for role, names in parse_columns(maps).items()}
-    except (ValueError, IndexError, PeerfrontError):
-        found["suggested"] = {}
-    if found["suggested"]:
+def _suggested(error: PeerfrontError) -> dict[str, Any]:
+    """Columns and settings that would mend the error, so that the form offers them, and its way out."""
+    columns = suggested_columns(error.remedies)
+    settings = {each.setting: each.value for each in error.remedies if each.setting != "map"}
+    found: dict[str, Any] = {"suggested": {role: list(names) for role, names in columns.items()}, "way_out": ""}
+    if settings.get("coupons_each"):
+        found["suggested_each"] = settings["coupons_each"]
+    if columns:
         found["way_out"] = "suggested"
+    elif "sheet" in settings or "coupons_each" in settings:
+        found["way_out"] = "sheet" if "sheet" in settings else "coupons_each"
+    elif error.code == "recognition.unclear":
+        found["way_out"] = "columns"
     return found
 
 
@@ -148,9 +136,9 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
         "problem_kinds": [
             {
                 "kind": kind,
-                "title": KINDS[kind].title,
+                "title": str(KINDS[kind].title),
                 "severity": KINDS[kind].severity,
-                "remedy": KINDS[kind].remedy,
+                "remedy": str(KINDS[kind].remedy),
                 "count": count,
             }
             for kind, count in counts.most_common()
@@ -161,9 +149,9 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
                 "severity": problem.severity,
                 "row": problem.row,
                 "person": visible(problem.person),
-                "title": KINDS[problem.kind].title,
-                "what": visible(problem.what, _LONGEST),
-                "remedy": problem.remedy,
+                "title": str(problem.title),
+                "what": visible(str(problem.message), _LONGEST),
+                "remedy": str(problem.remedy),
             }
             for problem in problems[:_MOST_PROBLEMS]
         ],
@@ -177,7 +165,7 @@ def _contents(study: Study) -> dict[str, Any]:
     return {
         "roles": {role: list(names) for role, names in study.columns.items()},
         "coupons_each": study.settings.coupons_each,
-        "steps": list(study.steps),
+        "steps": list(map(str, study.steps)),
         "facts": [[what, number] for what, number in summary.facts if number or what in shown],
         "people": len(study),
         "waiting": len(study.waiting),
@@ -236,14 +224,14 @@ def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, A
     used = {rule.name for rule in schema.used}
     listed = []
     for name in map(str, study.people.columns):
-        rule, reason = rules.get(name), guess.reasons.get(name, "")
+        rule, reason = rules.get(name), guess.reasons.get(name)
         listed.append(
             {
                 "name": name,
                 "can": rule is not None,
                 "used": name in used,
-                "sensitive": reason.startswith(SENSITIVE),
-                "reason": reason,
+                "sensitive": is_sensitive(reason),
+                "reason": "" if reason is None else str(reason),
                 "kind": "" if rule is None else "bands" if rule.cuts else "categories",
                 "categories": [] if rule is None else list(rule.categories[:50]),
                 "missing": missing.get(name, 0),

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from peerfront.data.column_findings import is_sensitive
 from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON
 from peerfront.data.read_settings import COUPONS, MOST_DAYS_VALID, PLAIN, ROLES, Columns, ReadSettings
 from peerfront.data.schema_guess import guess_schema
-from peerfront.data.sensitive import SENSITIVE
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.messages import Message, note
 from peerfront.web.live.rules.settings import Question, QuestionKind, Settings
 
 RECRUITER_ID = "recruiter.id"
@@ -25,7 +26,7 @@ _ROLES: Columns = {
     "site": (SITE,),
     "waiting": ("waiting",),
 }
-_NOT_FOR_PLANNING = "not for planning, by the settings of the study"
+_NOT_FOR_PLANNING = note("column_reasons.not_for_planning")
 _MOST_CATEGORIES = 20
 
 
@@ -46,7 +47,9 @@ def reading_of(settings: Settings, columns: tuple[str, ...]) -> ReadSettings:
     )
 
 
-def export_schema(study: Study, settings: Settings, columns: Mapping[str, str]) -> tuple[StudySchema, dict[str, str]]:
+def export_schema(
+    study: Study, settings: Settings, columns: Mapping[str, str]
+) -> tuple[StudySchema, dict[str, Message]]:
     """The schema of an exported study, and why columns are left out; `columns` are those of the questions.
 
     Plans may use the network size and the answers that the settings allow. What the settings allow is used although it
@@ -56,17 +59,17 @@ def export_schema(study: Study, settings: Settings, columns: Mapping[str, str]) 
     guessed = {rule.name: rule for rule in guess.schema.fields}
     allowed = {columns[question.name]: question for question in settings.questions if question.for_planning}
     fields: list[FieldRule] = []
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Message] = {}
     exclude: list[str] = []
     for name in map(str, study.people.columns):
-        rule, reason = guessed.get(name), guess.reasons.get(name, "")
+        rule, reason = guessed.get(name), guess.reasons.get(name)
         if rule is not None and (name == NETWORK_SIZE or name in allowed):
-            fields.append(_field(study, rule, allowed.get(name), sensitive=reason.startswith(SENSITIVE)))
-            if reason:
+            fields.append(_field(study, rule, allowed.get(name), sensitive=is_sensitive(reason)))
+            if reason is not None:
                 reasons[name] = reason
         else:
             exclude.append(name)
-            reasons[name] = reason if name in allowed or rule is None else _NOT_FOR_PLANNING
+            reasons[name] = reason if reason is not None and (name in allowed or rule is None) else _NOT_FOR_PLANNING
     reading = replace(guess.schema.reading, columns=study.settings.columns)
     return StudySchema(tuple(fields), tuple(exclude), reading, "schema.toml"), reasons
 

@@ -4,11 +4,12 @@ A file has a table for each topic, and a sentence for each code: `missing` in `[
 Values are filled in by name: {path}; a remedy is written as the medium wants it.
 """
 
+import shlex
 import tomllib
 from functools import cache
 from importlib.resources import files
 
-from peerfront.foundation.messages import Message, Remedy
+from peerfront.foundation.messages import Message, Remedies, Remedy
 from peerfront.words.language import Medium, Text, catalogue, joined, say, speaker, speaking
 
 
@@ -40,6 +41,8 @@ def in_english(message: Message) -> str:
 def remedy_text(remedy: Remedy) -> Text | str:
     """What to set, as the medium wants it: `--valid-days 60`, `valid_days=60`, or the name of a field."""
     where = speaker().medium
+    if remedy.setting == "map":
+        return _columns_text(*remedy.value)
     if where is Medium.PAGE:
         name = remedy.setting.replace("_", " ")
         return say("“{field}”", field=name) if remedy.value in (None, True) else f"“{name}: {remedy.value}”"
@@ -50,8 +53,27 @@ def remedy_text(remedy: Remedy) -> Text | str:
     return f"{remedy.setting}={value}"
 
 
+def remedies_text(remedies: Remedies) -> str:
+    """Settings to be given together, as the medium wants them."""
+    where = speaker().medium
+    if where is Medium.TERMINAL:
+        return " ".join(map(str, remedies))
+    if where is Medium.PAGE:
+        return ", ".join(map(str, remedies))
+    columns = {each.value[0]: tuple(each.value[1:]) for each in remedies if each.setting == "map"}
+    others = [str(each) for each in remedies if each.setting != "map"]
+    return ", ".join([f"columns={columns!r}", *others] if columns else others)
+
+
+def _columns_text(role: str, *columns: str) -> Text | str:
+    """Which columns hold a part of a study, as the medium wants it; without columns, how to name one."""
+    where = speaker().medium
+    if where is Medium.TERMINAL:
+        return f"--map {shlex.quote(role + '=' + '+'.join(columns or ('COLUMN',)))}"
+    if where is Medium.PYTHON:
+        return f"columns={{{role!r}: {columns or ('COLUMN',)!r}}}"
+    return f"“{role}: {', '.join(columns)}”" if columns else say("“{field}”", field=role)
+
+
 def _shell(value: object) -> str:
-    if value is None:
-        return "N"
-    text = str(value)
-    return text if text.replace("-", "").replace(".", "").replace("_", "").isalnum() else f"'{text}'"
+    return "N" if value is None else shlex.quote(str(value))
