@@ -39,6 +39,7 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
         "sheet.xlsx",
         "people.csv",
         "summary.txt",
+        "summary.json",
         "logged.txt",
     }
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.iterdir())
@@ -60,7 +61,7 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
         ((), "The first week needs --budget"),
         (("--budget", "1.5"), "budget must be a whole number"),
         (("--budget", "-1"), "budget must be a whole number of at least 0"),
-        (("--budget", "60", "--more-coupons", "5"), "leave --more-coupons out"),
+        (("--budget", "60", "--more-coupons", "5"), "leave --more-coupons N out"),
         (("--budget", "60", "--date", "20260309"), "--date must be year-month-day"),
         (("--budget", "60", "--date", "2nd March"), "--date must be year-month-day"),
         (("--budget", "60", "--date", "2126-03-02"), "lies in the future"),

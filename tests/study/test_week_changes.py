@@ -4,6 +4,8 @@ import pandas as pd
 
 import peerfront as pf
 from peerfront.study.week_changes import changes_since, handed_out, snapshot
+from peerfront.words.language import marked
+from peerfront.words.week_words import change_lines, handed_out_lines
 
 COLUMNS = ("id", "recruiter", "coupons_issued")
 
@@ -21,16 +23,20 @@ def test_what_is_new_lost_or_different_is_said() -> None:
     now = study(("S1", "", 3), ("S2", "", 2), ("A", "S2", 2), ("B", "S1", 1), ("D", "A", 0), ("S3", "", 3))
     changes = changes_since(last, now)
     assert (changes.seeds, changes.recruits, changes.issued, changes.lost) == (1, 1, 6, ("C",))
-    assert changes.different == ("S2 has 2 coupons, last week 3", "A is a recruit of S2, last week of S1")
-    told = "\n".join(changes.lines())
+    assert changes.fewer_coupons == (("S2", 2, 3),)
+    assert changes.other_recruiter == (("A", "S2", "S1"),)
+    told = "\n".join(map(marked, change_lines(changes)))
+    assert "Changed since last week: S2 has 2 coupons, last week 3, A is a recruit of S2, last week of S1." in told
     assert "New since last week: 1 recruit, 1 seed; 6 coupons handed out." in told
-    assert "Warning: 1 person of last week's file is missing: C." in told
+    assert "Warning: Missing from last week's file: C." in told
 
 
 def test_the_same_file_has_no_changes() -> None:
     changes = changes_since(snapshot(study(*BEFORE)), study(*BEFORE))
-    assert (changes.people, changes.issued, changes.lost, changes.different) == (0, 0, (), ())
-    assert changes.lines() == ["New since last week: 0 recruits, 0 seeds; 0 coupons handed out."]
+    assert (changes.people, changes.issued, changes.lost, changes.fewer_coupons) == (0, 0, (), ())
+    assert [str(line) for line in change_lines(changes)] == [
+        "New since last week: 0 recruits, 0 seeds; 0 coupons handed out."
+    ]
 
 
 def test_the_plan_against_what_was_handed_out() -> None:
@@ -39,7 +45,7 @@ def test_the_plan_against_what_was_handed_out() -> None:
     done = handed_out(PLAN, last, now)
     assert done.table.values.tolist() == [["A", 2, 2.0], ["B", 1, 3.0], ["C", 3, 0.0]]
     assert done.unplanned.values.tolist() == [["S1", 1], ["D", 1]]
-    told = "\n".join(done.lines())
+    told = "\n".join(map(str, handed_out_lines(done)))
     assert "6 coupons planned for 3 people, 5 handed out; 1 of 3 as planned" in told
     assert "Nothing yet for C" in told
     assert "Another number: B (3, planned 1)" in told
@@ -51,4 +57,4 @@ def test_the_plan_against_what_was_handed_out() -> None:
 def test_people_who_left_the_file_have_no_number() -> None:
     done = handed_out(PLAN, snapshot(study(*BEFORE)), study(*BEFORE[:-1]))
     assert done.entries(1)[2] == {"week": 1, "person": "C", "planned": 3, "given": None}
-    assert "3 coupons planned for 2 people" in done.lines()[0]
+    assert "3 coupons planned for 2 people" in str(handed_out_lines(done)[0])

@@ -14,10 +14,12 @@ from peerfront.cli.options import (
     STRATA,
     TARGET,
 )
-from peerfront.cli.screen import cell, new_screen, show
+from peerfront.cli.screen import cell, new_screen, show, show_result
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from peerfront.study.week import WeekResult
 
 _SHOWN = 40
 
@@ -115,22 +117,28 @@ def week_command(
     Options are kept from week to week, so that from the second week on `peerfront week FILE` is enough. Everything is
     written to a new folder below the study's, and every decision to its log; nothing is ever overwritten.
     """
-    from rich.padding import Padding
-
     from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.settings import calendar_day
-    from peerfront.study.week import EXPECT, THE_MODEL, WeekRequest, run_week, undo_week
+    from peerfront.study.week import WeekRequest, run_week, undo_week
+    from peerfront.words.language import say
 
     if file is None and folder is None:
-        raise SettingError("Name the study's file, or with --undo its folder (--folder).")
+        raise SettingError("week_options.needs_file_or_folder")
     place = folder if folder is not None else _beside(file)
     if undo:
         week = undo_week(place)
-        show(f"Week {week.number} of {week.day} is undone. Its folder, {week.folder}, and its lines in the log stay.")
+        show(
+            say(
+                "Week {number} of {day} is undone. Its folder, {folder}, and its lines in the log stay.",
+                number=week.number,
+                day=week.day,
+                folder=week.folder,
+            )
+        )
         return
     if file is None:
-        raise SettingError("Name the study's file as it is today.")
+        raise SettingError("week_options.needs_file")
     given = {
         "budget": budget,
         "more_coupons": more_coupons,
@@ -152,38 +160,58 @@ def week_command(
     }
     day = None if date is None else calendar_day("--date", date)
     with shown_progress() as progress:
-        made = run_week(file, place, WeekRequest(day, refit, schema, study or "", given), progress)
-    console = new_screen()
-    below_sheet = next((line for line in made.lines if line in (EXPECT, THE_MODEL)), None)
-    for line in made.lines:
-        if line == below_sheet and made.plan is not None:
-            _print_sheet(made.plan.table)
-        console.print(Padding(cell(line.strip()), (0, 0, 0, len(line) - len(line.lstrip()))))
-    if made.again:
-        show(f"\nThis week was made before, from the same file; nothing was changed. It is in {made.folder}.")
+        result = run_week(file, place, WeekRequest(day, refit, schema, study or "", given), progress)
+    _show(result)
+    if not result.again:
+        repeat = f"peerfront week {file}" + (f" --folder {folder}" if folder is not None else "")
+        show(say("Next week: {command}", command=repeat))
+
+
+def _show(result: "WeekResult") -> None:
+    """Print the sections, with the sheet below "This week", and the files that were written."""
+    from rich.padding import Padding
+
+    from peerfront.words.language import marked, say
+    from peerfront.words.week_words import DETAILS, THIS_WEEK, files_written, log_line, sections_of
+
+    screen = new_screen()
+    for section in sections_of(result):
+        if section.key == DETAILS:
+            continue
+        if section.title:
+            show("")
+            screen.print(cell(section.title))
+        for line in section.lines:
+            text = marked(line)
+            indent = len(text) - len(text.lstrip()) + (2 if section.title else 0)
+            screen.print(Padding(cell(text.strip()), (0, 0, 0, indent)))
+        if section.key == THIS_WEEK and result.plan is not None:
+            _print_sheet(result.plan.table)
+    show(log_line(result))
+    if result.plan is None:
+        show(
+            say(
+                "\nThis week was made before, from the same file; nothing was changed. It is in {folder}.",
+                folder=result.folder,
+            )
+        )
         return
-    show(f"\nWritten: {made.folder}")
-    for name, what in made.plan.written() if made.plan is not None else ():
+    show(say("\nWritten: {folder}", folder=result.folder))
+    for name, what in files_written(result.plan):
         show(f"  {name:<16}{what}")
-    show(f"Next week: peerfront week {file}" + (f" --folder {folder}" if folder is not None else ""))
 
 
 def _print_sheet(table: "pd.DataFrame") -> None:
-    from rich.table import Table
+    from peerfront.words.language import Text, say
+    from peerfront.words.result_table import ResultTable
 
     if not len(table):
         return
-    shown = Table(box=None, pad_edge=False)
-    for name in ("person", "coupons", "reason"):
-        shown.add_column(name, justify="right" if name == "coupons" else "left", overflow="fold")
-    rows = zip(*(table[name].tolist() for name in ("person", "coupons", "reason")), strict=True)
-    for person, coupons, reason in islice(rows, _SHOWN):
-        shown.add_row(cell(person), str(coupons), cell(reason))
-    console = new_screen()
-    console.print(shown)
-    if len(table) > _SHOWN:
-        console.print(f"... and {len(table) - _SHOWN:,} more people, in the sheet.")
-    console.print()
+    columns = zip(*(table[name].tolist() for name in ("person", "reason", "coupons")), strict=True)
+    rows = tuple((person, coupons, reason) for person, reason, coupons in islice(columns, _SHOWN))
+    headings = say("person"), say("coupons"), say("reason")
+    more = [say("... and {more:,} more people, in the sheet.", more=len(table) - _SHOWN)] if len(table) > _SHOWN else []
+    show_result([ResultTable(Text(""), headings, rows, n_names=3)], more)
 
 
 def _beside(file: Path | None) -> Path:

@@ -25,12 +25,12 @@ from peerfront.foundation.chained_log import ChainedLog
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
 from peerfront.foundation.leftovers import temporary_folder
+from peerfront.foundation.messages import Message, note
 
 LOG, SCHEMA = "log.jsonl", "schema.toml"
 WEEK, DECISION, GIVEN, UNDO = "week", "decision", "given", "undo"
 """Kinds of entries."""
 UNDONE, LOGGED = "UNDONE.txt", "logged.txt"
-_LAST_HASH = "Last hash of the log: "
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Week:
 def check_is_folder(path: Path) -> None:
     """Refuse a path at which there is something else."""
     if path.exists() and not path.is_dir():
-        raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.stem}-study.")
+        raise DataFileError("study_folder.is_a_file", path=path, suggestion=f"{path.stem}-study")
 
 
 class StudyFolder:
@@ -132,7 +132,7 @@ class StudyFolder:
         try:
             with_folders.rename(self.path / name)
         except OSError as problem:
-            raise DataFileError(f"Cannot write {self.path / name} ({problem}). Nothing was logged.") from None
+            raise DataFileError("study_folder.not_written", path=self.path / name, why=str(problem)) from None
         number = facts["number"]
         week = {"kind": WEEK, "folder": name, **facts, "decided": len(decisions)}
         self.log.append(
@@ -149,33 +149,31 @@ class StudyFolder:
         """Take back the last week: its plan no longer counts. Its folder and its lines of the log stay."""
         week = self.last
         if week is None:
-            raise SettingError(f"There is no week to undo in {self.path}.")
+            raise SettingError("study_folder.nothing_to_undo", path=self.path)
         self.log.append([{"kind": UNDO, "week": week.number, "folder": week.folder}])
-        self._note_hash(week.folder, UNDONE, "This week was undone: it no longer counts.\n")
+        self._note_hash(week.folder, UNDONE)
         self.weeks = self._active()
         return week
 
-    def _note_hash(self, folder: str, name: str, words: str = "") -> None:
+    def _note_hash(self, folder: str, name: str) -> None:
         """Keep the log's last hash in a week's folder, so that lines cut off later are noticed."""
-        write_bytes(self.path / folder / name, f"{words}{_LAST_HASH}{self.log.head}\n".encode(), private=True)
+        write_bytes(self.path / folder / name, f"{self.log.head}\n".encode(), private=True)
 
     def _check_end(self) -> None:
         """Refuse a log that lacks lines which a week's folder knows of."""
-        known = set(self.log.hashes)
+        hashes = set(self.log.hashes)
         for name in (LOGGED, UNDONE):
-            for note in sorted(self.path.glob(f"week-*/{name}")):
-                _, found, own = note.read_text(encoding="utf-8", errors="replace").rpartition(_LAST_HASH)
-                if found and own.strip() not in known:
-                    what = "undo" if name == UNDONE else "lines"
-                    raise self._cut(
-                        f"it lacks the {what} of {note.parent.name}, which ended with hash {own.strip()[:16]}"
-                    )
+            for note_file in sorted(self.path.glob(f"week-*/{name}")):
+                # Version 0.3 wrote a sentence before the hash.
+                last = (note_file.read_text(encoding="utf-8", errors="replace").split() or [""])[-1]
+                if last and last not in hashes:
+                    values = {"folder": note_file.parent.name, "hash": last[:16]}
+                    if name == UNDONE:
+                        raise self._cut(note("study_folder.lacks_undo", **values))
+                    raise self._cut(note("study_folder.lacks_week", **values))
 
-    def _cut(self, why: str) -> DataFileError:
-        return DataFileError(
-            f"{self.path / LOG}: lines at the end of the log are missing ({why}). Decisions and estimates rest on "
-            "it, so nothing is done. Restore the file from a copy."
-        )
+    def _cut(self, why: Message) -> DataFileError:
+        return DataFileError("study_folder.lines_missing", log=self.path / LOG, why=why)
 
     def _active(self) -> tuple[Week, ...]:
         self._check_end()
@@ -194,12 +192,11 @@ class StudyFolder:
                 decisions.pop()
         for week, own in zip(weeks, decisions, strict=True):
             if len(own) != week.facts.get("decided", len(own)):
-                raise self._cut(f"{len(own):,} of {week.facts['decided']:,} decisions of {week.folder} are there")
+                counts = {"there": len(own), "decided": week.facts["decided"]}
+                raise self._cut(note("study_folder.lacks_decisions", folder=week.folder, **counts))
         for week in weeks:
             if not (self.path / week.folder).is_dir():
-                raise DataFileError(
-                    f"{self.path} lacks the folder {week.folder}, which its log names. Restore it from a copy."
-                )
+                raise DataFileError("study_folder.lacks_folder", path=self.path, folder=week.folder)
         return tuple(
             Week(week.number, week.day, week.folder, week.facts, tuple(own))
             for week, own in zip(weeks, decisions, strict=True)

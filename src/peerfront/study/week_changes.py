@@ -1,4 +1,4 @@
-"""What changed in a study's file since last week, and what was handed out against the plan."""
+"""A study's file compared with the weeks before: what changed, what was handed out, who waits, what is left."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from peerfront.data.study import Study
-from peerfront.foundation.words import counted, n_coupons, n_people
+from peerfront.data.study_calendar import waiting_people
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy
+from peerfront.foundation.text_tables import read_table_file
+from peerfront.study.study_folder import StudyFolder, Week
 
-_LISTED = 8  # ids in one sentence
+PEOPLE = "people.csv"
 
 
 def snapshot(study: Study) -> pd.DataFrame:
@@ -35,32 +40,6 @@ class HandedOut:
     unplanned: pd.DataFrame
     """person, given: people who got coupons without being on the sheet."""
 
-    def lines(self) -> list[str]:
-        """The comparison in words."""
-        if not len(self.table):
-            return ["Last week nobody was waiting, so there was no sheet to follow."]
-        known = self.table.dropna()
-        right = known["planned"] == known["given"]
-        planned, given = int(known["planned"].sum()), int(known["given"].sum())
-        lines = [
-            f"Last week's sheet: {n_coupons(planned)} planned for {n_people(len(known))}, {given:,} handed out; "
-            f"{int(right.sum()):,} of {len(known):,} as planned."
-        ]
-        wrong = known[~right]
-        not_yet = wrong[wrong["given"] == 0]
-        if len(not_yet):
-            lines.append(
-                f"  Nothing yet for {_named(not_yet['person'])}: they are waiting still, and are on this week's sheet."
-            )
-        other = wrong[wrong["given"] > 0]
-        if len(other):
-            shown = [f"{who} ({given:.0f}, planned {planned})" for who, planned, given in _rows(other)]
-            lines.append(f"  Another number: {_listed(shown)}.")
-        if len(self.unplanned):
-            shown = [f"{who} ({given})" for who, given in _rows(self.unplanned)]
-            lines.append(f"  Not on the sheet, and got coupons: {_listed(shown)}.")
-        return lines
-
     def entries(self, week: int) -> list[dict[str, Any]]:
         """Lines for the log."""
         planned = [
@@ -82,26 +61,15 @@ class Changes:
     """Coupons handed out since."""
     lost: tuple[str, ...]
     """Ids that were in last week's file and are not in this one."""
-    different: tuple[str, ...]
-    """Facts about people that were different last week, in sentences."""
+    fewer_coupons: tuple[tuple[str, int, int], ...]
+    """Person, coupons now, coupons last week: people who have fewer than last week."""
+    other_recruiter: tuple[tuple[str, str, str], ...]
+    """Person, recruiter now, recruiter last week (empty: nobody): people whose recruiter is another one."""
 
     @property
     def people(self) -> int:
+        """People who are new in the file."""
         return self.seeds + self.recruits
-
-    def lines(self) -> list[str]:
-        """The changes in words."""
-        came = f"{counted(self.recruits, 'recruit', 'recruits')}, {counted(self.seeds, 'seed', 'seeds')}"
-        lines = [f"New since last week: {came}; {n_coupons(self.issued)} handed out."]
-        if self.lost:
-            lines.append(
-                f"Warning: {n_people(len(self.lost))} of last week's file {'is' if len(self.lost) == 1 else 'are'} "
-                f"missing: {_listed(self.lost)}. Rows that are lost take their recruits and coupons with them; restore "
-                "them, unless they withdrew."
-            )
-        if self.different:
-            lines.append("Changed since last week: " + "; ".join(self.different[:_LISTED]) + _more(self.different))
-        return lines
 
 
 def changes_since(before: pd.DataFrame, study: Study) -> Changes:
@@ -111,15 +79,8 @@ def changes_since(before: pd.DataFrame, study: Study) -> Changes:
     new = now.index.difference(then.index, sort=False)
     both = then.index.intersection(now.index, sort=False)
     old, same = then.loc[both], now.loc[both]
-    different = [
-        f"{who} has {n_coupons(has)}, last week {had}"
-        for who, has, had in zip(both, same["issued"].tolist(), old["issued"].tolist(), strict=True)
-        if has < had
-    ] + [
-        f"{who} is a recruit of {now_of or 'nobody'}, last week of {then_of or 'nobody'}"
-        for who, now_of, then_of in zip(both, same["recruiter"].tolist(), old["recruiter"].tolist(), strict=True)
-        if now_of != then_of
-    ]
+    coupons = zip(both, same["issued"].tolist(), old["issued"].tolist(), strict=True)
+    recruiters = zip(both, same["recruiter"].tolist(), old["recruiter"].tolist(), strict=True)
     more = (same["issued"] - old["issued"]).clip(lower=0).sum() + now.loc[new, "issued"].sum()
     seeds = int(now.loc[new, "seed"].sum())
     return Changes(
@@ -127,7 +88,10 @@ def changes_since(before: pd.DataFrame, study: Study) -> Changes:
         recruits=len(new) - seeds,
         issued=int(more),
         lost=tuple(str(person) for person in then.index.difference(now.index, sort=False)),
-        different=tuple(different),
+        fewer_coupons=tuple((str(who), has, had) for who, has, had in coupons if has < had),
+        other_recruiter=tuple(
+            (str(who), new_one, old_one) for who, new_one, old_one in recruiters if new_one != old_one
+        ),
     )
 
 
@@ -152,13 +116,63 @@ def _rows(table: pd.DataFrame) -> list[list[Any]]:
     return table.to_numpy(dtype=object).tolist()
 
 
-def _named(people: "pd.Series[Any]") -> str:
-    return _listed([str(person) for person in people])
+def people_of_week(kept: StudyFolder, week: Week) -> pd.DataFrame:
+    """The `snapshot` of an earlier week."""
+    table = read_table_file(kept.file(week, PEOPLE)).frame
+    return table.astype({"seed": "int64", "issued": "int64", "recruits": "int64"})
 
 
-def _listed(texts: Sequence[str]) -> str:
-    return ", ".join(texts[:_LISTED]) + _more(texts)
+def people_waiting(study: Study, weeks: Sequence[Week], before: pd.DataFrame | None) -> NDArray[np.bool_]:
+    """Mark who is to get coupons this week, [people]: has none, and waits by the file, is new, or was promised some.
+
+    People who got 0 coupons leave the list, unless the whole sheet was empty.
+    """
+    waits, _ = waiting_people(study)
+    if before is None or "waiting" in study.columns:
+        return waits
+    without = study.issued == 0
+    new = ~np.isin(study.ids, before["id"].to_numpy(dtype=object))
+    waits_on: dict[str, bool] = {}
+    for week in weeks:
+        was_empty = not any(entry["planned"] for entry in week.decisions)
+        waits_on |= {str(entry["person"]): was_empty or entry["planned"] > 0 for entry in week.decisions}
+    promised = np.array([waits_on.get(person, False) for person in study.ids.tolist()], dtype=np.bool_)
+    done = np.array([not waits_on.get(person, True) for person in study.ids.tolist()], dtype=np.bool_)
+    result: NDArray[np.bool_] = without & ~done & (waits | new | promised)
+    return result
 
 
-def _more(texts: Sequence[str]) -> str:
-    return f" and {len(texts) - _LISTED:,} more" if len(texts) > _LISTED else ""
+@dataclass(frozen=True)
+class CouponsLeft:
+    """Coupons left to give out."""
+
+    left: int
+    budget: int
+    """Coupons that there were, those that were added included."""
+    of_missing: int
+    """Coupons of people who are no longer in the file: they count as handed out."""
+
+
+def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
+    """Count what is left since the first week; refuse a file by which more was handed out than there was."""
+    begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
+    of_missing = _coupons_of_missing(kept, study)
+    used = int(study.issued.sum()) + of_missing - begun
+    if used > budget and of_missing:
+        raise SettingError(
+            "week.too_many_and_missing",
+            used=used, budget=budget, missing=of_missing, remedy=Remedy("more_coupons"),
+        )  # fmt: skip
+    if used > budget:
+        raise SettingError("week.too_many_handed_out", used=used, budget=budget, remedy=Remedy("more_coupons"))
+    return CouponsLeft(budget - used, budget, of_missing)
+
+
+def _coupons_of_missing(kept: StudyFolder, study: Study) -> int:
+    """Coupons of people who were in an earlier week's file and are not in this one."""
+    had: dict[str, int] = {}
+    for week in kept.weeks:
+        people = people_of_week(kept, week)
+        had |= dict(zip(people["id"].tolist(), people["issued"].tolist(), strict=True))
+    here = set(study.ids.tolist())
+    return sum(issued for person, issued in had.items() if person not in here)

@@ -7,13 +7,13 @@ from pathlib import Path
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.settings import one_of
-from peerfront.foundation.words import counted, n_people
 from peerfront.study.fit_settings import USUAL, FitSettings
 from peerfront.study.model import Model, fit, load
 from peerfront.study.study_folder import StudyFolder
-from peerfront.study.week_order import WeekOrder
+from peerfront.study.week_plan import WeekOrder
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 REFIT = (AUTO, ALWAYS, NEVER)
@@ -40,7 +40,7 @@ class FittedTo:
         return max(now.holders - self.holders, 0) + max(now.recruits - self.recruits, 0)
 
     def pays(self, now: "FittedTo") -> bool:
-        """Whether so much is new that the model would change."""
+        """Whether enough is new to change the model."""
         return self.news(now) >= max(_FEW_NEWS, _NEWS * (self.holders + self.recruits))
 
 
@@ -53,8 +53,14 @@ class ModelChoice:
     folder: str
     """Where it was saved, below the study's folder, if it is an earlier week's."""
     fitted_to: FittedTo
-    words: tuple[str, ...]
-    """Whether it is new and why, and what the fit warns of."""
+    before: str = ""
+    """The day of the earlier model, if there is one."""
+    news: int = 0
+    """Holders and recruits since the model was fitted, where it is kept."""
+    kept_as_asked: bool = False
+    """Whether it is kept because that was asked for, and not because little is new."""
+    too_small: Message | None = None
+    """Why the study cannot be fitted yet, and what can be said of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +111,8 @@ def kept_or_refitted(
     if earlier is not None:
         needed = left - order.reserve > earlier.model.fit.planner.budget
         if not needed and (refit == NEVER or (refit == AUTO and not fitted_to.pays(now))):
-            news = counted(fitted_to.news(now), "holder or recruit", "holders and recruits")
-            unused = "too few to change it" if refit == AUTO else "not used, as asked"
-            words = (f"The model of {fitted_to.day} is kept: {news} since, {unused}.",)
-            return ModelChoice(earlier.model, False, earlier.folder, fitted_to, words)
+            news, as_asked = fitted_to.news(now), refit == NEVER
+            return ModelChoice(earlier.model, False, earlier.folder, fitted_to, fitted_to.day, news, as_asked)
     start = before if now.holders < _GROWN * fitted_to.chosen_at else None
     now = replace(now, chosen_at=now.holders if start is None else fitted_to.chosen_at)
     settings = FitSettings(
@@ -125,8 +129,5 @@ def kept_or_refitted(
     except DataFileError as problem:
         if before is not None or "too small to fit" not in str(problem):
             raise
-        return ModelChoice(None, False, "", FittedTo(), (str(problem),))
-    since = f"; the fit before was of {fitted_to.day}" if before is not None else ""
-    told = [f"Fitted to {n_people(now.holders)} who have had coupons{since}."]
-    told += [line for line in model.summary if line.startswith("Warning") or "come within" in line]
-    return ModelChoice(model, True, "", now, tuple(told))
+        return ModelChoice(None, False, "", FittedTo(), too_small=problem.message)
+    return ModelChoice(model, True, "", now, fitted_to.day)

@@ -1,7 +1,7 @@
-"""The plan of a week: the sheet for who waits, with open coupons counted, and the forecast by date."""
+"""The plan of a week: the standing order, the sheet for who waits, with open coupons counted, the forecast by date."""
 
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -10,28 +10,154 @@ from numpy.typing import NDArray
 
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.progress import Progress
+from peerfront.foundation.settings import (
+    among,
+    at_least,
+    between,
+    check_fields,
+    one_or_more,
+    optional,
+    optional_day,
+    positive,
+    seed_number,
+)
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.words import counted, n_coupons, n_people, percent
 from peerfront.gfp.lottery import person_luck
 from peerfront.problem import Frontier
+from peerfront.problem.limits import MOST_COUPONS
 from peerfront.study.coupon_calendar import why_undated
 from peerfront.study.date_forecast import DateForecast, forecast_by_date
 from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import BY_LOT
 from peerfront.study.heading import Heading
 from peerfront.study.model import Model
-from peerfront.study.orders import PlanOrder
+from peerfront.study.orders import RESPONSES, PlanOrder
+from peerfront.study.reasons import Reason, ReasonCode
 from peerfront.study.sheet import CouponSheet, plan_coupons
 from peerfront.study.standing import generation_days, rounds_until
 from peerfront.study.study_standing import share_left_of, standing_of, times_of
-from peerfront.study.week_order import WeekOrder
 
+USUAL_WEEKS = 8
+"""Weeks that are looked ahead where no deadline is given."""
 USUAL_EACH = 3
 """Coupons that everybody gets while a study is too small for a model."""
 SHEET, PRINTED, FORECAST, PICTURE = "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png"
 _SAME_FOR_ALL = "same for all"
-_MOST = 0.9  # share of the recruits of today's coupons that must come in time, or it is said
+_MOST = 0.9  # share of the recruits of today's coupons that must come in time, or the summary warns
+
+
+@dataclass(frozen=True)
+class WeekOrder:
+    """The standing order of a study. Its fields are kept in the log, and stay until another value is given.
+
+    >>> from peerfront.study.week_plan import WeekOrder
+    >>> order = WeekOrder(budget=200, deadline="2026-06-30", target=300)
+    >>> order.changed(target=320).target
+    320
+    """
+
+    budget: int
+    """Coupons that were left to give out on the day of the first week."""
+    deadline: str = ""
+    """The study's last day, year-month-day; empty if it has none."""
+    target: int | None = None
+    """People wanted in all."""
+    max_per_person: int | None = None
+    min_per_person: int = 0
+    round_cap: int | None = None
+    """Most coupons in one week."""
+    reserve: int = 0
+    response: str = "average"
+    at_least: tuple[str, ...] = ()
+    valid_days: float | None = None
+    """Days from issue until coupons expire; None as the schema file or a column says."""
+    interviews_per_week: float | None = None
+    population: tuple[str, ...] = ()
+    """People in the population, as in `PlanOrder`; empty if it is not known."""
+    strata: tuple[str, ...] = ()
+    """Fields between whose categories alone coupons may differ, as in `PlanOrder`."""
+    randomise: float = 0.0
+    """Chance that everybody has of each allowed number, at least."""
+    prior: tuple[str, ...] = ()
+    """Folders of models of earlier studies, which help as far as they agree."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            budget=at_least(0, MOST_COUPONS),
+            deadline=optional_day,
+            target=optional(one_or_more),
+            max_per_person=optional(one_or_more),
+            min_per_person=at_least(0),
+            round_cap=optional(at_least(0)),
+            reserve=at_least(0, MOST_COUPONS),
+            response=among("response", RESPONSES),
+            at_least=_texts,
+            valid_days=optional(positive),
+            interviews_per_week=optional(positive),
+            population=_texts,
+            strata=_texts,
+            prior=_texts,
+            randomise=between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1"),
+            seed=seed_number,
+        )
+
+    def changed(self, **given: Any) -> "WeekOrder":
+        """The same order with what was given this week; None leaves a field as it was."""
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
+
+    @classmethod
+    def from_log(cls, entry: dict[str, Any]) -> "WeekOrder":
+        """An order as a week's entry keeps it; fields that this version does not know are left out."""
+        names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in entry.items() if name in names})
+
+    def for_log(self) -> dict[str, Any]:
+        """The order as JSON can hold it."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def last_day(self, today: date) -> date:
+        """The last day that is looked ahead to."""
+        if not self.deadline:
+            return today + timedelta(weeks=USUAL_WEEKS)
+        last = date.fromisoformat(self.deadline)
+        if last <= today:
+            raise SettingError(
+                "week.deadline_passed",
+                deadline=self.deadline, today=today.isoformat(), later=Remedy("deadline"), earlier=Remedy("date"),
+            )  # fmt: skip
+        return last
+
+    def plan_order(self, left: int, rounds_left: int | None, already: int, number: int) -> PlanOrder:
+        """The order for the sheet of week `number`, with the coupons that are left and the people who have taken part.
+
+        Every week draws its lots with a seed of its own: who loses one is not sure to lose the next.
+        """
+        return PlanOrder(
+            left,
+            max_per_person=self.max_per_person,
+            min_per_person=self.min_per_person,
+            round_cap=self.round_cap,
+            rounds_left=rounds_left,
+            reserve=min(self.reserve, left),
+            response=self.response,
+            at_least=self.at_least,
+            seed=self.seed + number - 1,
+            population=self.population,
+            already=already if self.population else None,
+            strata=self.strata,
+            randomise=self.randomise,
+        )
+
+
+def _texts(_: str, value: Any) -> tuple[str, ...]:
+    """Rule: one text or several."""
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    return tuple(str(each) for each in several)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +168,27 @@ class WeekPlan:
     """person, coupons, decided_by, probability, reason, and whatever else the sheet has."""
     sheet: CouponSheet
     """Without a model it holds the table and nothing that is expected."""
-    forecast: DateForecast | None
-    """None where nothing says when people return."""
-    words: tuple[str, ...]
-    """What to hand out, in sentences."""
-    ahead: tuple[str, ...] = ()
-    """What to expect, in sentences."""
-    details: tuple[str, ...] = ()
-    """What only somebody who asks needs to know: other numbers of coupons, bounds, what was assumed."""
+    forecast: DateForecast | None = None
+    """None where nothing says when people return, or where none was asked for."""
+    why_no_forecast: Message | str = ""
+    """Why there is no forecast by date, where one was asked for."""
+    rounds: int | None = None
+    """Generations of recruits that fit in until the last day; None without dates."""
+    until: date | None = None
+    """The last day that is looked ahead to."""
+    has_deadline: bool = False
+    """Whether that is the study's deadline."""
+    in_time: float = 1.0
+    """Share of the recruits of this week's coupons who come by then."""
+    is_restricted: bool = False
+    """Whether the sheet keeps to strata or random numbers, which the forecast by date does not know."""
+    same_for_all: "SameForAll | None" = None
+    """The sheet of a study that is too small for a model."""
+
+    @property
+    def late(self) -> bool:
+        """Whether many recruits of this week's coupons come after the last day."""
+        return self.in_time < _MOST
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
@@ -75,8 +214,9 @@ class WeekPlan:
         ]
 
     def files(self, heading: Heading) -> dict[str, bytes]:
-        """What is kept of it."""
-        files = {SHEET: csv_text(self.table, float_format="%.6g").encode()}
+        """The files of the plan in a week's folder, by name."""
+        table = self.table.assign(reason=self.table["reason"].map(str))
+        files = {SHEET: csv_text(table, float_format="%.6g").encode()}
         if len(self.table):
             files[PRINTED] = self.sheet.excel(heading)
         if self.forecast is not None:
@@ -86,14 +226,19 @@ class WeekPlan:
             files[PICTURE] = rendered(self.forecast.plot(), "png")
         return files
 
-    def written(self) -> list[tuple[str, str]]:
-        """The files of the week's folder, and what each is."""
-        files = [(SHEET, "who gets how many coupons, and why")]
-        if len(self.table):
-            files.append((PRINTED, "the same to print and fill in"))
-        if self.forecast is not None:
-            files += [(FORECAST, "interviews by week, with bands"), (PICTURE, "the same as a picture")]
-        return [*files, ("summary.txt", "everything above"), ("people.csv", "who was in the file, for next week")]
+
+@dataclass(frozen=True)
+class SameForAll:
+    """Coupons for people who cannot be told apart yet: the same number each, and one more for some, drawn by lot."""
+
+    people: int
+    available: int
+    """Coupons that may be given out this week."""
+    wanted: int
+    """Coupons that everybody should have."""
+    each: int
+    one_more: int
+    """People who get one more, by lot."""
 
 
 def planned_week(
@@ -107,9 +252,9 @@ def planned_week(
     studies: int,
     progress: Progress,
 ) -> WeekPlan:
-    """Plan for the people who wait (a mask, [people]), with so many coupons left on this day of week `number`.
+    """Plan for the people who wait (a mask, [people]), with the coupons that are left on this day of week `number`.
 
-    The forecast by date is of so many simulated `studies`; none for 0.
+    `studies` is how often the rest of the study is simulated for the forecast by date; 0 makes none.
     """
     if model is None:
         return _same_for_all(study, waits, order, left, number)
@@ -119,20 +264,18 @@ def planned_week(
     undated = why_undated(study) if model.fit.returns is None else ""
     if study.day is None or undated or not study.settings.open_by_dates:
         sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study), number))
-        why = undated or "the file has no dates" if study.day is None or undated else "its schema sets still_open"
-        note = f"No forecast by date: {why}. `peerfront forecast` looks ahead by rounds."
-        words, details = _sheet_words(sheet)
-        return WeekPlan(sheet.table, sheet, None, words, (note,), details)
+        no_dates = study.day is None or undated
+        why = undated or note("week.no_dates") if no_dates else note("week.open_by_schema")
+        return WeekPlan(sheet.table, sheet, why_no_forecast=why)
     times = times_of(model.fit, study)
     standing = replace(standing_of(study, schema, times), waiting=people)
     days = (until - day).days
     rounds = rounds_until(days, generation_days(times, standing.valid_days), model.fit.rules.rounds)
     asked = order.plan_order(left, rounds, len(study), number)
     sheet = plan_coupons(model.fit, people, asked, coming_of(model.fit.planner, standing.open, times, days))
-    words, details = _sheet_words(sheet)
     if not studies:
-        return WeekPlan(sheet.table, sheet, None, words, (), details)
-    progress(0.3, "looking ahead by date")
+        return WeekPlan(sheet.table, sheet)
+    progress(0.3, str(note("week.looking_ahead")))
     forecast = forecast_by_date(
         model.fit,
         standing,
@@ -146,36 +289,16 @@ def planned_week(
         share_left=share_left_of(model.fit, standing, asked, order.target),
         progress=progress,
     )
-    in_time = float(times.cdf(days, standing.valid_days))
-    ahead = (_rounds_line(rounds, until, bool(order.deadline)), *str(forecast).splitlines(), *_restricted(asked))
-    if in_time < _MOST:
-        late = f"Of the recruits whom this week's coupons bring, {percent(in_time)} come by then."
-        ahead = (ahead[0], late, *ahead[1:])
-    return WeekPlan(sheet.table, sheet, forecast, words, ahead, details)
-
-
-def _sheet_words(sheet: CouponSheet) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a coordinator must read of a sheet, and the rest."""
-    lines = sheet.lines()
-    first = lines[:2] if sheet.certificate is not None else lines
-    warnings = [line for line in lines[len(first) :] if line.startswith("Warning")]
-    return (*first, *warnings), tuple(line for line in lines[len(first) :] if line not in warnings)
-
-
-def _rounds_line(rounds: int, until: date, is_deadline: bool) -> str:
-    left = counted(rounds, "generation of recruits fits", "generations of recruits fit")
-    which = "the deadline" if is_deadline else "as far as is looked ahead; give --deadline if there is one"
-    return f"Until {until.isoformat()} ({which}) {left} in, by how long people take to return."
-
-
-def _restricted(order: PlanOrder) -> list[str]:
-    if not order.strata and not order.randomise:
-        return []
-    return ["The forecast by date is of the plan without strata and random numbers; the sheet says what these cost."]
-
-
-def _each_of(people: int) -> str:
-    return f"each of the {n_people(people)} who wait" if people != 1 else "the 1 person who waits"
+    return WeekPlan(
+        sheet.table,
+        sheet,
+        forecast,
+        rounds=rounds,
+        until=until,
+        has_deadline=bool(order.deadline),
+        in_time=float(times.cdf(days, standing.valid_days)),
+        is_restricted=bool(asked.strata or asked.randomise),
+    )
 
 
 def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, number: int) -> WeekPlan:
@@ -194,8 +317,8 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
         np.argsort(person_luck(people.tolist(), asked.seed).uniform("lot"), kind="stable"), kind="stable"
     )
     coupons = each + (place < more).astype(np.int64)
-    alike = "as for everybody: the study is too small to tell people apart"
-    drawn = f"drawn by lot: {n_coupons(available)} for {n_people(len(people))} who cannot be told apart yet"
+    code = ReasonCode.SAME_FOR_ALL_LOT if more else ReasonCode.SAME_FOR_ALL
+    others = len(people) - 1 if more else 0
     table = pd.DataFrame(
         {
             "person": pd.Series(people, dtype=object),
@@ -205,19 +328,11 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
             "expected_later": 0.0,
             "decided_by": BY_LOT if more else _SAME_FOR_ALL,
             "probability": np.where(coupons > each, more, len(people) - more) / max(len(people), 1) if more else 1.0,
-            "reason": [f"{n_coupons(own)}, {drawn if more else alike}." for own in coupons.tolist()],
+            "reason": pd.Series([Reason(code, own, tied_with=others) for own in coupons.tolist()], dtype=object),
         }
     )
-    if not len(people):
-        words = "Nobody waits for coupons."
-    elif not available and wanted:
-        words = f"{n_people(len(people))} waiting, and no coupon for this week."
-    elif more:
-        words = f"Give {n_coupons(each + 1)} to {n_people(more)}, drawn by lot, and {each} to the others who wait."
-    else:
-        words = f"Give {n_coupons(each)} to {_each_of(len(people))}."
     curve = pd.DataFrame({"spend": [int(coupons.sum())], "value": [0.0]})
     sheet = CouponSheet(
-        table, int(coupons.sum()), asked, curve, {}, (), 0.0, None, 0.0, 1.0, 1, (words,), study=study.source
+        table, int(coupons.sum()), asked, curve, {}, (), 0.0, None, 0.0, 1.0, 1, (), study=study.source
     )  # fmt: skip
-    return WeekPlan(table, sheet, None, (words,))
+    return WeekPlan(table, sheet, same_for_all=SameForAll(len(people), available, wanted, each, more))

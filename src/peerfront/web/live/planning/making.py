@@ -21,8 +21,7 @@ from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model
 from peerfront.study.sheet_words import promises_of
 from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
-from peerfront.study.week_order import WeekOrder
-from peerfront.study.week_plan import WeekPlan, planned_week
+from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 from peerfront.web.live.export_schema import export_schema
 from peerfront.web.live.exporting import answer_columns, live_study, study_table
 from peerfront.web.live.planning.kept_models import (
@@ -40,6 +39,8 @@ from peerfront.web.live.records import models
 from peerfront.web.live.rules.events import PlannedCoupons
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.settings import LONGEST_TEXT, Settings
+from peerfront.words.language import marked
+from peerfront.words.week_words import detail_lines, model_lines, outlook_lines, sheet_lines
 
 USUAL_STUDIES = 400
 """Simulated studies of a forecast by date."""
@@ -223,10 +224,10 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
         waiting=len(table),
         budget=0,
         open_coupons=0,
-        words=all_without_commands([*plan.words, *notes]),
-        ahead=all_without_commands(plan.ahead),
-        details=all_without_commands(plan.details),
-        about_model=all_without_commands(map(str, choice.words)),
+        words=all_without_commands([*map(marked, sheet_lines(plan)), *notes]),
+        ahead=all_without_commands(map(marked, outlook_lines(plan))),
+        details=all_without_commands(map(marked, detail_lines(plan))),
+        about_model=all_without_commands(map(marked, model_lines(choice))),
         certificate=all_without_commands(promises_of(sheet)),
         expected=float(sheet.expected) if has_model and sheet.certificate is not None else None,
         expected_error=None if sheet.expected_error is None else float(sheet.expected_error),

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from peerfront.problem.limits import MOST_COUPONS_FITTED
-from peerfront.study.week_order import WeekOrder
+from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.rules.settings import Settings
 
 
