@@ -2,8 +2,7 @@
 
 OMP_NUM_THREADS=1 python benchmarks/bound.py --draws 5 > results/bound.txt
 
-tightest: certificates in bulk (20 trees a state); audited: by 16 nested samples a person, some states only, beside what
-the (scaled) index says of the same states; threshold: a good rule of the world, with true models.
+tightest: the certificate as `compare --bound` makes it; threshold: a good rule of the world, with true models.
 """
 
 import argparse
@@ -12,13 +11,13 @@ import time
 import numpy as np
 
 from peerfront.baselines.simple_rules import Threshold
-from peerfront.bounds.certificate import clairvoyant_returns
-from peerfront.bounds.certify import certify_many
-from peerfront.bounds.price_fitting import fit_price_index
-from peerfront.bounds.price_index import BoundSettings, PriceIndex
-from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.gfp.states import StateBatch, generations
-from peerfront.problem import Rules, World, rollout
+from peerfront.bounds.certificate import certify_with, mean_bound
+from peerfront.bounds.clairvoyant import clairvoyant_returns
+from peerfront.bounds.dual import smallest_duals
+from peerfront.bounds.price_index import BoundSettings, exact_price_index
+from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.states import StateBatch
+from peerfront.problem import Frontier, Rules, State, rollout
 from peerfront.simulation.catalog import make_world
 
 DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
@@ -27,73 +26,53 @@ THRESHOLDS = {  # good rules, for comparison
     "boom_bust": ((0.5, 8), (0.5, 8), (0.7, 8), (0.7, 8)),
     "icpsr22140": ((0.8, 12), (0.9, 12), (0.97, 8), (0.995, 8)),
 }
-
-
-def index_of(world: World, discount: float, draw: int) -> PriceIndex:
-    population = world.population(named_luck(("bound population", draw), 2000))
-    return fit_price_index(
-        world.response,
-        world.offspring,
-        generations(world.response, world.offspring, population, 5000, draw),
-        world.schema,
-        discount,
-        BoundSettings(seed=draw),
-        transition=getattr(world, "transition", None),
-        checked_at=world.population(named_luck(("bound check", draw), 128)),
-    )
-
-
-COLUMNS = (
-    "tightest", "+-", "price", "clairvoyant", "+-", "audited", "+-", "price of same", "threshold", "+-", "shadow price",
-    "fit s", "bulk s", "audit s", "by trees %",
-)  # fmt: skip
-ERRORS = [1, 4, 6, 9]
+COLUMNS = ("tightest", "+-", "price", "clairvoyant", "+-", "threshold", "+-", "table s", "each s", "by trees %")
+ERRORS = [1, 4, 6]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=5, help="draws of the paper's world")
     parser.add_argument("--states", type=int, default=400, help="first frontiers per draw")
-    parser.add_argument("--audited", type=int, default=20, help="of these, how many are audited by nested samples")
     parser.add_argument("--worlds", nargs="*", default=["bridge", "boom_bust", "icpsr22140"])
     chosen = parser.parse_args()
     for name in chosen.worlds:
         draws = chosen.draws if name == "icpsr22140" else 1
         print(f"{name}: bounds on the discounted recruits, mean over {draws} draws x {chosen.states} frontiers")
-        print("  discount " + " ".join(f"{column:>13}" for column in COLUMNS))
+        print("  discount " + " ".join(f"{column:>11}" for column in COLUMNS))
         for discount in DISCOUNTS:
-            rows = np.array([measured(name, draw, discount, chosen) for draw in range(draws)])
+            rows = np.array([measured(name, draw, discount, chosen.states) for draw in range(draws)])
             rows[:, ERRORS] /= draws**0.5
-            print(f"  {discount:8} " + " ".join(f"{value:13.2f}" for value in rows.mean(axis=0)), flush=True)
+            print(f"  {discount:8} " + " ".join(f"{value:11.2f}" for value in rows.mean(axis=0)), flush=True)
 
 
-def measured(name: str, draw: int, discount: float, chosen: argparse.Namespace) -> list[float]:
-    world = make_world(name, draw)
+def measured(name: str, draw: int, discount: float, count: int) -> list[float]:
+    world, rules = make_world(name, draw), Rules()
+    models = world.response, world.offspring
     begun = time.perf_counter()
-    index = index_of(world, discount, draw)
-    fitted = time.perf_counter() - begun
-    luck = named_luck(("bound frontiers", draw), chosen.states)
+    index = exact_price_index(*models, world.schema, discount, rules.rounds, BoundSettings())
+    table_time = time.perf_counter() - begun
+    luck = named_luck(("bound frontiers", draw), count)
     start = world.seeds(luck, 10)
-    states = StateBatch(np.full(chosen.states, 100), 10 * np.arange(chosen.states + 1), start.covariates)
-    models = (index, world.response, world.offspring)
-    tightest = certify_many(states, *models, luck)
+    states = StateBatch(np.full(count, 100), 10 * np.arange(count + 1), start.covariates)
     begun = time.perf_counter()
-    priced = certify_many(states, *models, luck, samples=0)
-    bulk = time.perf_counter() - begun
-    trees = clairvoyant_returns(world.response, world.offspring, states, discount, Rules().rounds, luck, 20).mean(
-        axis=1
-    )
-    few = states.take(np.arange(chosen.audited))
-    begun = time.perf_counter()
-    audited = certify_many(few, *models, Luck(luck.keys[: chosen.audited]), samples=0, audits=16)
-    audit = (time.perf_counter() - begun) / chosen.audited
+    certificates = [
+        certify_with(
+            State(100, Frontier.of(start.covariates[10 * s : 10 * (s + 1)]), 0, rules), index, *models, discount,
+            luck.row(s).members(np.array([0])), luck.row(s).members(np.array([1])),
+        )
+        for s in range(count)
+    ]  # fmt: skip
+    each_time = (time.perf_counter() - begun) / count
+    tightest = mean_bound(certificates)
+    trees = clairvoyant_returns(*models, states, discount, rules.rounds, luck, 20).mean(axis=1)
     rule = Threshold(world.response, *THRESHOLDS[name][DISCOUNTS.index(discount)])
-    earned = rollout(world, rule, Rules(), luck).discounted_rewards(discount)
+    earned = rollout(world, rule, rules, luck).discounted_rewards(discount)
     return [
-        tightest.mean.mean, tightest.mean.standard_error, priced.mean.mean,
-        float(trees.mean()), float(trees.std() / chosen.states**0.5), audited.mean.mean, audited.mean.standard_error,
-        float(priced.bounds[: chosen.audited].mean()), float(earned.mean()), float(earned.std() / chosen.states**0.5),
-        float(priced.prices.mean()), fitted, bulk, audit, 100 * float((tightest.which == "clairvoyant").mean()),
+        tightest.mean, tightest.standard_error,
+        np.nan if index is None else float(smallest_duals(index, states).bounds.mean()),
+        float(trees.mean()), float(trees.std() / count**0.5), float(earned.mean()), float(earned.std() / count**0.5),
+        table_time, each_time, 100 * np.mean([each.which == "clairvoyant" for each in certificates]),
     ]  # fmt: skip
 
 

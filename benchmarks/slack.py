@@ -1,13 +1,12 @@
 """How far the bounds lie above the optimum where it is known, and whether any lies below it.
 
 OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 20
-OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 10 --sheet [--regressions]
+OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 10 --sheet
 
 tiny: random worlds of two types, 3 people, up to 8 coupons, 2 to 50 rounds (`simulation.exact`); exact price tables.
 bridge: five rounds, 60 coupons, 10 people; the optimum of each first frontier by backward induction over (coupons,
 hubs), as in `bridge_optimum.py`, which leaves out what the dead bring (.02 each), so the true optimum is a little
-higher. --sheet: the certificate of a coupon sheet, which knows the models and fits its own prices, in place of the
-lookahead with exact price tables; --regressions: as where nothing says that fields are inherited one by one.
+higher. --sheet: the certificate of a coupon sheet in place of the lookahead.
 """
 
 import argparse
@@ -16,27 +15,24 @@ import numpy as np
 from scipy.stats import binom
 
 from bridge_optimum import Array, capped, expected, recruits
-from peerfront.bounds.certificate import Caps
+from peerfront.bounds.certificate import certify
+from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import lookahead_bound
-from peerfront.bounds.price_fitting import fit_price_index
-from peerfront.bounds.price_index import BoundSettings, PriceIndex
+from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.gfp.states import StateBatch
-from peerfront.gfp.surrogate import PersonInputs
-from peerfront.problem import Frontier, OffspringModel, Rules, State
+from peerfront.problem import Frontier, Rules, State
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, bridge, typed_world
-from peerfront.study.certificate import certify_state
 
 BUDGET, ROUNDS, MOST_HUBS, MOST_EACH = 60, 5, 60, 14
 
 
-def index_of(world: TypedWorld, discount: float, settings: BoundSettings) -> PriceIndex:
-    nobody = np.zeros((0, 1), dtype=np.int16)
-    return fit_price_index(
-        world.response, world.offspring, nobody, world.schema, discount, settings, transition=world.transition
-    )
+def index_of(world: TypedWorld, discount: float, rounds: int, settings: BoundSettings) -> PriceIndex:
+    index = exact_price_index(world.response, world.offspring, world.schema, discount, rounds, settings)
+    assert index is not None, "worlds of a few types have a table"
+    return index
 
 
 def random_world(rng: np.random.Generator) -> TypedWorld:
@@ -45,7 +41,7 @@ def random_world(rng: np.random.Generator) -> TypedWorld:
     return typed_world("random", {"a": rates[0], "b": rates[1]}, rows, {"a": 1.0})
 
 
-def tiny(number: int, outcomes: int, sheet: bool, regressions: bool) -> list[float]:
+def tiny(number: int, outcomes: int, sheet: bool) -> list[float]:
     """Discount, optimum, price bound, lookahead bound (or the sheet's) and its standard error of a random state."""
     rng = named_generator("slack", number)
     world, discount = random_world(rng), float(rng.choice([0.9, 1.0]))
@@ -53,9 +49,9 @@ def tiny(number: int, outcomes: int, sheet: bool, regressions: bool) -> list[flo
     cap = int(rng.choice([0, 2, 3])) or None
     rules = Rules(budget=budget, people=3, rounds=rounds, max_per_person=cap)
     codes = rng.integers(0, 2, (3, 1)).astype(np.int16)
-    index = index_of(world, discount, BoundSettings(largest_budget=budget, max_per_person=cap))
+    index = index_of(world, discount, rounds, BoundSettings(largest_budget=budget, max_per_person=cap))
     if sheet:
-        bound, error = _certified(world, State(budget, Frontier.of(codes), 0, rules), discount, regressions)
+        bound, error = _certified(world, State(budget, Frontier.of(codes), 0, rules), discount)
     else:
         bound, error = _ahead(index, world, codes, rules, named_luck(("slack", number), 1), outcomes)
     best = solve(world, rules, discount).value(codes)
@@ -105,17 +101,17 @@ def first_round(locals_: int, bridges: int, values: Array, discount: float) -> f
     return best
 
 
-def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool, regressions: bool) -> Array:
+def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool) -> Array:
     """As `tiny`, for first frontiers of bridge; the lookahead's place is taken by the sheet's certificate if asked."""
     world = bridge()
     values = hub_values(3.0, 0.6, discount)
-    index = index_of(world, discount, BoundSettings(largest_budget=BUDGET))
+    index = index_of(world, discount, ROUNDS, BoundSettings(largest_budget=BUDGET))
     rows = []
     for number in range(frontiers):
         codes = world.seeds(named_luck(("slack", number), 1), 10).covariates
         rules = Rules(BUDGET, len(codes), ROUNDS)
         if sheet:
-            bound, error = _certified(world, State(BUDGET, Frontier.of(codes), 0, rules), discount, regressions)
+            bound, error = _certified(world, State(BUDGET, Frontier.of(codes), 0, rules), discount)
         else:
             bound, error = _ahead(index, world, codes, rules, named_luck(("slack", "bridge", number), 1), outcomes)
         best = first_round(int((codes == 0).sum()), int((codes == 1).sum()), values, discount)
@@ -131,17 +127,8 @@ def _ahead(
     return found.bound.mean, found.bound.standard_error
 
 
-class _Sampled:
-    """Whom people bring, by samples alone."""
-
-    def __init__(self, offspring: OffspringModel) -> None:
-        self.sample = offspring.sample
-
-
-def _certified(world: TypedWorld, state: State, discount: float, regressions: bool) -> tuple[float, float]:
-    offspring = _Sampled(world.offspring) if regressions else world.offspring
-    found = certify_state(state, world.response, offspring, PersonInputs(world.schema, world.response), discount)
-    assert found is not None
+def _certified(world: TypedWorld, state: State, discount: float) -> tuple[float, float]:
+    found = certify(state, world.response, world.offspring, world.schema, discount)
     return found.bound, found.standard_error
 
 
@@ -165,17 +152,15 @@ def main() -> None:
     parser.add_argument("--bridge", type=int, default=20, help="first frontiers of bridge")
     parser.add_argument("--outcomes", type=int, default=600, help="sampled rounds of an evaluation")
     parser.add_argument("--sheet", action="store_true", help="judge the certificate of a coupon sheet")
-    parser.add_argument("--regressions", action="store_true", help="of a sheet without exact tables of prices")
     chosen = parser.parse_args()
     judged = "sheet" if chosen.sheet else "lookahead"
     if chosen.worlds:
-        asked = (chosen.outcomes, chosen.sheet, chosen.regressions)
-        rows = np.array([tiny(number, *asked) for number in range(chosen.worlds)])
+        rows = np.array([tiny(number, chosen.outcomes, chosen.sheet) for number in range(chosen.worlds)])
         for discount in (0.9, 1.0):
             report(f"tiny worlds, discount {discount}", rows[rows[:, 0] == discount], judged)
     for discount in (0.9, 1.0):
         if chosen.bridge:
-            found = five_rounds(discount, chosen.bridge, chosen.outcomes, chosen.sheet, chosen.regressions)
+            found = five_rounds(discount, chosen.bridge, chosen.outcomes, chosen.sheet)
             report(f"bridge in five rounds, discount {discount}", found, judged)
 
 

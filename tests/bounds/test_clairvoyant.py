@@ -1,17 +1,21 @@
 """The clairvoyant bound: levels of a tree, counted."""
 
+from dataclasses import dataclass
+from itertools import product
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bounds.bound_cases import people
-from peerfront.bounds.certificate import Caps, clairvoyant_bound
-from peerfront.foundation.randomness import named_luck
+from peerfront.bounds.clairvoyant import Caps, clairvoyant_bound
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import BinomialResponse, Rules
 from peerfront.simulation.exact import solve
-from peerfront.simulation.typed import boom_bust, bridge
+from peerfront.simulation.typed import TypedOffspring, boom_bust, bridge
 from support import within
-
-# ---- the clairvoyant -----------------------------------------------------------------------------------------------
 
 
 class CodeIsCapacity(BinomialResponse):
@@ -77,3 +81,57 @@ def test_the_clairvoyant_bound_of_one_round_is_the_capped_mean_capacity() -> Non
     rng = np.random.default_rng(1)
     response = np.minimum(rng.poisson(world.rates[[0, 1]].sum(), 200_000), 6)
     assert within(np.array([found.mean] * 2) + np.array([-1, 1]) * found.standard_error, response.mean())
+
+
+# ---- where nothing is left to chance -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Certain(BinomialResponse):
+    """Everybody of a type can bring the same number."""
+
+    brought: tuple[int, ...]
+
+    def survival(self, covariates: Codes, max_coupons: int) -> np.ndarray:
+        return (np.arange(1, max_coupons + 1) <= np.array(self.brought)[covariates]).astype(float)
+
+    def capacities(self, covariates: Codes, luck: Luck) -> np.ndarray:
+        return np.array(self.brought)[covariates[:, 0]]
+
+
+def best_of_all(counts, child, types, budget: int, discount: float, rounds: int, caps: Caps) -> float:
+    """Every allocation, by definition, in a world without chance."""
+    if not budget or not types or not rounds:
+        return 0.0
+    best, most = 0.0, min(budget, caps.per_person or budget)
+    for coupons in product(*(range(min(most, counts[t]) + 1) for t in types)):
+        if 0 < sum(coupons) <= min(budget, caps.per_round or budget):
+            kids = tuple(child[t] for t, k in zip(types, coupons, strict=True) for _ in range(k))
+            later = best_of_all(counts, child, kids, budget - len(kids), discount, rounds - 1, caps)
+            best = max(best, len(kids) + discount * later)
+    return best
+
+
+@settings(max_examples=60)
+@given(
+    st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    st.tuples(st.integers(0, 1), st.integers(0, 1)),
+    st.lists(st.integers(0, 1), max_size=3),
+    st.integers(0, 5),
+    st.sampled_from([0.5, 1.0]),
+    st.integers(0, 4),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from([None, 1, 2]),
+)
+def test_the_clairvoyant_is_the_optimum_where_nothing_is_left_to_chance(
+    counts, child, types, budget, discount, rounds, per_person, per_round
+) -> None:
+    caps, offspring = Caps(per_person, per_round), TypedOffspring(np.eye(2)[list(child)])
+    found = clairvoyant_bound(
+        Certain(counts), offspring, people(*types), budget, discount, rounds, named_luck(("certain",), 1), 3, caps
+    )
+    best = best_of_all(counts, child, types, budget, discount, rounds, caps)
+    assert found.standard_error == 0.0
+    assert found.mean >= best - 1e-12
+    if per_round is None:  # with it the frontier may be thinner than the whole tree
+        assert found.mean == pytest.approx(best)

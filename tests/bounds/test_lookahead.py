@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bounds.bound_cases import TINY, exact_index, one_state, people
 from peerfront.bounds import second_round
-from peerfront.bounds.certificate import Caps
+from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.lookahead_sample import KnownMeans, RoundSample

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from bounds.bound_cases import NOBODY
-from peerfront.bounds.price_fitting import fit_price_index
-from peerfront.bounds.price_index import BoundSettings
-from peerfront.bounds.price_table import inherited_price_index
-from peerfront.bounds.recruit_space import InheritedSpace, every_row
+from bounds.bound_cases import every_row
+from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index, interpolated
+from peerfront.bounds.recruit_space import RecruitSpace
+from peerfront.bounds.surplus import chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
@@ -64,12 +63,21 @@ def matrix(offspring: InheritanceTable) -> Array:
 def test_tables_of_fields_give_what_one_matrix_of_all_kinds_gives(study, discount) -> None:
     schema, offspring, rng = study
     response = Rated(rng.uniform(0.1, 3.0, schema.sizes), tuple(range(len(schema.fields))))
-    fast = inherited_price_index(response, offspring, schema, discount, ROUNDS, CHOSEN)
-    nobody = NOBODY.reshape(0, 1).repeat(len(schema.fields), axis=1)
-    plain = fit_price_index(response, offspring, nobody, schema, discount, CHOSEN, transition=matrix(offspring))
+    fast = exact_price_index(response, offspring, schema, discount, ROUNDS, CHOSEN)
     everyone = every_row(schema)
+    child = np.zeros((len(everyone), len(fast.prices)))  # A_1
     for left in range(1, ROUNDS + 1):
-        assert fast.values(everyone, PRICES, left) == pytest.approx(plain.values(everyone, PRICES, left), abs=1e-10)
+        plain = plain_values(fast, everyone, child, fast.prices)
+        assert fast.values(everyone, fast.prices, left) == pytest.approx(plain, abs=1e-10)
+        child = matrix(offspring) @ interpolated(plain, fast.prices, fast.prices / discount)
+        child[:, fast.prices >= discount] = 0.0
+
+
+def plain_values(index: PriceIndex, everyone: Codes, child: Array, prices: Array) -> Array:
+    """J from A, as `price_index` writes it."""
+    gains = chances_that_matter(index.response, everyone, 4, 0.0, 13.0).gains[:, :, None]
+    surplus = np.maximum(gains * (1.0 + index.discount * child)[:, None] - prices, 0.0).sum(axis=1)
+    return np.minimum(surplus, np.maximum(1.0 - prices, 0.0) * index.settings.largest_budget)
 
 
 @given(studies(), st.data())
@@ -79,9 +87,9 @@ def test_fields_that_nothing_depends_on_are_left_out_and_change_nothing(study, d
     fields = range(len(schema.fields))
     columns = tuple(f for f in fields if data.draw(st.booleans()))
     rates = np.asarray(rng.uniform(0.1, 3.0, schema.sizes[list(columns)]))
-    some = inherited_price_index(Rated(rates, columns), offspring, schema, 0.9, ROUNDS, CHOSEN)
-    every = inherited_price_index(Rated(rates, columns, says_so=False), offspring, schema, 0.9, ROUNDS, CHOSEN)
-    assert some.children.stored.shape[1] <= every.children.stored.shape[1]
+    some = exact_price_index(Rated(rates, columns), offspring, schema, 0.9, ROUNDS, CHOSEN)
+    every = exact_price_index(Rated(rates, columns, says_so=False), offspring, schema, 0.9, ROUNDS, CHOSEN)
+    assert some.table.shape[1] <= every.table.shape[1]
     people = np.array(list(product(*(range(-1, size) for size in schema.sizes))), dtype=np.int16)
     child, other = (index.child_values(people, PRICES, ROUNDS) for index in (some, every))
     assert child == pytest.approx(other, abs=1e-10)
@@ -91,7 +99,7 @@ def test_an_unknown_answer_of_a_recruiter_gives_the_mean_over_recruits_of_anybod
     schema, rng = Schema.of_sizes({"a": 2, "b": 3}), np.random.default_rng(3)
     offspring = InheritanceTable(schema, tuple(rng.dirichlet(np.ones(n), n + 1) for n in (2, 3)))
     response = Rated(rng.uniform(0.1, 3.0, (2, 3)), (0, 1))
-    index = inherited_price_index(response, offspring, schema, 0.9, ROUNDS, CHOSEN)
+    index = exact_price_index(response, offspring, schema, 0.9, ROUNDS, CHOSEN)
     person = np.array([[1, -1]], dtype=np.int16)
     recruits, later = every_row(schema), np.minimum(PRICES / 0.9, 1.0)
     chances = offspring.tables[0][1][recruits[:, 0]] * offspring.tables[1][-1][recruits[:, 1]]
@@ -117,7 +125,7 @@ def test_a_group_that_runs_out_is_a_field_that_matters() -> None:
         (Depleted(own, asked=True), (0, 1, 2)),  # what staff asked is no field that recruits inherit
         (Depleted(Rated(np.ones(2), (0,), says_so=False), runs_out), (0, 1, 2)),
     ]:
-        assert InheritedSpace.of(response, offspring, schema).columns == columns
+        assert RecruitSpace.of(response, offspring, schema).columns == columns
 
 
 def test_no_table_where_recruits_do_not_inherit_field_by_field_or_kinds_are_too_many() -> None:
@@ -126,20 +134,21 @@ def test_no_table_where_recruits_do_not_inherit_field_by_field_or_kinds_are_too_
             return parents
 
     world = bridge()
-    assert inherited_price_index(world.response, OfBoth(), world.schema, 0.9, 3, CHOSEN) is None
+    assert exact_price_index(world.response, OfBoth(), world.schema, 0.9, 3, CHOSEN) is None
+    assert exact_price_index(world.response, OfBoth(), world.schema, 0.9, 1, CHOSEN) is not None  # nobody comes later
     schema = Schema.of_sizes({f"field {n}": 9 for n in range(6)})
     tables = InheritanceTable(schema, tuple(np.full((10, 9), 1 / 9) for _ in range(6)))
     response = Rated(np.ones((9,) * 6), tuple(range(6)))
-    assert inherited_price_index(response, tables, schema, 0.9, 3, CHOSEN) is None
+    assert exact_price_index(response, tables, schema, 0.9, 3, CHOSEN) is None
     few = Rated(np.ones(9), (4,))
-    assert inherited_price_index(few, tables, schema, 0.9, 3, CHOSEN).kind == "table"
+    assert exact_price_index(few, tables, schema, 0.9, 3, CHOSEN) is not None
     without_limits = BoundSettings(largest_budget=10**7)  # a table of everybody's coupons would not fit into memory
-    assert inherited_price_index(few, tables, schema, 0.9, 3, without_limits) is None
+    assert exact_price_index(few, tables, schema, 0.9, 3, without_limits) is None
 
 
 def test_more_rounds_than_the_deadline_are_refused() -> None:
     world = bridge()
-    index = inherited_price_index(world.response, world.offspring, world.schema, 0.9, 3, CHOSEN)
+    index = exact_price_index(world.response, world.offspring, world.schema, 0.9, 3, CHOSEN)
     assert index.values(every_row(world.schema), PRICES, 3).shape == (4, len(PRICES))
     with pytest.raises(SettingError, match="at most 3 rounds; asked for 4"):
         index.values(every_row(world.schema), PRICES, 4)

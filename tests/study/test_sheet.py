@@ -6,14 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_study import small_fit, some_people
 
-from peerfront.bounds.dual import smallest_duals
-from peerfront.bounds.price_fitting import fit_price_index
-from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.states import StateBatch
 from peerfront.problem import Frontier
-from peerfront.study.certificate import PricedState
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.reasons import Draw, Limit, Reason, ReasonCode
 from peerfront.study.sheet import plan_coupons
@@ -251,41 +246,6 @@ def test_a_large_round_has_a_coarser_curve(monkeypatch) -> None:
     assert len(coarse.curve) < len(exact)
     for spend, value in coarse.curve.itertuples(index=False):
         assert value == pytest.approx(exact[spend], rel=1e-9)
-
-
-def priced(fit, state) -> PricedState:
-    story = fit.planner.stories[0]
-    return PricedState(state, story.response, fit.offspring, story.surrogate.inputs, fit.discount)
-
-
-@pytest.mark.parametrize("left", [1, 2, 4])
-def test_the_bound_agrees_with_the_table_of_the_price_index(left) -> None:
-    """The covariate space here is small enough for the table of J: the regressions must find the same."""
-    fit = small_fit().fit
-    frontier, ids = some_people(12)
-    everything_known = Frontier(frontier.ids, np.maximum(frontier.covariates, 0))
-    state = task_of(fit, everything_known, PlanOrder(25, rounds_left=left)).state
-    space = np.array(np.meshgrid(*[np.arange(size) for size in fit.schema.sizes])).reshape(5, -1).T.astype(np.int16)
-    chosen = BoundSettings(largest_budget=25, max_per_person=3, table_rows=4000, table_samples=256, rounds=left)
-    index = fit_price_index(fit.planner.stories[0].response, fit.offspring, space, fit.schema, fit.discount, chosen)
-    alone = StateBatch(np.array([25]), np.array([0, len(ids)]), everything_known.covariates)
-    table = smallest_duals(index, alone, left, 3, 0.0)
-    found = priced(fit, state)
-    assert found.fitted == pytest.approx(float(table.bounds[0]), rel=0.015)
-    assert found.price == pytest.approx(float(table.prices[0]), abs=0.04)
-    audited = found.audited()
-    assert audited.mean == pytest.approx(float(table.bounds[0]), rel=0.015)
-    assert audited.mean > float(table.bounds[0]) * 0.998 - 4 * audited.standard_error  # the table is sampled too
-
-
-def test_a_limit_of_the_round_tightens_the_bound() -> None:
-    fit = small_fit().fit
-    frontier, _ = some_people(20)
-    free, capped = (
-        priced(fit, task_of(fit, frontier, PlanOrder(30, rounds_left=2, round_cap=cap)).state).audited().mean
-        for cap in (None, 8)
-    )
-    assert 8 * 0.3 < capped < 0.9 * free
 
 
 def test_reasons_of_a_plan_add_up() -> None:

@@ -2,7 +2,7 @@
 
 **The bound.** D is convex in the price, so a first search over the index's own prices and a few finer ones around the
 best of them find the minimum; any price gives a bound, so nothing depends on finding it exactly. `smallest_duals` does
-it for many states at once.
+it for many states at once, `smallest_dual` for one whose round may have a limit of its own.
 
 **The policy.** `PriceIndexPolicy` gives a coupon where it is worth more than the price at which D is smallest. At this
 price, coupon l of person x brings p_x(l) recruits, each worth 1 + gamma * E[J(child, price / gamma)]: somebody who
@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.bounds.price_index import PriceIndex
-from peerfront.bounds.surplus import Array
+from peerfront.bounds.surplus import Array, Chances, chances_that_matter
+from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import check_fields, proportion
 from peerfront.gfp.states import StateBatch
@@ -28,67 +30,56 @@ from peerfront.problem import Allocation, State
 
 _FINER_PRICES = 16  # prices tried between the neighbours of the best
 _CELLS_AT_ONCE = 1 << 22  # people times prices held in memory
+_CAPPED_PRICES = 64  # prices of either kind that are tried before those near the best of them
+_COUNTED_BY_KIND = 1_000  # people above which those who are alike are counted together
+
+
+# ---- many states ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Duals:
-    """The smallest dual of each state, the price it is at, and the people's part of it."""
+    """The smallest dual of each state, and the price it is at."""
 
     bounds: Array  # [states], D
     prices: Array  # [states], m
-    people: Array  # [states], sum_i J(x_i, m)
 
 
 def smallest_duals(
-    index: PriceIndex,
-    states: StateBatch,
-    rounds_left: int | None = None,
-    max_per_person: int | None = None,
-    at_least: float = 0.0,
+    index: PriceIndex, states: StateBatch, rounds_left: int | None = None, max_per_person: int | None = None
 ) -> Duals:
-    """The bound of every state, by prices of `at_least` so much; all states have the same rounds left and cap."""
+    """The bound of every state; all have the same rounds left (None: all of the index's) and cap."""
     check_within(index, int(states.budgets.max(initial=0)), max_per_person)
     each = max(_CELLS_AT_ONCE // len(index.prices) // max(int(states.sizes.max(initial=0)), 1), 1)
     parts = [
-        _smallest(index, states.take(np.arange(a, min(a + each, len(states)))), rounds_left, max_per_person, at_least)
+        _smallest(index, states.take(np.arange(a, min(a + each, len(states)))), rounds_left, max_per_person)
         for a in range(0, len(states), each)
     ]
     if not parts:
-        return Duals(np.zeros(0), np.zeros(0), np.zeros(0))
-    return Duals(
-        np.concatenate([part.bounds for part in parts]),
-        np.concatenate([part.prices for part in parts]),
-        np.concatenate([part.people for part in parts]),
-    )
+        return Duals(np.zeros(0), np.zeros(0))
+    return Duals(np.concatenate([part.bounds for part in parts]), np.concatenate([part.prices for part in parts]))
 
 
 def check_within(index: PriceIndex, budget: int, max_per_person: int | None) -> None:
     """Refuse states the index was not made for, rather than give a wrong bound."""
     settings = index.settings
     if budget > settings.largest_budget:
-        raise SettingError(
-            f"This price index holds for budgets of at most {settings.largest_budget}; found {budget}. "
-            "Fit it with a larger BoundSettings.largest_budget."
-        )
+        raise SettingError("prices.budget_too_large", largest=settings.largest_budget, budget=budget)
     if settings.max_per_person is not None and (max_per_person is None or max_per_person > settings.max_per_person):
-        raise SettingError(
-            f"This price index was fitted for at most {settings.max_per_person} coupons a person; the rules allow "
-            f"{'any number' if max_per_person is None else max_per_person}. Fit it with that cap."
-        )
+        allowed = note("prices.any_number") if max_per_person is None else max_per_person
+        raise SettingError("prices.cap_too_loose", most=settings.max_per_person, allowed=allowed)
 
 
-def _smallest(
-    index: PriceIndex, states: StateBatch, rounds_left: int | None, max_per_person: int | None, at_least: float
-) -> Duals:
-    grid = np.unique(np.maximum(index.prices, min(at_least, 1.0)))
-    duals, _ = _duals(index, states, np.broadcast_to(grid, (len(states), len(grid))), rounds_left, max_per_person, grid)
+def _smallest(index: PriceIndex, states: StateBatch, rounds_left: int | None, max_per_person: int | None) -> Duals:
+    grid = index.prices
+    duals = _duals(index, states, np.broadcast_to(grid, (len(states), len(grid))), rounds_left, max_per_person, grid)
     best = duals.argmin(axis=1)
     low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
     finer = np.concatenate([np.linspace(low, high, _FINER_PRICES, axis=1), grid[best][:, None]], axis=1)
-    duals, people = _duals(index, states, finer, rounds_left, max_per_person)
+    duals = _duals(index, states, finer, rounds_left, max_per_person)
     best = duals.argmin(axis=1)
     rows = np.arange(len(states))
-    return Duals(duals[rows, best], finer[rows, best], people[rows, best])
+    return Duals(duals[rows, best], finer[rows, best])
 
 
 def _duals(
@@ -98,14 +89,83 @@ def _duals(
     rounds_left: int | None,
     max_per_person: int | None,
     shared: Array | None = None,  # the prices, if all states have the same
-) -> tuple[Array, Array]:
-    """D and the people's part of it, [states, prices] both."""
-    owner = states.owner
-    own_or_shared = prices[owner] if shared is None else shared
+) -> Array:
+    """D, [states, prices]."""
+    own_or_shared = prices[states.owner] if shared is None else shared
     values = index.values(states.covariates, own_or_shared, rounds_left, max_per_person)
     sums = np.concatenate([np.zeros((1, prices.shape[1])), np.cumsum(values, axis=0)])
     people: Array = sums[states.first[1:]] - sums[states.first[:-1]]
-    return prices * states.budgets[:, None] + people, people
+    return prices * states.budgets[:, None] + people
+
+
+# ---- one state, whose round may be limited -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LimitedDual:
+    """The smallest dual of a state at the index's own prices, of later coupons and of this round's."""
+
+    bound: float
+    price: float
+    price_now: float
+
+
+def smallest_dual(index: PriceIndex, state: State) -> LimitedDual:
+    """Where this round has a limit, its coupons may cost more than m: q - m for each, paid back for as many as it is.
+
+    Then D(m, q) = m * r + (q - m) * limit + sum_i (what x_i is worth at q now and m later) is a bound for all q >= m.
+    """
+    prices, kinds = index.prices, _kinds(state.frontier.covariates)
+    worth = 1.0 + index.child_values(kinds.rows, prices, state.rounds_left)  # [kinds, prices]
+    most = index.settings.most_per_person
+    chances = chances_that_matter(index.response, kinds.rows, most, float(prices[0]), float(worth.max()))
+    bound, now, later = _best_prices(
+        chances, worth, kinds.number, prices, state.remaining_budget, state.rules.max_per_round
+    )
+    return LimitedDual(bound, float(prices[later]), float(prices[now]))
+
+
+def _kinds(codes: Codes) -> Kinds:
+    """People by kind where there are many; where there are few, everybody is a kind of their own, in their order."""
+    if len(codes) > _COUNTED_BY_KIND:
+        return kinds_of(codes)
+    return Kinds(codes, np.arange(len(codes)), np.ones(len(codes), dtype=np.int64))
+
+
+def _best_prices(
+    chances: Chances, worth: Array, number: NDArray[np.int64], prices: Array, budget: int, limit: int | None
+) -> tuple[float, int, int]:
+    """The smallest D over prices of this round and of the later ones, with the places of these two prices.
+
+    `chances` and `worth` [kinds, prices] are those of the kinds of people, `number` [kinds] says how many there are.
+    """
+    if limit is None or limit >= budget:
+        alone: Array = budget * prices + (number[:, None] * chances.surplus(worth, prices)).sum(axis=0)
+        best = int(alone.argmin())
+        return float(alone[best]), best, best
+
+    def smallest(now: NDArray[np.int64], later: NDArray[np.int64]) -> tuple[float, int, int]:
+        smallest_yet = (np.inf, 0, 0)
+        for row in now:
+            columns = later[later <= row]
+            if not len(columns):
+                continue
+            paid_back = budget * prices[columns] + limit * (prices[row] - prices[columns])
+            surplus = chances.surplus(np.ascontiguousarray(worth[:, columns]), np.full(len(columns), prices[row]))
+            duals = paid_back + (number[:, None] * surplus).sum(axis=0)
+            best = int(duals.argmin())
+            smallest_yet = min(smallest_yet, (float(duals[best]), int(row), int(columns[best])))
+        return smallest_yet
+
+    every = max(len(prices) // _CAPPED_PRICES, 1)
+    some = np.arange(len(prices) - 1, -1, -every)[::-1]
+    coarse = smallest(some, some)
+    # Every pair gives a bound. D is convex in both prices, so the best pair of all is usually near the best of some.
+    near = [np.arange(max(at - every + 1, 0), min(at + every, len(prices))) for at in coarse[1:]]
+    return min(coarse, smallest(near[0], near[1]))
+
+
+# ---- the policy ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +187,7 @@ class PriceIndexPolicy:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        """One allocation for each state; prices of states with the same rounds left and cap are found together."""
+        """One allocation for each state; prices of states with the same rounds left and cap are computed together."""
         prices = np.zeros(len(states))
         kinds = [(state.rounds_left, state.rules.max_per_person) for state in states]
         for left, cap in set(kinds):

@@ -26,10 +26,9 @@ another sample*, because the smallest of noisy bounds is no bound. There the max
 upwards (Jensen), so what is reported is on average a bound, however well the play went. A constant price gives back
 the price bound.
 
-Where J is a table with given probabilities nothing else is approximate. There, J(recruit, m) and m may be replaced by
-what looking at the luck of a second round makes of them (`second_round`), which takes most of the slack that is left,
-and the mean of J at one price is known, so that only differences to it are sampled. Where J is fitted, nested samples
-(`price_audit`) of the recruits of some outcomes correct it, which again errs only upwards.
+J is an exact table, so nothing else is approximate, and the mean of J at one price is known, so that only differences
+to it are sampled. J(recruit, m) and m may be replaced by what looking at the luck of a second round makes of them
+(`second_round`), which takes most of the slack that is left.
 """
 
 from dataclasses import dataclass, replace
@@ -37,9 +36,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.certificate import Caps, Estimate
+from peerfront.bounds.clairvoyant import Caps, Estimate
 from peerfront.bounds.lookahead_sample import Indices, KnownMeans, RoundSample, first_coupons, prefix_sums
-from peerfront.bounds.price_audit import audited_values
 from peerfront.bounds.price_index import PriceIndex
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes
@@ -74,14 +72,12 @@ def lookahead_bound(
     caps: Caps | None = None,
     *,
     outcomes: int = 400,
-    audited: int = 0,
 ) -> tuple[Lookahead, Lookahead]:
     """Choose a price rule on some sampled rounds and evaluate it on `outcomes` others: (as chosen, as evaluated).
 
     Only the second is a bound but for chance; the first, which may be too small, may decide whether to report it. It
-    looks at one round of luck, the second at two where the index is a table, three rounds are left and the frontier
-    is small enough. `audited` outcomes of the second sample have the values of their recruits corrected by nested
-    samples; 0 trusts the index. `luck` has one row.
+    looks at one round of luck, the second at two where three rounds are left and the frontier is small enough. `luck`
+    has one row.
     """
     problem = _Problem(index, offspring, frontier, budget, rounds_left, caps or Caps())
     chosen = problem.sample(max(outcomes // 2, _FEWEST_OUTCOMES), luck.members(np.array([_CHOICE])))
@@ -90,7 +86,7 @@ def lookahead_bound(
     rule = replace(rule, control=int(np.median(price)))
     first = problem.judged(rule, chosen, chosen.at(price), chosen.prices[price])
     followed = 0
-    if problem.known is not None and rounds_left > 2 and not audited:
+    if rounds_left > 2:
         from peerfront.bounds.second_round import SecondRound, affordable_outcomes
 
         followed = min(affordable_outcomes(chosen, index), outcomes)
@@ -101,8 +97,7 @@ def lookahead_bound(
         second = SecondRound.after(fresh, index, offspring, rounds_left - 1)
         weights = rule.shares[fresh.person, fresh.level]
         prices, later = second.values(weights, budget - float(rule.shares.sum()), price)
-    corrections = problem.corrections(fresh, price, min(audited, fresh.outcomes)) if audited else None
-    return first, problem.judged(rule, fresh, later, prices, corrections)
+    return first, problem.judged(rule, fresh, later, prices)
 
 
 def can_look_ahead(frontier: Codes, most: int, rounds_left: int) -> bool:
@@ -122,14 +117,6 @@ class _Rule:
     """The price at which known means are taken."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Corrections:
-    """How far nested samples lie above the index, for the recruits of the first few outcomes."""
-
-    of_recruits: Array  # [recruits], 0 for those of other outcomes
-    outcomes: int
-
-
 class _Problem:
     def __init__(
         self, index: PriceIndex, offspring: OffspringModel, frontier: Codes, budget: int, rounds_left: int, caps: Caps
@@ -141,7 +128,7 @@ class _Problem:
         self.chances = index.response.gains(frontier, each)  # [people, levels]
         self.most_spend = min(budget, budget if caps.per_round is None else caps.per_round, self.chances.size)
         self.prices = self._later_prices(each)
-        self.known = KnownMeans.of(index, frontier, self.prices, rounds_left) if index.kind == "table" else None
+        self.known = KnownMeans.of(index, frontier, self.prices, rounds_left)
 
     def _later_prices(self, each: int) -> Array:
         """Prices to choose from, rising, in the money of the next round; of many, some and the price bound's own."""
@@ -168,15 +155,12 @@ class _Problem:
         """Which price is best in each outcome if coupons are given out in these shares, [outcomes]."""
         return sample.best_prices(rule.shares, np.array([self.budget - rule.shares.sum()]))
 
-    def gains(self, rule: _Rule, sample: RoundSample, later: Array, mean_price: float, more: Array | float) -> Array:
-        """g_i(l) without lam, [people, levels], from the values of recruits and `more` than their means."""
-        if self.known is None:
-            means = sample.means(later)
-        else:
-            control = max(rule.control, self.known.lowest)
-            means = self.known.at(control)[:, None] * self.chances
-            means = means + sample.means(later - sample.values[sample.kind, control])
-        gains: Array = self.chances + self.discount * (means + more - mean_price)
+    def gains(self, rule: _Rule, sample: RoundSample, later: Array, mean_price: float) -> Array:
+        """g_i(l) without lam, [people, levels], from the values of recruits."""
+        control = max(rule.control, self.known.lowest)
+        means = self.known.at(control)[:, None] * self.chances
+        means = means + sample.means(later - sample.values[sample.kind, control])
+        gains: Array = self.chances + self.discount * (means - mean_price)
         return gains
 
     def bound(self, gains: Array, mean_price: float, lam: float) -> tuple[float, Indices]:
@@ -186,37 +170,16 @@ class _Problem:
         paid_back = self.discount * mean_price * self.budget + lam * (self.most_spend if lam > 0.0 else 1)
         return float(paid_back + sums[np.arange(len(given)), given].sum()), given
 
-    def judged(
-        self, rule: _Rule, sample: RoundSample, later: Array, prices: Array, audit: _Corrections | None = None
-    ) -> Lookahead:
+    def judged(self, rule: _Rule, sample: RoundSample, later: Array, prices: Array) -> Lookahead:
         """B if recruits are worth `later` [recruits] where later coupons cost `prices` [outcomes]."""
         mean_price = float(prices.mean())
-        more = 0.0 if audit is None else sample.means(audit.of_recruits, audit.outcomes)
-        bound, given = self.bound(self.gains(rule, sample, later, mean_price, more), mean_price, rule.spend_price)
+        bound, given = self.bound(self.gains(rule, sample, later, mean_price), mean_price, rule.spend_price)
         counted = (sample.level < given[sample.person]).astype(np.float64)
         # What each outcome adds, the chosen coupons taken as they are: the bound is the mean of this.
-        control = 0.0
-        if self.known is not None:
-            control = sample.values[sample.kind, max(rule.control, self.known.lowest)]
+        control = sample.values[sample.kind, max(rule.control, self.known.lowest)]
         own = sample.totals(counted * (later - control)) + prices * (self.budget - given.sum())
-        variance = own.var(ddof=1) / sample.outcomes
-        if audit is not None:
-            few = sample.totals(counted * audit.of_recruits)[: audit.outcomes]
-            variance += few.var(ddof=1) / len(few) if len(few) > 1 else np.inf
-        error = self.discount * float(np.sqrt(variance))
+        error = self.discount * float(np.sqrt(own.var(ddof=1) / sample.outcomes))
         return Lookahead(Estimate(bound, error), self.discount * mean_price, sample.outcomes)
-
-    def corrections(self, sample: RoundSample, price: Indices, outcomes: int) -> _Corrections:
-        """Nested samples minus the index, of the recruits of the first outcomes."""
-        few = sample.outcome < outcomes
-        asked = price[sample.outcome[few]]
-        audit = audited_values(
-            self.index, self.offspring, sample.recruits[few], self.prices[asked], Luck(sample.luck.keys[few]),
-            rounds_left=self.rounds_left - 1,
-        )  # fmt: skip
-        differences = np.zeros(len(few))
-        differences[few] = audit - sample.at(price)[few]
-        return _Corrections(differences, outcomes)
 
 
 def _played(problem: _Problem, sample: RoundSample) -> _Rule:
@@ -227,11 +190,11 @@ def _played(problem: _Problem, sample: RoundSample) -> _Rule:
         price = problem.prices_of(_Rule(shares), sample)
         mean_price = float(sample.prices[price].mean())
         control = int(np.median(price))
-        gains = problem.gains(_Rule(shares, control=control), sample, sample.at(price), mean_price, 0.0)
+        gains = problem.gains(_Rule(shares, control=control), sample, sample.at(price), mean_price)
         lam, answer = _answer(gains, 1, problem.most_spend)
-        found, _ = problem.bound(gains, mean_price, lam)
-        if found < best.bound:
-            best = _Rule(shares, lam, found, control)
+        bound, _ = problem.bound(gains, mean_price, lam)
+        if bound < best.bound:
+            best = _Rule(shares, lam, bound, control)
         shares = shares + (answer - shares) / (play + 1.0 if play == 0 else play + 2.0)
     return best
 

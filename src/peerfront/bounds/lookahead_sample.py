@@ -80,11 +80,11 @@ class RoundSample:
         values: Array = self.values[self.kind, price[self.outcome]]
         return values
 
-    def means(self, of_recruits: Array, outcomes: int | None = None) -> Array:
+    def means(self, of_recruits: Array) -> Array:
         """Mean over the group's outcomes of a number of each recruit, by person and coupon, [people, levels]."""
         shape = self.chances.shape
         cells = np.bincount(self.person * shape[1] + self.level, weights=of_recruits, minlength=self.chances.size)
-        mean: Array = cells.reshape(shape) / (outcomes or self.samples)
+        mean: Array = cells.reshape(shape) / self.samples
         return mean
 
     def sums(self, weights: Array) -> csr_matrix:

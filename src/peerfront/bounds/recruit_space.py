@@ -1,7 +1,7 @@
-"""Spaces of people that a price table can list: every kind of recruit there can be, and whom each recruiter brings.
+"""Kinds of recruits that a table of prices lists, and the mean over the recruits of each recruiter.
 
-Where all fields are few (`ListedSpace`) the chances of every kind given every kind form one matrix. Where each field of
-a recruit depends on that field of the recruiter alone (`InheritedSpace`), two things make much larger studies small:
+A table needs the chances of every kind of recruit, given every kind of recruiter. Where each field of a recruit depends
+on the same field of the recruiter alone, as in most fitted models, two things keep it small:
 
 - Fields that the response model does not look at change nobody's worth, now or later, so they are left out: exactly.
 - The matrix is a product of one small table per field (a Kronecker product), which is applied field by field.
@@ -17,52 +17,7 @@ from numpy.typing import NDArray
 
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes, Schema
-from peerfront.foundation.errors import SettingError
 from peerfront.problem import OffspringModel, ResponseModel
-
-Places = NDArray[np.int64]
-
-
-class RecruitSpace(Protocol):
-    """What a price table needs to know of people."""
-
-    @property
-    def people(self) -> Codes:
-        """Somebody of every kind of recruit, [kinds, fields]."""
-        ...
-
-    def means(self, values: Array) -> Array:
-        """Mean over the recruits of each recruiter, [recruiters, prices], of values of recruits, [kinds, prices]."""
-        ...
-
-    def of_recruits(self, values: Array) -> Array:
-        """The values of those recruiters who are `people`, [kinds, prices], from [recruiters, prices]."""
-        ...
-
-    def places(self, covariates: Codes) -> Places:
-        """Where people stand among the recruiters, [people]."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class ListedSpace:
-    """Every row of covariates, in the order of `np.ravel_multi_index`, with the chances of each given each."""
-
-    schema: Schema
-    transition: Array  # [rows, rows]
-
-    @property
-    def people(self) -> Codes:
-        return every_row(self.schema)
-
-    def means(self, values: Array) -> Array:
-        return self.transition @ values
-
-    def of_recruits(self, values: Array) -> Array:
-        return values
-
-    def places(self, covariates: Codes) -> Places:
-        return row_numbers(covariates, self.schema)
 
 
 @runtime_checkable
@@ -81,12 +36,12 @@ class LooksAtSomeFields(Protocol):
 
     @property
     def columns_used(self) -> tuple[int, ...] | None:
-        """Columns of the codes; all others change nothing. None if it does not know."""
+        """Columns of the codes; all others change nothing. None if it cannot say."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class InheritedSpace:
+class RecruitSpace:
     """The fields that matter, each inherited by a table of its own."""
 
     columns: tuple[int, ...]  # those that matter
@@ -94,7 +49,7 @@ class InheritedSpace:
     tables: tuple[Array, ...]  # for each column that matters [categories + 1, categories]
 
     @classmethod
-    def of(cls, response: ResponseModel, offspring: OffspringModel, schema: Schema) -> "InheritedSpace | None":
+    def of(cls, response: ResponseModel, offspring: OffspringModel, schema: Schema) -> "RecruitSpace | None":
         """None where a recruit's fields do not depend on the recruiter one by one."""
         if not isinstance(offspring, InheritsByField):
             return None
@@ -105,11 +60,12 @@ class InheritedSpace:
 
     @property
     def recruiters(self) -> int:
-        """Kinds of recruiters, with unknown categories."""
+        """Number of kinds of recruiters, with unknown categories."""
         return int(np.prod([len(table) for table in self.tables], dtype=np.float64))
 
     @property
     def people(self) -> Codes:
+        """One recruit of every kind, [kinds, fields]."""
         sizes = [table.shape[1] for table in self.tables]
         rows = np.zeros((int(np.prod(sizes)), self.fields), dtype=np.int16)
         if sizes:
@@ -117,33 +73,22 @@ class InheritedSpace:
         return rows
 
     def means(self, values: Array) -> Array:
+        """Mean over the recruits of each recruiter, [recruiters, prices], of values of recruits, [kinds, prices]."""
         by_field = values.reshape(*(table.shape[1] for table in self.tables), -1)
         for axis, table in enumerate(self.tables):
             by_field = np.moveaxis(np.tensordot(table, by_field, axes=(1, axis)), 0, axis)
         return by_field.reshape(-1, values.shape[1])
 
     def of_recruits(self, values: Array) -> Array:
+        """The rows of `people`, [kinds, prices], among those of all recruiters, [recruiters, prices]."""
         by_field = values.reshape(*(len(table) for table in self.tables), -1)
-        known = by_field[tuple(slice(-1) for _ in self.tables)]
-        return known.reshape(-1, values.shape[1])
+        without_unknown = by_field[tuple(slice(-1) for _ in self.tables)]
+        return without_unknown.reshape(-1, values.shape[1])
 
-    def places(self, covariates: Codes) -> Places:
+    def places(self, covariates: Codes) -> NDArray[np.int64]:
+        """The row of each person among the recruiters, [people]."""
         if not self.tables:
             return np.zeros(len(covariates), dtype=np.int64)
         sizes = [len(table) for table in self.tables]
         codes = [covariates[:, column] % size for column, size in zip(self.columns, sizes, strict=True)]  # -1: the last
         return np.ravel_multi_index(codes, sizes).astype(np.int64)
-
-
-def every_row(schema: Schema) -> Codes:
-    """All covariate rows, in the order of `np.ravel_multi_index`, [rows, fields]."""
-    sizes = tuple(int(size) for size in schema.sizes)
-    indices = np.unravel_index(np.arange(int(np.prod(sizes))), sizes)
-    return np.stack(indices, axis=1).astype(np.int16)
-
-
-def row_numbers(covariates: Codes, schema: Schema) -> Places:
-    """Where people stand in `every_row`, [people]."""
-    if (covariates < 0).any():
-        raise SettingError("A table of prices needs every category known; fit a network instead (table_rows=0).")
-    return np.ravel_multi_index(tuple(covariates.T), tuple(schema.sizes)).astype(np.int64)

@@ -31,7 +31,7 @@ _FEWEST_OUTCOMES = 32
 
 @dataclass(frozen=True, eq=False)
 class SecondRound:
-    """The round after every outcome of a first round; needs an index that is a table."""
+    """The round after every outcome of a first round."""
 
     index: PriceIndex
     first: RoundSample
@@ -74,9 +74,9 @@ class SecondRound:
         for play in range(_PLAYS):
             prices, gains = self._gains(self.choice, shares, weights, coupons_left, control)
             sums = prefix_sums(gains)
-            found = prices * coupons_left + first.totals(weights * sums.max(axis=1))
-            better = found < best
-            best, rule = np.where(better, found, best), np.where(better[first.outcome, None], shares, rule)
+            bounds = prices * coupons_left + first.totals(weights * sums.max(axis=1))
+            better = bounds < best
+            best, rule = np.where(better, bounds, best), np.where(better[first.outcome, None], shares, rule)
             shares = shares + (first_coupons(sums.argmax(axis=1), shares.shape[1]) - shares) / (play + 2.0)
         prices, gains = self._gains(self.fresh, rule, weights, coupons_left, control)
         gained = best < (1.0 - _CLEAR_GAIN) * bound

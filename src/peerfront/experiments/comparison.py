@@ -32,7 +32,7 @@ from peerfront.foundation.settings import (
 )
 from peerfront.foundation.specs import Spec
 from peerfront.foundation.text_files import is_ordinary
-from peerfront.problem import BranchingWorld, Policy, Rules, Trajectories, World, rollout
+from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import make_world, world_entry
 
@@ -40,7 +40,8 @@ PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 DEFAULT_WORLDS = ("icpsr22140",)
 DEFAULT_POLICIES = ("random_split", "constant", "threshold", "population_dp")
 BOUND = "bound"  # the task of an upper bound on every policy
-_BOUND_POPULATION, _BOUND_PEOPLE, _BOUND_CHECKED = 2000, 5000, 128
+# Branches of an episode's luck by which its bound is sampled, far above any number of people.
+_TREE_LUCK, _BOUND_LUCK, _LOOKAHEAD_LUCK = 1 << 40, 1 << 42, 1 << 43
 """People drawn like first recruits, people of later generations too, and those at whom prices are checked."""
 
 
@@ -228,43 +229,32 @@ def run_task(comparison: Comparison, task: Task, store: Store = NO_STORE) -> Tas
 def _bounds(comparison: Comparison, task: Task) -> TaskResult:
     """An upper bound on what any policy can expect from the first frontier of each episode, with the true models."""
     world, luck = _world(task.world, task.draw), episode_luck(comparison, task)
-    rows = [_first_frontier_bounds(world, comparison.rules, d, luck, comparison.seed) for d in task.discounts]
+    rows = [_first_frontier_bounds(world, comparison.rules, d, luck) for d in task.discounts]
     return TaskResult(task, tuple(text for _, text in rows), (), tuple(bounds for bounds, _ in rows))
 
 
 def _first_frontier_bounds(
-    world: World, rules: Rules, discount: float, episodes: Luck, seed: int
+    world: World, rules: Rules, discount: float, episodes: Luck
 ) -> tuple[NDArray[np.float64], str]:
     """A bound for each episode, [episodes], and what kind of bounds these are, in words."""
-    from peerfront.bounds.certify import certify_many
-    from peerfront.bounds.price_fitting import fit_price_index
-    from peerfront.bounds.price_index import BoundSettings
-    from peerfront.gfp.states import StateBatch, generations
+    from peerfront.bounds.certificate import certify_with, mean_bound
+    from peerfront.bounds.price_index import BoundSettings, exact_price_index
 
-    population = world.population(named_luck(("bound population", seed), _BOUND_POPULATION))
-    people = generations(world.response, world.offspring, population, _BOUND_PEOPLE, seed)
-    settings = BoundSettings(
-        largest_budget=max(rules.budget, 1), max_per_person=rules.max_per_person, rounds=rules.rounds, seed=seed
-    )
-    transition = getattr(world, "transition", None)  # worlds of a few types have it: then the bound is exact
-    index = fit_price_index(
-        world.response,
-        world.offspring,
-        people,
-        world.schema,
-        discount,
-        settings,
-        transition=transition,
-        checked_at=population[:_BOUND_CHECKED],
-    )
+    settings = BoundSettings(max(rules.budget, 1), rules.max_per_person)
+    index = exact_price_index(world.response, world.offspring, world.schema, discount, rules.rounds, settings)
     start = world.seeds(episodes, rules.people)
-    first = np.searchsorted(start.episode, np.arange(len(episodes) + 1))
-    states = StateBatch(np.full(len(episodes), rules.budget, dtype=np.int64), first, start.covariates)
-    branch = episodes.members(np.full(len(episodes), 1 << 42))
-    certified = certify_many(states, index, world.response, world.offspring, branch, rules=rules, outcomes=60)
-    kinds, counts = np.unique(np.char.add(np.char.add(certified.which, ", "), certified.proofs), return_counts=True)
-    shares = "; ".join(f"{kind} ({count / len(certified):.0%})" for kind, count in zip(kinds, counts, strict=True))
-    return certified.bounds, f"upper bound: {shares}; error of the mean {certified.mean.standard_error:.2f}"
+    branch = episodes.members(np.full(len(episodes), _BOUND_LUCK))
+    trees, rounds = (branch.members(np.full(len(episodes), part)) for part in (_TREE_LUCK, _LOOKAHEAD_LUCK))
+    certificates = []
+    for episode in range(len(episodes)):
+        own = start.episode == episode
+        state = State(rules.budget, Frontier(start.keys[own], start.covariates[own]), 0, rules)
+        lucks = trees.row(episode), rounds.row(episode)
+        certificates.append(certify_with(state, index, world.response, world.offspring, discount, *lucks))
+    kinds, counts = np.unique([f"{each.which}, {each.proof}" for each in certificates], return_counts=True)
+    shares = "; ".join(f"{kind} ({count / len(certificates):.0%})" for kind, count in zip(kinds, counts, strict=True))
+    error = mean_bound(certificates).standard_error
+    return np.array([each.bound for each in certificates]), f"upper bound: {shares}; error of the mean {error:.2f}"
 
 
 def _trimmed(played: Trajectories) -> Trajectories:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation, with_independent_referrals
+from peerfront.experiments.planning_world import Discounts, Preparation, with_independent_referrals
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import checked_discount, one_of, whole_number
 from peerfront.foundation.specs import Option, Spec
 from peerfront.problem import Allocation, Policy, State, ask, ask_many
@@ -137,15 +137,14 @@ class Renamed:
 
 def prepare_price_index(preparation: Preparation) -> Policy:
     from peerfront.bounds.dual import PriceIndexPolicy
-    from peerfront.bounds.price_fitting import fit_price_index
-    from peerfront.bounds.price_index import BoundSettings
-    from peerfront.gfp.states import generations
+    from peerfront.bounds.price_index import BoundSettings, exact_price_index
 
     world, rules = preparation.planning_world, preparation.rules
-    population = world.population(named_luck(("price population", preparation.seed), POPULATION_SAMPLE))
-    people = generations(world.response, world.offspring, population, 4 * POPULATION_SAMPLE, preparation.seed)
-    settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person, seed=preparation.seed)
-    index = fit_price_index(world.response, world.offspring, people, world.schema, preparation.discount, settings)
+    settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person)
+    models = world.response, world.offspring, world.schema
+    index = exact_price_index(*models, preparation.discount, rules.rounds, settings)
+    if index is None:
+        raise SettingError("prices.no_table", policy="price_index", world=world.name)
     return PriceIndexPolicy(index)
 
 

@@ -1,8 +1,8 @@
 """States and people to learn from: met in simulated episodes, thinned, and with sampled recruits.
 
 A `StateBatch` holds budgets, frontiers and rounds left of many states, one after another. `explored` collects those
-that a policy meets, `simulated_returns` says what a policy earns from them, and `sampled_recruits` and `generations`
-draw the people that come after.
+that a policy meets, `simulated_returns` says what a policy earns from them, and `sampled_recruits` draws the people
+that come after.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
-from peerfront.foundation.settings import whole_number
 from peerfront.problem import (
     Allocation,
     Crowd,
     OffspringModel,
     Policy,
-    ResponseModel,
     Round,
     Rules,
     State,
@@ -31,7 +29,6 @@ from peerfront.problem import (
 )
 
 Array = NDArray[np.float64]
-_MEAN_LEVELS = 30  # coupons over which a mean capacity is summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,29 +218,3 @@ def sampled_recruits(offspring: OffspringModel, parents: Codes, each: int, luck:
     """Sample `each` recruits of every parent, one parent after another, [parents * each, fields]; with their luck."""
     lucks = luck_of_copies(luck, each)
     return offspring.sample(np.repeat(parents, each, axis=0), lucks), lucks
-
-
-def generations(
-    response: ResponseModel, offspring: OffspringModel, population: Codes, size: int, seed: int = 0, depth: int = 4
-) -> Codes:
-    """The population and `depth` generations of recruits, about `size` people in all.
-
-    Parents are drawn in proportion to their mean capacity, as recruits come from people who bring some.
-    """
-    size = whole_number("size", size, 1)
-    rng = named_generator("generations", seed)
-    each = max(size // (depth + 1), 1)
-    kept = population if len(population) <= each else population[rng.choice(len(population), each, replace=False)]
-    kept_generations, parents = [kept], kept
-    for generation in range(depth):
-        weights = mean_capacity(response, parents) + 1e-9
-        recruiters = rng.choice(len(parents), each, p=weights / weights.sum())
-        parents = offspring.sample(parents[recruiters], named_luck(("generations", seed, generation), each))
-        kept_generations.append(parents)
-    return np.concatenate(kept_generations)
-
-
-def mean_capacity(response: ResponseModel, codes: Codes) -> Array:
-    """Expected recruits of a person with plenty of coupons (30), [people]."""
-    means: Array = response.gains(codes, _MEAN_LEVELS).sum(axis=1)
-    return means

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.bounds.certificate import Certificate
+from peerfront.bounds.certificate import Certificate, certify_by_story
 from peerfront.foundation.covariates import Kinds
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.files import check_output, write_bytes, write_csv
@@ -26,7 +26,6 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.updating import LearningWorth
 from peerfront.problem import Allocation, BulkPolicy, Frontier
 from peerfront.study.artifacts import Fit
-from peerfront.study.certificate import certify_sheet
 from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.study.heading import Heading
 from peerfront.study.orders import PlanOrder, Task, task_of
@@ -233,7 +232,7 @@ def plan_coupons(
         spend=plan.spend,
         order=order,
         curve=curve,
-        certificates=certify_sheet(fit, task.state),
+        certificates=certify_by_story(fit.responses, fit.offspring, fit.schema, fit.discount, task.state),
         by_story=tuple(results),
         expected=expected,
         expected_error=error,
