@@ -7,6 +7,7 @@ import typer
 
 from peerfront.cli.options import FILE, OVERWRITE, SCHEMA, STRICT, claim, out_path, read_settings
 from peerfront.cli.screen import show
+from peerfront.words.language import n_people, say, say_n
 
 
 def convert_command(
@@ -27,13 +28,22 @@ def convert_command(
     from peerfront.data.schema_file import read_schema
     from peerfront.data.writers import WRITERS, write_study
     from peerfront.foundation.errors import UnknownName
+    from peerfront.foundation.messages import note
 
     if to not in WRITERS:
-        raise UnknownName("format to write", to, WRITERS)
+        raise UnknownName(note("formats.to_write"), to, WRITERS)
     claim(context, out, overwrite=overwrite, inputs=(file, schema), make_folder=False)
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict))
     write_study(study, out, to, overwrite=overwrite)
-    count = len(study.problems)
-    warnings = f" {count} warning{'s' if count > 1 else ''}: see peerfront check {file}." if count else ""
-    show(f"{len(study):,} people written to {out}.{warnings}")
+    show(say("{people} written to {file}.", people=n_people(len(study)), file=out))
+    if study.problems:
+        n = len(study.problems)
+        show(
+            say_n(
+                "{n:,} warning: see peerfront check {file}.",
+                "{n:,} warnings: see peerfront check {file}.",
+                n,
+                file=file,
+            )
+        )

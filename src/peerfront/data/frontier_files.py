@@ -17,7 +17,7 @@ from peerfront.data.shaping import Shaped, shape
 from peerfront.data.study_files import fault_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
@@ -52,9 +52,7 @@ def read_frontier(
     content = file_bytes(path)
     if not (is_workbook(content) or is_r_data(content)):
         if sheet:
-            raise DataFileError(
-                f"{path} is no Excel workbook, so there is no sheet {sheet!r} in it. Leave --sheet out."
-            )
+            raise DataFileError("sheets.no_workbook", path=path, sheet=Remedy("sheet", True))
         table = read_table(path, decoded(path, content)[0], may_be_empty=True)
         return _frontier(path, table, schema, id_column, left_column)
     from peerfront.data.sheets import sheet_of  # only here: openpyxl takes a while to load

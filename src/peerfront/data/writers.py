@@ -26,6 +26,7 @@ from peerfront.data.study import NOBODY, Study
 from peerfront.data.survey_app import DATE, SEED
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
+from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import neutralised, quoting_for
 
 DOT = "dot"
@@ -35,7 +36,7 @@ _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
 def study_text(study: Study, format: str) -> str:
     """Return the study as text in one of the formats: coupons, recruiter, rdsat, app or dot."""
     if format not in WRITERS:
-        raise UnknownName("format", format, WRITERS)
+        raise UnknownName(note("formats.format"), format, WRITERS)
     return WRITERS[format](study)
 
 

@@ -1,10 +1,287 @@
-"""What `peerfront check` says of a study's file."""
+"""What `peerfront check` says of a study's file, in the order in which questions come up."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from peerfront.data.problems import Problem
+from peerfront.data.column_findings import is_sensitive, is_too_good
+from peerfront.data.dates import date_text
+from peerfront.data.problems import KINDS, Problem, in_place
+from peerfront.data.read_settings import FORMATS, ROLES
+from peerfront.data.sensitive import MEANING
+from peerfront.data.study import Study, Summary
+from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, coupon_counts
+from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.words.language import Text, say, say_n
+
+_MOST_TREES = 8
+_MOST_COLUMNS = 200
+_MOST_CATEGORIES = 8
+_MOST_EXAMPLES = 2  # faults of a kind
+_WIDEST_BAR = 16  # characters
+_ALWAYS = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
+"""Facts that are listed even where they are 0."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with its title, and what is said below it."""
+
+    title: Text
+    rows: tuple[tuple[object, ...], ...] = ()
+    header: tuple[Text, ...] = ()
+    """Names of the columns; none for two columns that explain themselves."""
+    numbers: tuple[int, ...] = ()
+    """Places of columns that hold numbers."""
+    below: tuple[Text | Message, ...] = ()
+    names: tuple[str, ...] = ()
+    """Names in the first column that should be read whole."""
+    quiet: int | None = None
+    """Rows from this one on are less important."""
+
+
+@dataclass(frozen=True)
+class ProblemKind:
+    """The faults of one kind: how many, the first of them, and what to do."""
+
+    count: int
+    title: Message
+    examples: tuple[Message, ...]
+    more: Text
+    remedy: Message
+
+
+def heading(study: Study) -> Text:
+    """Which file this is, and its format."""
+    return say("{source}: {format}.", source=study.source, format=FORMATS[study.format])
+
+
+def check_sections(
+    study: Study,
+    summary: Summary,
+    schema: StudySchema,
+    reasons: Mapping[str, Message],
+    *,
+    guessed: bool,
+    block: str = "#",
+) -> list[Section]:
+    """The tables about a study: columns, sample, coupons, counts, trees, fields; `block` draws the bars."""
+    calendar = [] if study.day is None else [_calendar(study, study.day)]
+    return [
+        _columns(study),
+        _sample(summary),
+        *calendar,
+        _counts(summary, block),
+        _trees(summary),
+        _fields(len(study), summary, schema, reasons, guessed=guessed),
+    ]
+
+
+def _columns(study: Study) -> Section:
+    rows: list[tuple[object, object]] = [
+        (meaning, _names(study.columns[role])) for role, meaning in ROLES.items() if role in study.columns
+    ]
+    if study.settings.coupons_each is not None:
+        each = say("{n} each, as you said", n=study.settings.coupons_each)
+        rows.append((ROLES["coupons_issued"], each))
+    return Section(say("How it was read"), tuple(rows), below=study.steps)
+
+
+def _names(names: tuple[str, ...]) -> Text:
+    if len(names) < 4:
+        return say("{names}", names=list(names))
+    return say("{first}, ... {last} ({n} columns)", first=list(names[:2]), last=names[-1], n=len(names))
+
+
+def _sample(summary: Summary) -> Section:
+    rows = []
+    for name, number in summary.facts:
+        if number or name in _ALWAYS:
+            shared = name == "coupons redeemed" and summary.coupons_issued
+            rows.append((Text(name), _share(number, summary.coupons_issued) if shared else f"{number:,}"))
+    return Section(say("The sample"), tuple(rows), numbers=(1,))
+
+
+def _calendar(study: Study, day: float) -> Section:
+    """What is open, expired and used on the study's day, and who waits."""
+    counts = coupon_counts(study)
+    always = (
+        (say("used"), counts.used),
+        (say("open"), counts.open),
+    )
+    if_any = (
+        (say("people with open coupons"), counts.holders_open),
+        (say("expired, or no longer open"), counts.expired),
+        (say("not used, date of issue not known"), counts.undated),
+    )
+    waiting = (say("people who wait for coupons"), counts.waiting)
+    rows = (*always, *((name, number) for name, number in if_any if number), waiting)
+    return Section(
+        say("Coupons on {day}", day=date_text(day, study.numbered_days)),
+        tuple((name, f"{number:,}") for name, number in rows),
+        numbers=(1,),
+        below=tuple(_calendar_notes(study, counts)),
+    )
+
+
+def _calendar_notes(study: Study, counts: CouponCounts) -> list[Text]:
+    notes = []
+    if study.cut:
+        notes.append(say("What came later is left out, as {as_of} says.", as_of=Remedy("as_of", True)))
+    if not study.settings.open_by_dates:
+        rule = study.settings.still_open
+        notes.append(say("Open are those that still_open = {rule!r} says, whatever their dates.", rule=rule))
+    elif counts.open and study.valid_days is not None and bool(np.isinf(study.valid_days).any()):
+        notes.append(
+            say(
+                "Some coupons have no date of expiry and stay open: {valid_days} says when they expire.",
+                valid_days=Remedy("valid_days"),
+            )
+        )
+    if counts.waiting and "waiting" not in study.columns:
+        notes.append(say("People wait who took part since the last coupons were issued, and have none."))
+    if counts.passed_over:
+        notes.append(
+            say(
+                "{n:,} more of the {days} days before have none either, and are not taken for people who wait; a "
+                "column of yes and no decides instead: {waiting}.",
+                n=counts.passed_over,
+                days=round(RECENT_DAYS),
+                waiting=Remedy("map", ("waiting",)),
+            )
+        )
+    return notes
+
+
+def _counts(summary: Summary, block: str) -> Section:
+    most = max(summary.recruits_per_person.values())
+    rows = []
+    for number in sorted({*summary.recruits_per_person, *summary.coupons_per_person}):
+        brought, issued = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
+        if brought or issued:
+            rows.append((f"{number}", f"{brought:,}", block * round(_WIDEST_BAR * brought / most), f"{issued:,}"))
+    return Section(
+        say("How many recruits people brought, and how many coupons they were issued"),
+        tuple(rows),
+        (say("number"), say("people who brought"), Text(""), say("people issued")),
+        numbers=(0, 1, 3),
+    )
+
+
+def _trees(summary: Summary) -> Section:
+    rows = [
+        (str(seed), f"{people:,}", f"{waves}", Text("") if is_seed else say("recruiter unknown, not a seed"))
+        for seed, people, waves, is_seed in summary.trees.head(_MOST_TREES).itertuples(index=False)
+    ]
+    rest = summary.trees.iloc[_MOST_TREES:]
+    below: tuple[Text, ...] = ()
+    if len(rest):
+        people, alone = int(rest["people"].sum()), int((rest["people"] == 1).sum())
+        below = (
+            say(
+                "... and {n:,} more with {people:,} people, {alone:,} of them one person alone.",
+                n=len(rest),
+                people=people,
+                alone=alone,
+            )
+            if alone
+            else say("... and {n:,} more with {people:,} people.", n=len(rest), people=people),
+        )
+    header = (say("seed"), say("people"), say("waves"), Text(""))
+    return Section(say("Trees, the largest first"), tuple(rows), header, numbers=(1, 2), below=below)
+
+
+def _fields(
+    n_people: int, summary: Summary, schema: StudySchema, reasons: Mapping[str, Message], *, guessed: bool
+) -> Section:
+    used, left_out = schema.used[:_MOST_COLUMNS], schema.left_out[: max(_MOST_COLUMNS - len(schema.used), 0)]
+    by_schema = note("column_reasons.by_schema")
+    rows: list[tuple[object, ...]] = [
+        (rule.name, _kind(rule), _categories(rule), _share(summary.missing.get(rule.name, 0), n_people))
+        for rule in used
+    ]
+    rows += [
+        (name, say("not used"), reasons.get(name, by_schema), _share(summary.missing.get(name, 0), n_people))
+        for name in left_out
+    ]
+    below = []
+    more = len(schema.used) + len(schema.left_out) - _MOST_COLUMNS
+    if more > 0:
+        out = Remedy("out", "FOLDER")
+        below.append(say("... and {n:,} more columns; all are in schema.toml with {out}.", n=more, out=out))
+    if not schema.used:
+        below.append(say("No column tells people apart, such as sex or an age band: everybody would be treated alike."))
+    source = say("What is known about people ({source})", source=schema.source)
+    return Section(
+        say("What is known about people (guessed)") if guessed else source,
+        tuple(rows),
+        (say("column"), say("used as"), say("values"), say("missing")),
+        numbers=(3,),
+        below=tuple(below),
+        names=(*(rule.name for rule in schema.used), *schema.exclude),
+        quiet=len(used),
+    )
+
+
+def _kind(rule: FieldRule) -> Text:
+    if rule.cuts:
+        return say_n("{n} band", "{n} bands", len(rule.cuts) + 1)
+    return say_n("{n} category", "{n} categories", len(rule.categories))
+
+
+def _categories(rule: FieldRule) -> str:
+    return ", ".join([*rule.categories[:_MOST_CATEGORIES], *["..."] * (len(rule.categories) > _MOST_CATEGORIES)])
+
+
+def _share(part: int, whole: int) -> str:
+    percent = f"{part / whole:.0%}" if part == 0 or part / whole >= 0.005 else "<1%"
+    return f"{part:,} ({percent})"
+
+
+def left_out_notes(reasons: Mapping[str, Message]) -> list[Text]:
+    """What can be done about columns that are left out."""
+    notes = []
+    sensitive = [name for name, reason in reasons.items() if is_sensitive(reason)]
+    if sensitive:
+        notes.append(
+            say("Left out because they are sensitive: {columns!r}. {meaning}", columns=sensitive, meaning=MEANING)
+        )
+    suspect = [name for name, reason in reasons.items() if is_too_good(reason)]
+    if suspect:
+        notes.append(
+            say(
+                "Left out because they predict recruits too well: {columns!r}. If one was known before people got "
+                "their coupons, write use = true into its block of the schema file.",
+                columns=suspect,
+            )
+        )
+    return notes
+
+
+def problem_kinds(study: Study) -> list[ProblemKind]:
+    """The faults of a study by kind, the most frequent first."""
+    kinds = []
+    for kind, count in Counter(problem.kind for problem in study.problems).most_common():
+        mine = [problem for problem in study.problems if problem.kind == kind]
+        more = say(
+            "... and {n:,} more; all are in problems.csv with {out}.",
+            n=count - _MOST_EXAMPLES,
+            out=Remedy("out", "FOLDER"),
+        )
+        kinds.append(
+            ProblemKind(
+                count,
+                KINDS[kind].title,
+                tuple(in_place(problem, study.place) for problem in mine[:_MOST_EXAMPLES]),
+                more if count > _MOST_EXAMPLES else Text(""),
+                KINDS[kind].remedy,
+            )
+        )
+    return kinds
 
 
 def problem_table(problems: Iterable[Problem]) -> pd.DataFrame:
@@ -15,3 +292,15 @@ def problem_table(problems: Iterable[Problem]) -> pd.DataFrame:
         for p in problems
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def verdict(summary: Summary) -> Text:
+    """Whether a model can be fitted to the study."""
+    if not (summary.triples and summary.pairs):
+        return say("Nothing can be learned from this study yet: there must be people with coupons, and recruits.")
+    return say(
+        "This study can be learned from: it has {triples:,} people with usable recruitment counts, and {pairs:,} "
+        "recruiter-recruit pairs.",
+        triples=summary.triples,
+        pairs=summary.pairs,
+    )
