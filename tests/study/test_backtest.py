@@ -17,10 +17,10 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.figures import rendered
 from peerfront.problem import Crowd
 from peerfront.study import backtest as module
-from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, coverage_of
-from peerfront.study.backtest_words import flat_weeks, verdict_of
+from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, coverage_of, flat_weeks
 from peerfront.study.day_simulator import PlanningDay
 from peerfront.study.past_forecast import AsHandedOut, forecast_from_day, forecast_from_wave
+from peerfront.words.backtest_words import verdict_text
 from study.small_advice import study_csv
 
 FEW = BacktestSettings(studies=20)
@@ -114,7 +114,7 @@ def test_by_waves_without_dates(tmp_path: Path) -> None:
     test = backtest(study, schema, replace(FEW, at=("3",)))
     assert test.by_waves
     assert list(test.forecasts["horizon"]) == ["next wave", "next 2 waves", END]
-    assert any("closed" in line for line in test.lines())
+    assert "closed" in str(test)
     with pytest.raises(SettingError, match="a wave is a number from 1"):
         backtest(study, schema, replace(FEW, at=("2024-01-01",)))
     assert rendered(test.plot(narrow=True), "png").startswith(b"\x89PNG")
@@ -163,20 +163,23 @@ def rows(*each: tuple[str, float, float, float, float]) -> pd.DataFrame:
 
 
 def test_words_say_what_to_trust() -> None:
+    def verdict(each: pd.DataFrame) -> str:
+        return str(verdict_text(each, coverage_of(each)))
+
     near, far = ("next 2 weeks", 10, 20, 30, 22), (END, 90, 100, 120, 40)
-    good = rows(near, near, near)
-    assert "In 3 of 3 forecasts" in verdict_of(good, coverage_of(good))
-    assert verdict_of(good, coverage_of(good)).endswith("forecasts can be trusted on this study.")
+    good = verdict(rows(near, near, near))
+    assert "In 3 of 3 forecasts" in good
+    assert good.endswith("Forecasts can be trusted on this study.")
     mixed = rows(near, far, near, far)
-    said = verdict_of(mixed, coverage_of(mixed))
-    assert "In 2 of 4" in said
-    assert "trusted for the next 2 weeks. Do not rely on others: for the rest of the study they promised too" in said
+    assert "In 2 of 4" in verdict(mixed)
+    assert (
+        "trusted for the next 2 weeks. Do not rely on forecasts for the rest of the study: they promised too"
+        in verdict(mixed)
+    )
     few = rows((END, 0, 1, 3, 2), (END, 0, 1, 3, 9))
-    assert "Too few came to judge forecasts for the rest of the study." in verdict_of(few, coverage_of(few))
-    bad = rows(far, (END, 90, 100, 120, 400))
-    assert "Do not rely" in verdict_of(bad, coverage_of(bad))
-    narrow = rows((END, 90, 100, 110, 130), (END, 90, 100, 110, 80))
-    assert "too narrow" in verdict_of(narrow, coverage_of(narrow))
+    assert "Too few came to judge forecasts for the rest of the study." in verdict(few)
+    assert "Do not rely" in verdict(rows(far, (END, 90, 100, 120, 400)))
+    assert "too narrow" in verdict(rows((END, 90, 100, 110, 130), (END, 90, 100, 110, 80)))
     assert coverage_of(mixed).set_index("horizon").loc[END, "bias"] == pytest.approx(1.5)
 
 

@@ -1,7 +1,7 @@
 """`peerfront backtest`: forecasts that could have been made on earlier days of a study, beside what came."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,14 +22,7 @@ from peerfront.cli.options import (
     read_settings,
     shown_progress,
 )
-from peerfront.cli.screen import cell, new_screen, show
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from peerfront.study.backtest import Backtest
-
-FILES = ("forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg")
+from peerfront.cli.screen import show, show_result
 
 
 def backtest_command(
@@ -76,7 +69,7 @@ def backtest_command(
 ) -> None:
     """Cut a study at earlier days, fit to what was known, forecast the rest, and compare with what came.
 
-    Forecasts are told how many coupons people really got afterwards, not who came. The words say whether forecasts can
+    Forecasts know how many coupons people really got afterwards, not who came. The result says whether forecasts can
     be trusted on this study, near and far.
     """
     from dataclasses import replace
@@ -87,12 +80,15 @@ def backtest_command(
     from peerfront.data.schema_guess import guess_schema
     from peerfront.foundation.errors import SettingError
     from peerfront.study.backtest import BacktestSettings, backtest
+    from peerfront.words.backtest_words import backtest_table
+    from peerfront.words.language import say
+    from peerfront.words.result_files import BACKTEST_FILES, write_backtest
 
     if overwrite and out is None:
         raise SettingError("outputs.overwrite_needs_out")
     settings = BacktestSettings(tuple(at or ()), by_waves, episodes, interviews_per_week, seed)  # type: ignore[arg-type] # checked there
     if out is not None:
-        claim(context, out, FILES, overwrite=overwrite, inputs=(study, schema))
+        claim(context, out, BACKTEST_FILES, overwrite=overwrite, inputs=(study, schema))
     columns = None if schema is None else read_schema(schema)
     reading = read_settings(
         columns, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each, sheet=sheet,
@@ -106,45 +102,7 @@ def backtest_command(
     columns.check_columns(file)
     with shown_progress() as progress:
         test = backtest(file, vetted(file, columns).schema, settings, progress, kept=out)
-    console = new_screen()
-    console.print(_table(test))
-    for line in test.lines():
-        console.print(cell(line))
+    show_result([backtest_table(test)], test.lines())
     if out is not None:
-        _write(test, out)
-        show(f"\nWritten to {out}: {', '.join(FILES)}.")
-
-
-def _table(test: "Backtest") -> "Table":
-    from rich.table import Table
-
-    table = Table(title="Forecasts, and what came", title_justify="left", box=None, pad_edge=False)
-    table.add_column("from")
-    table.add_column("ahead")
-    for name in ("people then", "middle", "8 of 10", "came", ""):
-        table.add_column(name, justify="right")
-    for row in test.forecasts.to_dict("records"):
-        table.add_row(
-            cell(str(row["cut"])),
-            str(row["horizon"]),
-            f"{row['people']:,}",
-            f"{row['median']:.0f}",
-            f"{row['p10']:.0f} - {row['p90']:.0f}",
-            f"{row['realised']:,}",
-            "inside" if row["inside"] else "above" if row["realised"] > row["p90"] else "below",
-        )
-    return table
-
-
-def _write(test: "Backtest", out: Path) -> None:
-    from peerfront.foundation.figures import rendered
-    from peerfront.foundation.files import write_bytes, write_text
-    from peerfront.foundation.spreadsheets import csv_text
-
-    write_text(out / "forecasts.csv", csv_text(test.forecasts))
-    write_text(out / "coverage.csv", csv_text(test.coverage))
-    write_text(out / "weeks.csv", csv_text(test.weeks))
-    write_text(out / "backtest.txt", "\n".join(test.lines()) + "\n")
-    figure = test.plot()
-    for kind in ("png", "svg"):
-        write_bytes(out / f"backtest.{kind}", rendered(figure, kind))
+        write_backtest(out, test)
+        show(say("\nWritten to {folder}: {files}.", folder=out, files=BACKTEST_FILES))

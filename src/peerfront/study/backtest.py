@@ -1,22 +1,24 @@
 """The back-test: forecasts that could have been made on earlier days of a study, beside what came.
 
 A study is cut at several days (or waves), the models are fitted to what was known then, and the rest is forecast
-(`past_forecast` says what a forecast is told). How often the 8-of-10 bands hold what came, and by how much forecasts
+(`past_forecast` says what a forecast knows). How often the 8-of-10 bands hold what came, and by how much forecasts
 miss on average, says whether forecasts can be trusted on this study. The forecasts of one study are not independent:
 later cuts see what earlier ones were to forecast.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import peerfront
 from peerfront.data.dates import date_text
@@ -24,10 +26,9 @@ from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
+from peerfront.foundation.messages import Message, Readable, Remedy, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
-from peerfront.foundation.words import as_html
-from peerfront.study.backtest_words import backtest_lines, flat_weeks
 from peerfront.study.forecast_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
 
@@ -40,7 +41,26 @@ HORIZONS = (14, 28)
 """Days ahead that are judged, and the end of the study."""
 END = "to the end"
 MOST_CUTS, MOST_STUDIES = 40, 5_000
+HELD = 0.65
+"""Share of forecasts whose 8-of-10 band must hold what came, for forecasts to be called trustworthy."""
+CLOSE = 0.2
+"""Share of what came by which forecasts may miss in all."""
+FEW_OFF = 10.0
+"""Recruits by which they may always miss."""
+FEWEST_CAME = 30
+"""Recruits of a horizon, over all cuts, below which nothing is concluded."""
+_FLAT_WEEKS, _FLAT_MEAN, _FLAT_VARIATION = 4, 5.0, 0.4
 _DAILY = 60  # days up to which totals are kept day by day
+
+
+class Trust(StrEnum):
+    """Whether forecasts of a horizon can be trusted, and what is wrong with them otherwise."""
+
+    GOOD = "good"
+    NARROW = "narrow"
+    TOO_HIGH = "too high"
+    TOO_LOW = "too low"
+    TOO_FEW = "too few"
 
 
 @dataclass(frozen=True)
@@ -66,12 +86,14 @@ class BacktestSettings:
             seed=seed_number,
         )
         if len(self.at) > MOST_CUTS:
-            raise SettingError(f"A study is cut at most {MOST_CUTS} times; found {len(self.at)} days.")
+            raise SettingError("backtest.too_many_cuts", most=MOST_CUTS, cuts=len(self.at))
 
 
 @dataclass(frozen=True, eq=False)
-class Backtest:
+class Backtest(Readable):
     """Forecasts of the past, and what came; `backtest` makes it."""
+
+    _in_words = "backtest_words.backtest_lines"
 
     forecasts: pd.DataFrame
     """One row per cut and horizon: cut, people (who had taken part), horizon, days, expected, p10, p25, median, p75,
@@ -85,7 +107,13 @@ class Backtest:
     source: str
     people: int
     settings: BacktestSettings
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
+    """Cuts that were left out, and why."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The forecasts, rounded."""
+        return self.forecasts.round(1)
 
     @property
     def coverage(self) -> pd.DataFrame:
@@ -94,23 +122,13 @@ class Backtest:
 
     @property
     def is_flat(self) -> bool:
-        """Whether recruits came so evenly week by week that interviews may have been the limit."""
+        """Whether recruits came evenly week by week, as if interviews were the limit."""
         return not self.by_waves and flat_weeks(self.recruits["recruits"].to_numpy(dtype=np.int64))
-
-    def lines(self) -> list[str]:
-        """Whether forecasts can be trusted on this study, in words."""
-        return backtest_lines(self)
 
     def plot(self, *, narrow: bool = False) -> "Figure":
         """Draw what came, and the forecasts from each cut."""
-        figure: Figure = import_module("peerfront.words.backtest_figure").backtest_figure(self, narrow=narrow)
+        figure: Figure = import_module("peerfront.words.outlook_figures").backtest_figure(self, narrow=narrow)
         return figure
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.lines(), self.forecasts.round(1))
 
 
 def coverage_of(forecasts: pd.DataFrame) -> pd.DataFrame:
@@ -129,6 +147,32 @@ def coverage_of(forecasts: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=["horizon", "forecasts", "inside", "middle", "realised", "bias"])
+
+
+def trust_in(row: Mapping[Hashable, Any]) -> Trust:
+    """What a row of `coverage` says about forecasts of its horizon."""
+    middle, realised = row["middle"], row["realised"]
+    if max(middle, realised) < FEWEST_CAME:
+        return Trust.TOO_FEW
+    if abs(middle - realised) > max(CLOSE * realised, FEW_OFF):
+        return Trust.TOO_HIGH if middle > realised else Trust.TOO_LOW
+    return Trust.GOOD if row["inside"] >= HELD * row["forecasts"] else Trust.NARROW
+
+
+def flat_weeks(recruits: NDArray[np.int64]) -> bool:
+    """Whether recruits came evenly, as if interviews were the limit.
+
+    Of the weeks between the first and the last with recruits: at least 4, at least 5 recruits each on average, and a
+    standard deviation of at most 40% of that. Chains that grow or die out vary more.
+    """
+    there = np.flatnonzero(recruits)
+    if not len(there):
+        return False
+    inner = recruits[there[0] : there[-1] + 1]
+    inner = inner[:-1] if len(inner) > _FLAT_WEEKS else inner  # the last week may not be whole
+    if len(inner) < _FLAT_WEEKS or inner.mean() < _FLAT_MEAN:
+        return False
+    return bool(inner.std() / inner.mean() <= _FLAT_VARIATION)
 
 
 def backtest(
@@ -151,23 +195,20 @@ def backtest(
     weeks: list[dict[str, Any]] = []
     notes = []
     for number, cut in enumerate(cuts):
-        progress(number / len(cuts), f"{'wave ' if by_waves else ''}{cut}")
+        progress(number / len(cuts), cut)
         place = None if kept is None else kept / f"cut-{number + 1}.json"
         try:
-            found = _remembered(place, name, cut, lambda cut=cut: _judged(study, schema, settings, cut, by_waves))  # type: ignore[misc] # bound now
+            result = _remembered(place, name, cut, lambda cut=cut: _judged(study, schema, settings, cut, by_waves))  # type: ignore[misc] # bound now
         except DataFileError as problem:
             if asked:
                 raise
-            notes.append(f"Left out: {problem}")
+            notes.append(note("backtest.left_out", why=problem.message))
             continue
-        rows += found["forecasts"]
-        weeks += found["weeks"]
+        rows += result["forecasts"]
+        weeks += result["weeks"]
     if not rows:
-        raise DataFileError(
-            f"{study.source} is too small for a back-test: at none of its cuts were there enough people. "
-            + " ".join(notes)
-        )
-    progress(1.0, "done")
+        raise DataFileError("backtest.too_small", file=study.source, notes=notes)
+    progress(1.0, "")
     return Backtest(
         pd.DataFrame(rows), pd.DataFrame(weeks), _came(study, by_waves), by_waves, study.source, len(study), settings,
         tuple(notes),
@@ -233,20 +274,15 @@ def _days(study: Study, settings: BacktestSettings) -> list[str]:
     assert study.days is not None, "`backtest` looks"
     assert study.day is not None, "`backtest` looks"
     if not study.settings.open_by_dates:
-        raise SettingError(
-            f"still_open = {study.settings.still_open!r} says whose coupons are open in {study.source}; a back-test by "
-            "date needs the dates to decide. Leave still_open out, or test by waves (--by-waves)."
-        )
+        rule, waves = study.settings.still_open, Remedy("by_waves", True)
+        raise SettingError("backtest.open_by_rule", rule=rule, file=study.source, waves=waves)
     first, last = float(np.floor(np.nanmin(study.days))), float(study.day)
     if settings.at:
         for cut in settings.at:
             at = study.as_of(cut).day  # refuses what is no day
             assert at is not None, "a study seen on a day has one"
             if at >= last:
-                raise SettingError(
-                    f"{cut} is not before {date_text(last, study.numbered_days)}, the study's last day: nothing is "
-                    "left to forecast. Cut earlier."
-                )
+                raise SettingError("backtest.nothing_left", cut=cut, last=date_text(last, study.numbered_days))
         return list(settings.at)
     cuts = [date_text(np.floor(first + share * (last - first)), study.numbered_days) for share in SHARES]
     return list(dict.fromkeys(cuts))
@@ -256,10 +292,7 @@ def _waves(study: Study, settings: BacktestSettings) -> list[str]:
     deepest = int(study.trees.wave.max(initial=0))
     for cut in settings.at:
         if not cut.isdigit() or not 1 <= int(cut) < deepest:
-            raise SettingError(
-                f"--at {cut[:20]!r}: a wave is a number from 1 to {deepest - 1}; the deepest wave of {study.source} is "
-                f"{deepest}."
-            )
+            raise SettingError("backtest.no_wave", cut=cut[:20], last=deepest - 1, deepest=deepest, file=study.source)
     if settings.at:
         return list(settings.at)
     waves = [max(round(share * deepest), 1) for share in SHARES]
@@ -280,16 +313,16 @@ def _came(study: Study, by_waves: bool) -> pd.DataFrame:
         return pd.DataFrame({"date": [str(wave) for wave in range(len(counts))], "recruits": counts})
     assert study.days is not None, "`backtest` looks"
     assert study.day is not None, "`backtest` looks"
-    known = np.isfinite(study.days)
-    first = np.floor(study.days[known].min())
-    week = ((np.floor(study.days[came & known]) - first) // 7).astype(np.int64)
+    dated = np.isfinite(study.days)
+    first = np.floor(study.days[dated].min())
+    week = ((np.floor(study.days[came & dated]) - first) // 7).astype(np.int64)
     number = int((np.floor(study.day) - first) // 7) + 1
     counts = np.bincount(week, minlength=number)
     dates = [date_text(first + 7 * each + 6, study.numbered_days) for each in range(len(counts))]
     return pd.DataFrame({"date": dates, "recruits": counts})
 
 
-# What is kept of a run that was stopped ------------------------------------------------------------------------------
+# Cuts of a run that was stopped --------------------------------------------------------------------------------------
 
 
 def _fingerprint(study: Study, schema: StudySchema, settings: BacktestSettings) -> str:
@@ -304,16 +337,16 @@ def _fingerprint(study: Study, schema: StudySchema, settings: BacktestSettings) 
 def _remembered(
     place: Path | None, name: str, cut: str, make: Callable[[], dict[str, list[dict[str, Any]]]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """A cut as it was kept, if it is the same; otherwise made, and kept."""
+    """The result of a cut that was kept, if it is the same; otherwise a new one, which is kept."""
     if place is not None and place.exists():
         try:
-            found = json.loads(place.read_text(encoding="utf-8"))
-            if found["fingerprint"] == name and found["cut"] == cut:
-                kept: dict[str, list[dict[str, Any]]] = found["result"]
+            stored = json.loads(place.read_text(encoding="utf-8"))
+            if stored["fingerprint"] == name and stored["cut"] == cut:
+                kept: dict[str, list[dict[str, Any]]] = stored["result"]
                 return kept
         except (OSError, ValueError, LookupError, TypeError):
             pass  # not ours, or not whole: made again
-    made = make()
+    result = make()
     if place is not None:
-        write_text(place, json.dumps({"fingerprint": name, "cut": cut, "result": made}) + "\n")
-    return made
+        write_text(place, json.dumps({"fingerprint": name, "cut": cut, "result": result}) + "\n")
+    return result

@@ -1,6 +1,6 @@
 """One forecast of a back-test: fit to what was known on an earlier day, or after an earlier wave, and play the rest.
 
-The forecast is told what the staff decided afterwards, not who came. People who are recruited in the simulation get as
+The forecast knows what the staff decided afterwards, not who came. People who are recruited in the simulation get as
 many coupons as the study's own people who took part at about the same time (a number drawn from the 20 nearest by
 date), on the day of their interview. Seeds, people whose recruiter is not known, and people who got their coupons later
 than they took part join on their own days with their own coupons. So it tests the models of how many people bring,
@@ -20,9 +20,9 @@ from peerfront.data.dates import EPOCH
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.threads import one_thread
-from peerfront.foundation.words import n_people
 from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.models.returns.coupons_seen import CouponsSeen
@@ -41,7 +41,7 @@ Whole = NDArray[np.int64]
 NEAREST = 20
 """People of the study from whom a simulated person's number of coupons is drawn: those nearest by date."""
 _AT_ONCE = ReturnTimes("lognormal", 0.1, 0.05)  # by waves: everybody comes on the next day
-_FEWEST_ALIVE, _TIMES_ALIVE = 1_000, 10  # a simulated study stops giving out coupons beyond so many people
+_FEWEST_ALIVE, _TIMES_ALIVE = 1_000, 10  # a simulated study stops giving out coupons beyond this many people
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +99,7 @@ def forecast_from_day(
     seen, rows = coupons_seen(past)
     if len(rows) < FEWEST or not len(seen.holder):
         raise DataFileError(
-            f"On {cut} only {n_people(len(rows))} had coupons with a date, and {len(seen.holder):,} had come of them: "
-            "too few to forecast from. Cut later (--at)."
+            "backtest.too_few_on_day", cut=cut, holders=len(rows), came=len(seen.holder), at=Remedy("at")
         )
     codes = encode_study(study, schema)
     of = {person: number for number, person in enumerate(study.ids.tolist())}
@@ -154,10 +153,7 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
     counted = study.informative & (waves < wave)
     pairs = np.flatnonzero((study.recruiter != NOBODY) & (waves <= wave))
     if counted.sum() < FEWEST or not len(pairs):
-        raise DataFileError(
-            f"Up to wave {wave} only {n_people(int(counted.sum()))} had coupons that are finished: too few to forecast "
-            "from. Cut later (--at)."
-        )
+        raise DataFileError("backtest.too_few_by_wave", wave=wave, holders=int(counted.sum()), at=Remedy("at"))
     history = History(
         schema.schema,
         codes[counted],
@@ -181,7 +177,7 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
     paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
     came = (waves > wave) & (study.recruiter != NOBODY)
     realised = np.bincount((waves[came] - wave).astype(np.int64), minlength=max(horizon, 1) + 1)
-    return PastForecast(f"wave {wave}", int((waves <= wave).sum()), paths, realised)
+    return PastForecast(str(wave), int((waves <= wave).sum()), paths, realised)
 
 
 def _models(history: History, times: ReturnTimes, seed: int) -> DayModels:

@@ -1,4 +1,4 @@
-"""Pictures of what is to come: forecasts by rounds and by date."""
+"""Pictures of forecasts by rounds and by date, and of back-tests."""
 
 from typing import Any
 
@@ -10,13 +10,16 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from peerfront.foundation.figures import COLOURS, STYLES, label_of, two_panels
+from peerfront.study.backtest import Backtest
 from peerfront.study.date_forecast import DateForecast
 from peerfront.study.forecast import Forecast
+from peerfront.words.backtest_words import cut_text, horizon_text
 from peerfront.words.calendar_words import by_date
 from peerfront.words.language import say
 from peerfront.words.story_phrases import short_story
 
 _TARGET = (0, (1, 1))
+_MOST_ABOVE = 4.0  # times what came; bands of a back-test that reach further are cut off
 _BANDS = ("p10", "p90", 0.18, say("plan, 8 of 10")), ("p25", "p75", 0.28, say("plan, half"))
 
 
@@ -138,3 +141,84 @@ def _draw_queue(axis: Axes, forecast: DateForecast) -> None:
     axis.plot(
         days, own["queue"], color=COLOURS[4], marker="v", markersize=4, label=str(say("plan: waiting for an interview"))
     )
+
+
+def backtest_figure(test: Backtest, *, narrow: bool = False) -> Figure:
+    """Draw people by date with the forecasts from each cut, and expected against realised numbers."""
+    figure, (lines, dots) = two_panels(narrow)
+    _draw_fans(lines, test)
+    if test.by_waves or _numbered(test):
+        lines.set_xlabel(str(say("wave") if test.by_waves else say("day")))
+        lines.grid(alpha=0.3)
+        lines.yaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        by_date(lines, narrow)
+    lines.set(title=str(say("What came, and what was forecast")), ylabel=str(say("people")))
+    _draw_dots(dots, test)
+    handles, labels = lines.get_legend_handles_labels()
+    more = dots.get_legend_handles_labels()
+    figure.legend(
+        [*handles, *more[0]], [*labels, *more[1]], loc="outside lower center", ncols=1 if narrow else 3, frameon=False
+    )
+    return figure
+
+
+def _numbered(test: Backtest) -> bool:
+    return "-" not in str(test.weeks["date"].iloc[0])
+
+
+def _places(test: Backtest, dates: list[str]) -> NDArray[np.float64] | NDArray[np.datetime64]:
+    if test.by_waves or _numbered(test):
+        return np.array([float(each) for each in dates])
+    return np.array(dates, dtype="datetime64[D]")
+
+
+def _draw_fans(axis: Axes, test: Backtest) -> None:
+    highest = 0.0
+    for number, (cut, own) in enumerate(test.weeks.groupby("cut", sort=False)):
+        places, people = _places(test, list(own["date"])), float(own["people"].iloc[0])
+        colour = COLOURS[1 + number % (len(COLOURS) - 1)]
+        axis.fill_between(places, people + own["p10"], people + own["p90"], color=colour, alpha=0.2, linewidth=0)
+        style = STYLES[1 + number % (len(STYLES) - 1)]
+        label = str(say("forecast from {cut}, 8 of 10", cut=cut_text(test, cut)))
+        axis.plot(places, people + own["median"], color=colour, linestyle=style, label=label)
+        # New seeds are not forecast, so that each line of what came starts where its forecast does.
+        came = str(say("what came")) if number == 0 else None
+        axis.plot(places, people + own["realised"], color=COLOURS[0], linewidth=2.0, label=came)
+        highest = max(highest, float((people + own["realised"]).max()))
+    axis.set_ylim(0, min(axis.get_ylim()[1], _MOST_ABOVE * highest))
+
+
+def _draw_dots(axis: Axes, test: Backtest) -> None:
+    rows = test.forecasts
+    realised, middle = rows["realised"].to_numpy(dtype=float), rows["median"].to_numpy(dtype=float)
+    top = max(_MOST_ABOVE * float(realised.max(initial=1.0)), 1.0)
+    reach = np.array([np.maximum(middle - rows["p10"], 0.0), np.maximum(rows["p90"] - middle, 0.0)])
+    for number, (horizon, own) in enumerate(rows.groupby("horizon", sort=False)):
+        at = own.index.to_numpy()
+        axis.errorbar(
+            realised[at],
+            middle[at],
+            yerr=reach[:, at],
+            fmt="os^D"[number % 4],
+            color=COLOURS[2 + number],
+            capsize=3,
+            label=str(horizon_text(horizon)),
+        )
+    high = axis.get_xlim()[1]
+    axis.plot(
+        [0, max(high, 1.0)],
+        [0, max(high, 1.0)],
+        color="black",
+        linewidth=1.0,
+        linestyle=(0, (1, 1)),
+        label=str(say("forecast = what came")),
+    )
+    axis.set(
+        title=str(say("Forecast against what came")),
+        xlabel=str(say("recruits that came")),
+        ylabel=str(say("recruits forecast, 8 of 10")),
+    )
+    axis.set_ylim(0, min(axis.get_ylim()[1], top))
+    axis.set_xlim(0, max(high, 1.0))
+    axis.grid(alpha=0.3)

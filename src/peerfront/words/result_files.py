@@ -9,6 +9,7 @@ from peerfront.foundation.files import write_bytes, write_csv, write_text
 if TYPE_CHECKING:
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_schema import StudySchema
+    from peerfront.study.backtest import Backtest
     from peerfront.study.date_forecast import DateForecast
     from peerfront.study.estimation import Estimates
     from peerfront.study.forecast import Forecast
@@ -19,6 +20,7 @@ SCHEMA_FILE = "schema.toml"
 CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA_FILE)
 FORECAST_FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
 DATE_FORECAST_FILES = ("weeks.csv", "summary.csv", "target.csv", "forecast.png", "forecast.svg")
+BACKTEST_FILES = ("forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg")
 _ESTIMATE_TABLES = ("estimates.csv", "diagnostics.csv", "estimates.txt")
 _ESTIMATE_PICTURES = ("estimates", "convergence", "bottlenecks", "seeds")
 _PICTURE_KINDS = ("png", "svg")
@@ -82,6 +84,16 @@ def write_forecast(folder: Path, forecast: "Forecast | DateForecast") -> None:
     for name, table in forecast.tables.items():
         write_text(folder / name, csv_text(table))
     _write_picture(folder / "forecast", forecast.plot())
+
+
+def write_backtest(folder: Path, test: "Backtest") -> None:
+    """Write the tables, the sentences and the picture of a back-test."""
+    from peerfront.foundation.spreadsheets import csv_text
+
+    for name, table in (("forecasts", test.forecasts), ("coverage", test.coverage), ("weeks", test.weeks)):
+        write_text(folder / f"{name}.csv", csv_text(table))
+    write_text(folder / "backtest.txt", f"{test}\n")
+    _write_picture(folder / "backtest", test.plot())
 
 
 def estimate_files(outcomes: int) -> tuple[str, ...]:
