@@ -19,13 +19,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.experiments.compare import Workers
 from peerfront.experiments.comparison import PAPER_DISCOUNTS
+from peerfront.experiments.comparison_run import Workers
 from peerfront.experiments.reproduction import PUBLISHED, REPAIRED, reproduce, reproduction_plan
-from peerfront.experiments.reproduction_report import IN_TABLE_1, REPRODUCED_WITHIN
 from peerfront.experiments.reproduction_tables import (
     EPISODES,
+    IN_TABLE_1,
     METRIC_TITLES,
+    REPRODUCED_WITHIN,
     published_episodes,
     reproduction_table,
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from peerfront.data.schema_file import read_schema
     from peerfront.data.schema_guess import guess_schema
     from peerfront.data.study import Study
-    from peerfront.experiments.compare import compare
+    from peerfront.experiments.comparison_run import compare
     from peerfront.experiments.policies import make_policy
     from peerfront.experiments.results import Results
     from peerfront.foundation.errors import PeerfrontError
@@ -76,7 +76,7 @@ _ROOM_OF = {
     "State": "problem",
     "Study": "data.study",
     "World": "problem",
-    "compare": "experiments.compare",
+    "compare": "experiments.comparison_run",
     "demo_study": "simulation.demo_study",
     "design": "study.design",
     "estimate": "study.estimation",

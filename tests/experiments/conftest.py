@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import run_comparison
+from peerfront.experiments.comparison_run import run_comparison
 
 
 @pytest.fixture(scope="module")

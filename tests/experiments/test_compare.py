@@ -14,8 +14,8 @@ import pytest
 
 import peerfront as pf
 from experiments.small import SMALL, contents
-from peerfront.experiments.compare import Workers, run_comparison
 from peerfront.experiments.comparison import Comparison, tasks
+from peerfront.experiments.comparison_run import Workers, run_comparison
 from peerfront.foundation.errors import (
     DataFileError,
     MissingExtra,
@@ -151,7 +151,7 @@ def test_resuming_with_other_data_or_another_program_is_refused(tmp_path, monkey
     assert run_comparison(asked).episodes["recruits"].sum() < first["recruits"].sum()  # the new file is read anew
     edges.write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(19)))
     run_comparison(asked, tmp_path / "out", resume=True)  # the old file again: fine
-    monkeypatch.setattr("peerfront.experiments.folder.program", lambda: {"source": "another program"})
+    monkeypatch.setattr("peerfront.experiments.result_folder.program", lambda: {"source": "another program"})
     with pytest.raises(OutputExists, match="source [0-9a-f]+ there, another program now"):
         run_comparison(asked, tmp_path / "out", resume=True)
 

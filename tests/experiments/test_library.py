@@ -8,7 +8,7 @@ import pytest
 
 import peerfront as pf
 from experiments.small import SMALL
-from peerfront.experiments.compare import run_comparison
+from peerfront.experiments.comparison_run import run_comparison
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Rules
 

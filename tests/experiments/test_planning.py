@@ -8,10 +8,10 @@ import pytest
 
 from experiments.small import SMALL
 from peerfront.baselines.simple_rules import Constant, Evenly
-from peerfront.experiments.compare import run_comparison
-from peerfront.experiments.tables import markdown_report
+from peerfront.experiments.comparison_run import run_comparison
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Rules, rollout
+from peerfront.words.comparison_words import markdown_report
 
 
 def test_policies_can_plan_with_learned_models() -> None:

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import run_comparison
 from peerfront.experiments.comparison import tasks
+from peerfront.experiments.comparison_run import run_comparison
 from peerfront.foundation.errors import SettingError
 
 ASKED = dataclasses.replace(

@@ -14,8 +14,8 @@ import pytest
 
 from experiments.tiny_reproduction import tiny
 from peerfront.experiments import reproduction as running
-from peerfront.experiments.compare import Workers
 from peerfront.experiments.comparison import PAPER_DISCOUNTS, Comparison, tasks
+from peerfront.experiments.comparison_run import Workers
 from peerfront.experiments.reproduction import (
     DESCRIBED,
     PAPER_METHODS,
@@ -26,10 +26,10 @@ from peerfront.experiments.reproduction import (
     reproduce,
     reproduction_plan,
 )
-from peerfront.experiments.reproduction_report import write_reproduction
 from peerfront.experiments.reproduction_tables import METHODS, TABLE_1, published_episodes, reproduction_table
 from peerfront.foundation.errors import OutputExists, UnknownName
 from peerfront.problem import Rules
+from peerfront.words.reproduction_words import write_reproduction
 
 _TIMED = {"timings.csv", "report.html"}  # they say how long things took
 

@@ -19,12 +19,11 @@ from models.small_fits import SCHEMA, fitted
 from peerfront.baselines.simple_rules import AllAtLast, Constant, Evenly, RandomSplit, Threshold
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, run_task
 from peerfront.experiments.learned_policies import Renamed
-from peerfront.experiments.planning_world import Preparation
+from peerfront.experiments.planning_world import CAPACITY, OFFSPRING, Preparation
 from peerfront.experiments.policies import prepare_policy
+from peerfront.experiments.result_folder import form_with_cost, restored_result, stored_result
 from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, _checksum, program
-from peerfront.experiments.stored_dynamics import CAPACITY, OFFSPRING
 from peerfront.experiments.stored_policies import POLICY
-from peerfront.experiments.stored_results import form_with_cost, restored_result, stored_result
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.specs import Spec
@@ -123,7 +122,7 @@ def test_nothing_in_the_program_reads_what_could_run_code() -> None:
         r"\b(pickle|cloudpickle|dill|shelve|marshal|jsonpickle)\b\.?(loads?|Unpickler|import)?|torch\.load|"
         r"joblib\.(load|Memory)|allow_pickle=True|(?<![\w.])(eval|exec)\(|yaml\.(unsafe_)?load\(|__import__"
     )
-    allowed = {"foundation/errors.py": "travels by pickle", "experiments/folder.py": "allow_pickle=False"}
+    allowed = {"foundation/errors.py": "travels by pickle", "experiments/result_folder.py": "allow_pickle=False"}
     root = Path(peerfront.__file__).parent
     for file in root.rglob("*.py"):
         for line in file.read_text(encoding="utf-8").splitlines():

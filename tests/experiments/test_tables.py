@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 
 from experiments.small import SMALL
-from peerfront.experiments.compare import run_comparison
+from peerfront.cli.compare import terminal_table
 from peerfront.experiments.comparison import Comparison, run_task, tasks
-from peerfront.experiments.tables import difference_tables, markdown_report, mean_tables, terminal_tables
+from peerfront.experiments.comparison_run import run_comparison
 from peerfront.problem import Rules
+from peerfront.words.comparison_words import difference_tables, markdown_report, mean_tables
 
 
 def test_the_tables_agree_with_the_trajectories(finished) -> None:
@@ -67,26 +68,26 @@ def test_figures_are_made(finished) -> None:
 def test_tables_for_people() -> None:
     results = run_comparison(dataclasses.replace(SMALL, worlds=("bridge",)))
     means = mean_tables(results)
-    assert [title for title, _, _ in means] == ["Discounted reward in bridge", "Recruits in bridge"]
-    assert means[0][1] == ["policy", "discount 0.9", "discount 1"]
-    ((_, _, rows),) = difference_tables(results, "constant:coupons=2")
-    assert [row[0] for row in rows] == ["random_split", *SMALL.policies[2:]]
-    ((_, _, flipped),) = difference_tables(results, "random_split")
-    forth, back = rows[0][1], flipped[0][1]
+    assert [str(table.title) for table in means] == ["Discounted reward in bridge", "Recruits in bridge"]
+    assert list(map(str, means[0].headings)) == ["policy", "discount 0.9", "discount 1"]
+    (table,) = difference_tables(results, "constant:coupons=2")
+    assert [row[0] for row in table.rows] == ["random_split", *SMALL.policies[2:]]
+    (flipped,) = difference_tables(results, "random_split")
+    forth, back = str(table.rows[0][1]), str(flipped.rows[0][1])
     assert float(forth.split()[0]) == -float(back.split()[0])
     text = markdown_report(results)
     assert "| random_split |" in text
     assert "20 coupons, 4 people at the start" in text
     console = Console(width=80, file=io.StringIO())
-    for table in terminal_tables(results):
-        console.print(table)
+    for each in [*means, *difference_tables(results)]:
+        console.print(terminal_table(each))
     assert "\u2026" not in console.file.getvalue()  # no number is cut short, however long the names
     assert console.file.getvalue().count("[") == 2 * 3
     lonely = run_comparison(
         dataclasses.replace(SMALL, worlds=("bridge",), policies=("random_split",), draws=(0,), episodes=1)
     )
     assert difference_tables(lonely) == []
-    assert "±" not in mean_tables(lonely)[0][2][0][1]
+    assert "±" not in str(mean_tables(lonely)[0].rows[0][1])
     capped = dataclasses.replace(SMALL, worlds=("bridge",), rules=Rules(budget=5, max_per_person=2, max_per_round=3))
     assert "at most 2 coupons a person, at most 3 coupons a round" in markdown_report(run_comparison(capped))
 

@@ -17,8 +17,8 @@ from peerfront.experiments.reproduction import (
     reproduce,
     training_name,
 )
-from peerfront.experiments.reproduction_report import write_reproduction
 from peerfront.problem import Rules
+from peerfront.words.reproduction_words import write_reproduction
 
 _PAPER = (
     "random_split",

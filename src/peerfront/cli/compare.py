@@ -1,7 +1,7 @@
 """`peerfront compare`: policies against each other, on the same people with the same luck."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,7 +19,13 @@ from peerfront.cli.options import (
     out_path,
     rules_of,
 )
-from peerfront.cli.screen import new_screen, show
+from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.language import say
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from peerfront.words.result_table import ResultTable
 
 
 def compare_command(
@@ -78,7 +84,6 @@ def compare_command(
     Without --out the tables are only printed. With it, Ctrl-C keeps what is finished: repeat the command with --resume.
     """
     from peerfront.cli.options import shown_progress
-    from peerfront.experiments.compare import Workers, run_comparison
     from peerfront.experiments.comparison import (
         DEFAULT_POLICIES,
         DEFAULT_WORLDS,
@@ -86,9 +91,11 @@ def compare_command(
         Comparison,
         draws_from,
     )
-    from peerfront.experiments.tables import terminal_tables
+    from peerfront.experiments.comparison_run import Workers, run_comparison
     from peerfront.foundation.errors import SettingError, UnknownName
+    from peerfront.foundation.messages import note
     from peerfront.foundation.specs import Spec
+    from peerfront.words.comparison_words import difference_tables, mean_tables
 
     comparison = Comparison(
         worlds=tuple(world or DEFAULT_WORLDS),
@@ -103,7 +110,7 @@ def compare_command(
     )
     labels = [Spec.parse(policy).label for policy in comparison.policies]
     if against is not None and against not in labels:
-        raise UnknownName("policy in this comparison", against, labels)
+        raise UnknownName(note("comparison.compared_policy"), against, labels)
     if (resume or overwrite) and out is None:
         raise SettingError("comparison.needs_folder")
     if resume and overwrite:
@@ -122,10 +129,34 @@ def compare_command(
             )
         except KeyboardInterrupt:
             if out is not None:
-                show(f"\nWhat is done is kept in {out}. Repeat the command with --resume to complete it.", err=True)
+                kept = say(
+                    "\nWhat is done is kept in {folder}. Repeat the command with --resume to complete it.", folder=out
+                )
+                show(kept, err=True)
             raise typer.Exit(INTERRUPTED) from None
     console = new_screen()
-    for table in terminal_tables(results, against):
-        console.print(table)
+    for table in [*mean_tables(results), *difference_tables(results, against)]:
+        console.print(terminal_table(table))
     if out is not None:
-        show(f"\nTrajectories, tables and curves are in {out}; start with {out / 'table.md'}.")
+        sentence = say(
+            "\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md"
+        )
+        show(sentence)
+
+
+def terminal_table(table: "ResultTable") -> "Group":
+    """A table below its title; intervals stand below their means, so that it is narrower."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn.add_column(str(table.headings[0]), overflow="fold", min_width=8)
+    rows = [[str(each).replace(" [", "\n[") for each in row] for row in table.rows]
+    for number, heading in enumerate(table.headings[1:], start=1):
+        widest = max(len(line) for row in rows for line in row[number].split("\n"))
+        # Numbers are never cut short; a long name is folded instead.
+        drawn.add_column(str(heading).replace(" ", "\n"), justify="right", no_wrap=True, min_width=widest)
+    for row in rows:
+        drawn.add_row(*(cell(each) for each in row))
+    return Group(cell(f"\n{table.title}", "bold"), drawn)

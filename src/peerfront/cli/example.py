@@ -7,6 +7,7 @@ import typer
 
 from peerfront.cli.options import OVERWRITE, SEED, claim, out_path
 from peerfront.cli.screen import show
+from peerfront.words.language import say
 
 
 def example_command(
@@ -22,11 +23,17 @@ def example_command(
     claim(context, out, ("frontier.csv", "study.csv"), overwrite=overwrite)
     from peerfront.simulation.demo_study import demo_study
 
-    made = demo_study(people, seed)  # type: ignore[arg-type] # checked there
-    for path, table in ((out / "study.csv", made.study), (out / "frontier.csv", made.frontier)):
+    tables = demo_study(people, seed)  # type: ignore[arg-type] # checked there
+    for path, table in ((out / "study.csv", tables.study), (out / "frontier.csv", tables.frontier)):
         write_csv(path, table.to_csv(index=False, lineterminator="\n"))
     show(
-        f"{len(made.study):,} people written to {out / 'study.csv'}, and the {len(made.frontier):,} of them who wait "
-        f"for coupons to {out / 'frontier.csv'}. Nobody in them exists.\n"
-        f"Next: peerfront check {out / 'study.csv'} --out {out / 'checked'}"
+        say(
+            "{people:,} people written to {study}, and the {waiting:,} of them who wait for coupons to {frontier}. "
+            "Nobody in them exists.\nNext: {command}",
+            people=len(tables.study),
+            study=out / "study.csv",
+            waiting=len(tables.frontier),
+            frontier=out / "frontier.csv",
+            command=f"peerfront check {out / 'study.csv'} --out {out / 'checked'}",
+        )
     )

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from peerfront.cli.options import BACKEND, INTERRUPTED, SCHEDULER, SEED, WORKERS, out_path
+from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.language import say
 
 
 def reproduce_command(
@@ -38,14 +40,12 @@ def reproduce_command(
     Ctrl-C and even a crash keep what is finished: repeat the command to go on. Fitted models, trained methods and
     played episodes are kept in OUT/store and used again wherever they fit.
     """
-    from rich.console import Console
-
     from peerfront.cli.options import shown_progress
-    from peerfront.experiments.compare import Workers
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
+    from peerfront.experiments.comparison_run import Workers
     from peerfront.experiments.reproduction import claimed_folder_of, reproduce, reproduction_plan
-    from peerfront.experiments.reproduction_report import write_reproduction
     from peerfront.foundation.errors import SettingError
+    from peerfront.words.reproduction_words import write_reproduction
 
     if quick and full:
         raise SettingError("reproduction_folder.quick_or_full")
@@ -59,12 +59,17 @@ def reproduce_command(
                 plan, out, workers=Workers(workers, backend, scheduler), overwrite=overwrite, progress=progress
             )
         except KeyboardInterrupt:
-            typer.echo(f"\nWhat is done is kept in {out}. Repeat the command to go on from there.", err=True)
+            show(
+                say("\nWhat is done is kept in {folder}. Repeat the command to go on from there.", folder=out), err=True
+            )
             raise typer.Exit(INTERRUPTED) from None
-    findings = write_reproduction(reproduction, out)
-    console = Console()
-    for finding in findings:
-        console.print(f"[bold]{finding.question}[/bold] {finding.answer}\n", highlight=False)
-    console.print(
-        f"The report is {out / 'report.html'}; the tables are {out / 'table.md'}, .csv and .tex.", soft_wrap=True
+    console = new_screen()
+    for each in write_reproduction(reproduction, out):
+        console.print(cell(each.question, "bold").append(f" {each.answer}\n", style="not bold"))
+    show(
+        say(
+            "The report is {report}; the tables are {table}, .csv and .tex.",
+            report=out / "report.html",
+            table=out / "table.md",
+        )
     )

@@ -14,12 +14,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from peerfront.experiments.store import NO_STORE, StoreSection
-from peerfront.experiments.stored_dynamics import CAPACITY, OFFSPRING
+from peerfront.experiments.store import NO_STORE, Form, StoreSection
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.stored import Stored
+from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.stored_models import generator_class, kind_of, restored_schema, stored_schema
 from peerfront.problem import BranchingWorld, History, OffspringModel, ResponseModel, Rules, World
 
 POPULATION_SAMPLE = 1024  # people from whom a policy learns what the population is like (the paper's size)
@@ -193,3 +195,34 @@ def planning_world(
     offspring = _FittedWhenNeeded(history, generator, seed, section)
     response = section.find_or_make("capacity", fitted, CAPACITY)
     return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, _FirstRecruits(world))
+
+
+# Fitted models as data, for the store of results -----------------------------------------------------------------
+
+
+def _stored_capacity(response: ResponseModel) -> Stored | None:
+    if type(response) is not LearnedResponse:
+        return None
+    return Stored.of_parts({"schema": stored_schema(response.schema)}, model=response.stored())
+
+
+def _restored_capacity(stored: Stored) -> ResponseModel:
+    schema = restored_schema(stored.settings.get("schema"), stored.place)
+    return LearnedResponse.restored(stored.part("model"), schema)
+
+
+def _stored_offspring(offspring: OffspringModel) -> Stored | None:
+    kind = kind_of(offspring)
+    if kind is None:
+        return None
+    settings = {"kind": kind, "schema": stored_schema(offspring.schema)}  # type: ignore[attr-defined] # these have one
+    return Stored.of_parts(settings, model=offspring.stored())  # type: ignore[attr-defined]
+
+
+def _restored_offspring(stored: Stored) -> OffspringModel:
+    schema = restored_schema(stored.settings.get("schema"), stored.place)
+    return generator_class(stored.setting("kind", str)).restored(stored.part("model"), schema)
+
+
+CAPACITY: Form[ResponseModel] = Form(_stored_capacity, _restored_capacity)
+OFFSPRING: Form[OffspringModel] = Form(_stored_offspring, _restored_offspring)

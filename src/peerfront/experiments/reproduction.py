@@ -21,7 +21,6 @@ from typing import Any
 
 import pandas as pd
 
-from peerfront.experiments.compare import Workers
 from peerfront.experiments.comparison import (
     PAPER_DISCOUNTS,
     Comparison,
@@ -33,15 +32,16 @@ from peerfront.experiments.comparison import (
     tasks,
     world_identity,
 )
+from peerfront.experiments.comparison_run import Workers
 from peerfront.experiments.planning_world import TABLES_OF_DIFFUSION
+from peerfront.experiments.result_folder import change_note, form_with_cost
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
-from peerfront.experiments.stored_results import form_with_cost
 from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import output_path, write_text
 from peerfront.foundation.leftovers import names_in
-from peerfront.foundation.messages import Remedy
+from peerfront.foundation.messages import Message, Remedy, in_english, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import one_of
@@ -83,7 +83,7 @@ class Part:
     """One comparison of a reproduction, and what it is for."""
 
     name: str
-    purpose: str
+    purpose: Message | str
     comparison: Comparison
 
 
@@ -113,7 +113,7 @@ def reproduction_plan(
         seed=seed,
     )
     parts = [
-        Part(DESCRIBED, "the world of the paper's text, models learned from a simulated history", described),
+        Part(DESCRIBED, note("reproduction_part.described"), described),
     ]
     if scale != "quick":
         published = replace(
@@ -126,11 +126,11 @@ def reproduction_plan(
         )
         ours = replace(published, policies=OUR_METHODS, models="learned", bound=True)
         again = [replace(published, policies=PUBLISHED_METHODS, seed=seed + number) for number in range(1, TRAININGS)]
-        purpose = "the same with another seed, for models, training and episodes"
+        purpose = note("reproduction_part.another_seed")
         parts = [
-            Part(PUBLISHED, "the world behind Table 1, with the paper's models and training", published),
+            Part(PUBLISHED, note("reproduction_part.published"), published),
             *(Part(training_name(number), purpose, other) for number, other in enumerate(again, start=2)),
-            Part(REPAIRED, "the same world, with our models and methods", ours),
+            Part(REPAIRED, note("reproduction_part.repaired"), ours),
             *parts,
         ]
     return ReproductionPlan(scale, described.discounts, described.seed, tuple(parts))
@@ -203,7 +203,7 @@ def _reproduced(plan: ReproductionPlan, folder: Path, workers: Workers, tell: Pr
     ]
     played = [Piece(part, task.draw, task) for part in plan.parts for task in tasks(part.comparison)]
     total = len(fits) + len(played)
-    tell(0.0, f"0 of {total}")
+    tell(0.0, str(note("comparison_progress.begun", done=0, total=total)))
     finished: list[DonePiece] = []
     for stage in (fits, played):  # in this order, so that workers find each draw's models instead of all fitting them
         with closing(workers.map_unordered(partial(_do, store), stage)) as arriving:
@@ -211,7 +211,8 @@ def _reproduced(plan: ReproductionPlan, folder: Path, workers: Workers, tell: Pr
                 if not finished:
                     _begin(plan, folder)
                 finished.append(done)
-                tell(len(finished) / total, f"{len(finished)} of {total}: {done.piece.label}")
+                step = note("comparison_progress.done", done=len(finished), total=total, piece=done.piece.label)
+                tell(len(finished) / total, str(step))
     results = {
         part.name: Results.of(
             part.comparison,
@@ -235,7 +236,7 @@ def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> No
         raise OutputExists("reproduction_folder.holds_something_else", path=folder) from None
     wanted = _settings(plan)["plan"]
     if saved != wanted and not overwrite:
-        different = ", ".join(f"{name} {saved.get(name)} there, {wanted[name]} now" for name in wanted)
+        different = [change_note(name, saved.get(name), wanted[name]) for name in wanted]
         raise OutputExists(
             "reproduction_folder.holds_another", path=folder, changes=different, overwrite=Remedy("overwrite", True)
         )
@@ -243,7 +244,9 @@ def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> No
 
 def _settings(plan: ReproductionPlan) -> dict[str, Any]:
     scale = {"scale": plan.scale, "discounts": list(plan.discounts), "seed": plan.seed}
-    parts = {part.name: {"purpose": part.purpose, "comparison": part.comparison.as_json()} for part in plan.parts}
+    parts = {
+        part.name: {"purpose": in_english(part.purpose), "comparison": part.comparison.as_json()} for part in plan.parts
+    }
     return {"plan": scale, "parts": parts, "made_by": dict(program())}
 
 

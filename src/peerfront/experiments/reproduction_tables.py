@@ -1,6 +1,5 @@
-"""The paper's Table 1 beside ours: one tidy table, and Markdown and LaTeX made from it."""
+"""The paper's Table 1 beside ours: one tidy table, and what the comparison shows, as numbers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -14,11 +13,13 @@ from peerfront.experiments.reproduction import (
     REPAIRED,
     Reproduction,
 )
-from peerfront.experiments.results import Results
-from peerfront.experiments.tables import Estimate, estimate, markdown_table
+from peerfront.experiments.results import Estimate, Results, estimate
 
 EPISODES = 20  # of the paper's means and standard errors
 REWARD, RECRUITS = "discounted_reward", "recruits"
+REPRODUCED_WITHIN = 2.0  # standard errors
+IN_TABLE_1 = ("random_split", "budget_dqn", "factorized_rl", "population_dp", PUBLISHED_GFP)
+_EARLY_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ TABLE_1: dict[str, dict[str, dict[float, Published]]] = {
 }
 """The paper's Table 1: metric -> method -> discount -> cell."""
 
-METRIC_TITLES = {REWARD: "Discounted reward", RECRUITS: "Recruits"}
+METRICS = (REWARD, RECRUITS)
 BOUND = "upper bound"
 METHODS = {
     **{policy: method for method, policy in PAPER_METHODS.items()},
@@ -107,7 +108,7 @@ def later_trainings(reproduction: Reproduction) -> list[Results]:
 
 def _rows(world: str, results: Results, episodes: pd.DataFrame) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    for metric in METRIC_TITLES:
+    for metric in METRICS:
         for policy, method in METHODS.items():
             for discount in results.comparison.discounts:
                 if policy == BOUND:
@@ -164,69 +165,117 @@ def _estimate(part: pd.DataFrame) -> Estimate:
     return estimate(part["value"].to_numpy(dtype=float), cluster.to_numpy())
 
 
-def _cell(mean: float, error: float) -> str:
-    if pd.isna(mean):
-        return ""
-    return f"{mean:.1f}" if pd.isna(error) else f"{mean:.1f} ± {error:.1f}"
+# What the reproduction shows ---------------------------------------------------------------------------------------
 
 
-Line = tuple[str, list[str]]
-"""What a line of a table is (paper, short, own, spread, far), and its cells."""
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference in discounted reward, with its 95% interval (NaN where it is not known)."""
+
+    mean: float
+    low: float
+    high: float
 
 
-def blocks(table: pd.DataFrame, discounts: Sequence[float]) -> list[tuple[str, list[Line]]]:
-    """(title, lines) of each world and metric: of each method the paper's figures, ours, and the distance."""
-    return [
-        (f"{METRIC_TITLES[metric]}, {world} world", _lines(part, discounts))
-        for (world, metric), part in _by_world_and_metric(table)
-    ]
+@dataclass(frozen=True)
+class MissedCells:
+    """Cells of one method in Table 1 that are further from ours than noise explains."""
+
+    method: str
+    cells: int
+    worst: float
+    """The largest distance, in standard errors."""
 
 
-def _lines(table: pd.DataFrame, discounts: Sequence[float]) -> list[Line]:
-    lines: list[Line] = []
-    for method, part in table.groupby("method", sort=False):
-        cells = [row for _, row in part.iterrows()]
-        in_paper = bool(part["paper"].notna().any())
-        if in_paper:
-            lines.append(("paper", [f"{method}: the paper", *(_cell(c["paper"], c["paper_error"]) for c in cells)]))
-            if (part["world"] == PUBLISHED).all():
-                short = [_cell(c[f"mean_{EPISODES}"], c[f"error_{EPISODES}"]) for c in cells]
-                lines.append(("short", [f"{method}: ours, {EPISODES} episodes", *short]))
-        lines.append(("own", [str(method), *(_cell(c["mean"], c["error"]) for c in cells)]))
-        if part["spread"].notna().any():
-            count = int(part["trainings"].max())
-            spread = ["" if pd.isna(c["spread"]) else f"{c['spread']:.1f}" for c in cells]
-            lines.append(("spread", [f"standard deviation between {count} trainings", *spread]))
-        if in_paper:
-            far = [c["difference_in_errors"] for c in cells]
-            shown = ["" if pd.isna(f) else f"{f:+.1f}" for f in far]
-            lines.append(("far", ["difference in standard errors", *shown]))
-    return lines
+@dataclass(frozen=True)
+class Lead:
+    """How far repaired GFP is above the best other method, at one discount."""
+
+    discount: float
+    rival: str
+    difference: Difference
 
 
-def markdown_tables(table: pd.DataFrame, discounts: Sequence[float]) -> list[tuple[str, str]]:
-    """(title, Markdown table) of each world and metric."""
-    header = ["", *(f"{discount:g}" for discount in discounts)]
-    return [(title, markdown_table(header, [cells for _, cells in lines])) for title, lines in blocks(table, discounts)]
+@dataclass(frozen=True)
+class ReproductionFindings:
+    """What the reproduction shows; all but the first three in the world of the paper's text."""
+
+    cells: int
+    """Of Table 1 that were compared; 0 where the published world was not played."""
+    near: int
+    """Of those, within `REPRODUCED_WITHIN` standard errors of ours."""
+    missed: tuple[MissedCells, ...]
+    leads: tuple[Lead, ...]
+    """By discount."""
+    orders: tuple[tuple[str, ...], ...]
+    """The paper's five methods from best to worst, by discount."""
+    gains: dict[str, tuple[Difference, ...]]
+    """Of GFP trained to the letter and of repaired GFP over the untrained planner, by discount."""
+    shares_of_bound: tuple[float, ...]
+    """What repaired GFP earns of the upper bound, by discount; empty without a bound."""
+    speed: dict[str, tuple[float, float]]
+    """Recruits of GFP and population DP after four rounds and in the end, at the largest discount."""
 
 
-def latex_table(table: pd.DataFrame, discounts: Sequence[float]) -> str:
-    """The same as a LaTeX table (booktabs)."""
-    text = [
-        r"\begin{tabular}{l" + "r" * len(discounts) + "}",
-        r"\toprule",
-        " & ".join(["", *(f"$\\gamma = {discount:g}$" for discount in discounts)]) + r" \\",
-    ]
-    for title, lines in blocks(table, discounts):
-        text += [r"\midrule", rf"\multicolumn{{{len(discounts) + 1}}}{{l}}{{\emph{{{title}}}}} \\"]
-        text += [" & ".join(cells).replace("±", r"$\pm$") + r" \\" for _, cells in lines]
-    return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"
+def reproduction_findings(reproduction: Reproduction, table: pd.DataFrame) -> ReproductionFindings:
+    """What the reproduction shows, from its results and their table."""
+    described = reproduction.results[DESCRIBED]
+    discounts = described.comparison.discounts
+    part = table[(table["world"] == PUBLISHED) & table["policy"].isin(IN_TABLE_1)]
+    near = part["difference_in_errors"].abs() <= REPRODUCED_WITHIN if len(part) else pd.Series(dtype=bool)
+    missed = part[~near].groupby("method", sort=False) if len(part) else ()
+    trained = ("gfp-paper", "gfp")
+    return ReproductionFindings(
+        cells=len(part),
+        near=int(near.sum()),
+        missed=tuple(
+            MissedCells(str(method), len(rows), float(rows["difference_in_errors"].abs().max()))
+            for method, rows in missed
+        ),
+        leads=tuple(_lead(described, discount) for discount in discounts),
+        orders=tuple(_order(described, discount) for discount in discounts),
+        gains={name: tuple(_difference(described, name, "gfp-untrained", d) for d in discounts) for name in trained},
+        shares_of_bound=_shares_of_bound(described),
+        speed={policy: _speed(described, policy) for policy in ("gfp", "population_dp")},
+    )
 
 
-def _by_world_and_metric(table: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
-    return [
-        ((str(world), metric), part)
-        for world in table["world"].unique()
-        for metric in METRIC_TITLES
-        if len(part := table[(table["world"] == world) & (table["metric"] == metric)])
-    ]
+def _lead(described: Results, discount: float) -> Lead:
+    rivals = [policy for policy in described.policies if not policy.startswith("gfp")]
+    ahead = {rival: _difference(described, "gfp", rival, discount) for rival in rivals}
+    nearest = min(rivals, key=lambda rival: ahead[rival].mean)
+    return Lead(discount, nearest, ahead[nearest])
+
+
+def _order(described: Results, discount: float) -> tuple[str, ...]:
+    means = described.table[(described.table["metric"] == REWARD) & (described.table["discount"] == discount)]
+    ranked = means.sort_values("mean", ascending=False)["policy"]
+    return tuple(policy for policy in ranked if policy in PAPER_METHODS.values())
+
+
+def _difference(results: Results, policy: str, against: str, discount: float) -> Difference:
+    """Policy less the other, in discounted reward."""
+    pairs = results.differences
+    rows = pairs[(pairs["metric"] == REWARD) & (pairs["discount"] == discount)]
+    forward = rows[(rows["policy"] == policy) & (rows["against"] == against)]
+    if len(forward):
+        row = forward.iloc[0]
+        return Difference(float(row["mean"]), float(row["low"]), float(row["high"]))
+    row = rows[(rows["policy"] == against) & (rows["against"] == policy)].iloc[0]
+    return Difference(-float(row["mean"]), -float(row["high"]), -float(row["low"]))
+
+
+def _shares_of_bound(described: Results) -> tuple[float, ...]:
+    if described.bounds is None:
+        return ()
+    rewards = described.episodes[described.episodes["policy"] == "gfp"].groupby("discount")["discounted_reward"].mean()
+    bounds = described.bounds.groupby("discount")["bound"].mean()
+    return tuple(float(rewards[discount] / bounds[discount]) for discount in described.comparison.discounts)
+
+
+def _speed(described: Results, policy: str) -> tuple[float, float]:
+    discount = max(described.comparison.discounts)
+    runs = [run for run in described.runs if run.policy == policy and run.discount == discount]
+    early = [float(run.trajectories.recruits[:, :_EARLY_ROUNDS].sum(axis=1).mean()) for run in runs]
+    final = [float(run.trajectories.total_recruits.mean()) for run in runs]
+    return sum(early) / len(runs), sum(final) / len(runs)

@@ -1,19 +1,23 @@
-"""The results of a comparison: tidy tables, and curves like the paper's figure.
+"""The results of a comparison: tidy tables of means, errors and paired differences.
 
-The curves have rounds along, cumulative reward above, cumulative recruits below, and bands of +-1 standard error.
+With one draw the episodes are the sample. With several, each draw is another world and its episodes resemble each
+other, so the draws are the sample: the standard error comes from the spread of the draw means, and 95% intervals use
+Student's t with (draws - 1) degrees of freedom.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
-from peerfront.experiments.tables import differences, estimate, mean_tables, summary
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
 from peerfront.problem import Ending, Trajectories
@@ -121,13 +125,12 @@ class Results:
 
     def plot(self, world: str | None = None) -> "Figure":
         """A Matplotlib figure of the curves in a world (the first unless named)."""
-        return curves(self, self.worlds[0] if world is None else one_of("world here", world, self.worlds))
+        place = self.worlds[0] if world is None else one_of("world here", world, self.worlds)
+        figure: Figure = _words().curves(self, place)
+        return figure
 
     def _repr_html_(self) -> str:
-        from peerfront.foundation.words import as_html
-
-        tables = [(title, pd.DataFrame(rows, columns=header)) for title, header, rows in mean_tables(self)]
-        return "".join(as_html([title]) + as_html([], table) for title, table in tables)
+        return str(_words().as_html(self))
 
     def rounds(self) -> pd.DataFrame:
         """One row per run, episode and round played."""
@@ -146,6 +149,11 @@ class Results:
         ]
         columns = ["world", "draw", "policy", "discount", "episode", "discounted_reward"]
         return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
+
+
+def _words() -> Any:
+    """Tables and pictures for people, which are made above this room when somebody asks for them."""
+    return import_module("peerfront.words.comparison_words")
 
 
 def _label(spec: str) -> str:
@@ -187,53 +195,73 @@ def _round_rows(run: Run) -> pd.DataFrame:
     )
 
 
-def curves(results: Results, world: str, shown: Collection[str] | None = None) -> "Figure":
-    """One column per discount, two rows; of all policies, or of those in `shown`."""
-    from matplotlib.ticker import MaxNLocator
-
-    from peerfront.foundation.figures import COLOURS, STYLES, new_figure
-
-    discounts = results.comparison.discounts
-    policies = [policy for policy in results.policies if shown is None or policy in shown]
-    runs = [run for run in results.runs if run.world == world and run.policy in policies]
-    last = max(1, *(run.trajectories.recruits.shape[1] for run in runs))
-    figure = new_figure(2.2 + 2.9 * len(discounts), 6.2)
-    axes = figure.subplots(2, len(discounts), sharex=True, sharey="row", squeeze=False)
-    for column, discount in enumerate(discounts):
-        for p, policy in enumerate(policies):
-            own = [run for run in runs if run.policy == policy and run.discount == discount]
-            style = {"color": COLOURS[p % len(COLOURS)], "linestyle": STYLES[p % len(STYLES)]}
-            for row, weight in enumerate((discount, 1.0)):
-                mean, error = _cumulative(own, weight, last)
-                rounds = np.arange(last + 1)
-                axes[row, column].plot(rounds, mean, label=policy, linewidth=1.8, **style)
-                axes[row, column].fill_between(
-                    rounds, mean - error, mean + error, color=style["color"], alpha=0.2, linewidth=0
-                )
-        axes[0, column].set_title(f"discount {discount:g}")
-        axes[1, column].set_xlabel("rounds played")
-    for axis in axes.flat:
-        axis.grid(alpha=0.3)
-        axis.set_xlim(0, last)
-        axis.set_ylim(bottom=0)
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes[0, 0].set_ylabel("discounted reward so far")
-    axes[1, 0].set_ylabel("recruits so far")
-    figure.suptitle(f"{world}: mean ± 1 standard error")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(policies), 5), frameon=False)
-    return figure
+# Statistics ------------------------------------------------------------------------------------------------------
 
 
-def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard error of what the first t rounds earned, t = 0 .. last; flat after an episode's end."""
-    parts, draws = [], []
-    for run in runs:
-        recruits = run.trajectories.recruits
-        earned = np.zeros((len(recruits), last + 1))
-        earned[:, 1 : recruits.shape[1] + 1] = recruits * discount ** np.arange(recruits.shape[1])
-        parts.append(np.cumsum(earned, axis=1))
-        draws.append(np.full(len(recruits), run.draw))
-    so_far, clusters = np.concatenate(parts), np.concatenate(draws)
-    means = [estimate(so_far[:, t], clusters) for t in range(last + 1)]
-    return np.array([e.mean for e in means]), np.nan_to_num(np.array([e.standard_error for e in means]))
+METRICS = ("discounted_reward", "recruits")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and how sure it is."""
+
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    """The ends of the 95% interval."""
+
+
+def estimate(values: NDArray[np.float64], draws: NDArray[np.int64]) -> Estimate:
+    """The mean of `values` [episodes], clustered by `draws` [episodes] when there are several."""
+    names, cluster = np.unique(draws, return_inverse=True)
+    sample = values if len(names) == 1 else np.bincount(cluster, weights=values) / np.bincount(cluster)
+    mean = float(sample.mean())
+    if len(sample) == 1:
+        return Estimate(mean, float("nan"), float("nan"), float("nan"))
+    error = float(sample.std(ddof=1) / np.sqrt(len(sample)))
+    reach = float(student.ppf(0.975, len(sample) - 1)) * error
+    return Estimate(mean, error, mean - reach, mean + reach)
+
+
+def summary(episodes: pd.DataFrame) -> pd.DataFrame:
+    """One row per world, discount, policy and metric."""
+    rows = []
+    for (world, discount, policy), group in episodes.groupby(["world", "discount", "policy"], sort=False):
+        draws = group["draw"].to_numpy()
+        for metric in METRICS:
+            mean = estimate(group[metric].to_numpy(dtype=float), draws)
+            keys = {"world": world, "discount": discount, "policy": policy, "metric": metric}
+            rows.append({**keys, **_estimate_columns(mean, group)})
+    return pd.DataFrame(rows)
+
+
+def differences(episodes: pd.DataFrame) -> pd.DataFrame:
+    """Paired differences `policy - against`, one row per world, discount, metric and pair of policies."""
+    rows = []
+    for (world, discount), group in episodes.groupby(["world", "discount"], sort=False):
+        by_policy = {
+            policy: part.set_index(["draw", "episode"]).sort_index()
+            for policy, part in group.groupby("policy", sort=False)
+        }
+        for against, policy in combinations(by_policy, 2):
+            one, other = by_policy[policy], by_policy[against]
+            draws = one.index.get_level_values("draw").to_numpy()
+            for metric in METRICS:
+                # Same index on both sides: subtraction pairs the same people with the same luck.
+                mean = estimate((one[metric] - other[metric]).to_numpy(dtype=float), draws)
+                keys = {"world": world, "discount": discount, "policy": policy, "against": against, "metric": metric}
+                rows.append({**keys, **_estimate_columns(mean, one.reset_index())})
+    columns = ["world", "discount", "policy", "against", "metric", "mean", "standard_error", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "draws", "episodes"])
+
+
+def _estimate_columns(of: Estimate, group: pd.DataFrame) -> dict[str, float | int]:
+    return {
+        "mean": of.mean,
+        "standard_error": of.standard_error,
+        "low": of.low,
+        "high": of.high,
+        "draws": int(group["draw"].nunique()),
+        "episodes": len(group),
+    }

@@ -74,8 +74,10 @@ def warning(code: str, /, **arguments: Any) -> Message:
     return Message(code, arguments, Severity.WARNING)
 
 
-def in_english(message: Message) -> str:
-    """The message's English sentence, for files that do not depend on the language in use."""
+def in_english(message: Message | str) -> str:
+    """A message's English sentence, for files that do not depend on the language in use; other text as it is."""
+    if isinstance(message, str):
+        return message
     return str(import_module("peerfront.words.messages").in_english(message))
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp, ttest_rel
 
-from peerfront.experiments.tables import differences, estimate, summary
+from peerfront.experiments.results import differences, estimate, summary
 
 
 def table(rng: np.random.Generator, draws: int, episodes: int) -> pd.DataFrame:

@@ -15,23 +15,23 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from peerfront.experiments.comparison import Comparison, Task, TaskResult, file_digests, files_of, tasks
-from peerfront.experiments.results import Results, curves
-from peerfront.experiments.store import program
-from peerfront.experiments.stored_results import restored_result, stored_result
-from peerfront.experiments.tables import markdown_report
+from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, files_of, tasks
+from peerfront.experiments.results import Results
+from peerfront.experiments.store import Form, program
 from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.figures import rendered
 from peerfront.foundation.files import check_not_read, output_path, write_bytes, write_text
 from peerfront.foundation.leftovers import names_in
-from peerfront.foundation.messages import Remedy
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.stored import Stored
+from peerfront.problem import Ending, Trajectories
 
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
 PARTS = "parts"
@@ -98,7 +98,7 @@ class ResultFolder:
     def _refuse_differences(self, saved: dict[str, Any]) -> None:
         settings = json.loads(json.dumps(self._settings))
         different = [
-            f"{name} {saved[part].get(name)} there, {value} now"
+            change_note(name, saved[part].get(name), value)
             for part in ("comparison", "files", "made_by")
             for name, value in settings[part].items()
             if saved[part].get(name) != value
@@ -152,6 +152,11 @@ class ResultFolder:
         return self.parts / f"{task.policy.partition(':')[0]}-{digest}.npz"
 
 
+def change_note(name: str, there: object, now: object) -> Message:
+    """A setting that differs between a folder and what is asked now."""
+    return note("comparison_folder.change", name=name, there=str(there), now=str(now))
+
+
 def _settings(comparison: Comparison) -> dict[str, Any]:
     """What results depend on: what is compared, the contents of data files, and the program itself."""
     files = {file: contents for world in comparison.worlds for file, contents in file_digests(world).items()}
@@ -159,7 +164,7 @@ def _settings(comparison: Comparison) -> dict[str, Any]:
 
 
 def write_outputs(results: Results, folder: Path, against: str | None = None) -> None:
-    """Tidy CSV tables, a Markdown report, and the curves of each world as PNG and SVG."""
+    """Tidy CSV tables; `words`, which is above this room, adds a Markdown report and the curves of each world."""
     tables = (results.episodes, results.rounds(), results.prepared(), results.table, results.differences)
     for name, table in zip(TABLES, tables, strict=True):
         content = table.to_csv(index=False).encode()
@@ -169,16 +174,67 @@ def write_outputs(results: Results, folder: Path, against: str | None = None) ->
         write_text(folder / BOUNDS, results.bounds.to_csv(index=False))
     if len(learning := results.learning()):
         write_text(folder / LEARNING, learning.to_csv(index=False))
-    write_text(folder / REPORT, markdown_report(results, against))
-    _write_curves(results, folder)
+    import_module("peerfront.words.comparison_words").write_report(results, folder, against)
 
 
-def _write_curves(results: Results, folder: Path) -> None:
-    """`curves-WORLD.png` and `.svg` for each world."""
-    for number, world in enumerate(results.worlds):
-        figure = curves(results, world)
-        name = world.partition(":")[0]
-        if sum(other.partition(":")[0] == name for other in results.worlds) > 1:
-            name = f"{name}-{number + 1}"
-        for kind in ("png", "svg"):
-            write_bytes(folder / f"curves-{name}.{kind}", rendered(figure, kind))
+# Results of tasks as data ---------------------------------------------------------------------------------------
+
+
+def stored_result(result: TaskResult) -> Stored:
+    """Everything but the task itself, which whoever asks for the result knows."""
+    arrays = {
+        f"{field.name}_{number}": getattr(played, field.name)
+        for number, played in enumerate(result.trajectories)
+        for field in fields(played)
+    }
+    arrays |= {f"bound_{number}": bounds for number, bounds in enumerate(result.bounds)}
+    arrays |= {f"learning_{n}": returns for n, returns in enumerate(result.learning) if returns is not None}
+    return Stored({"prepared": list(result.prepared)}, arrays)
+
+
+def restored_result(stored: Stored, task: Task, episodes: int) -> TaskResult:
+    """The result `stored_result` wrote: of this task, with so many episodes."""
+    prepared = stored.texts("prepared")
+    if len(prepared) not in (1, len(task.discounts)):
+        raise DataFileError(
+            "result_store.other_number_of_policies",
+            place=stored.place,
+            prepared=len(prepared),
+            discounts=len(task.discounts),
+        )
+    numbers = range(len(prepared))
+    if task.policy == BOUND:
+        bounds = tuple(stored.array(f"bound_{n}", (episodes,), finite=False) for n in numbers)
+        return TaskResult(task, prepared, (), bounds)
+    played = tuple(_trajectories(stored, n, episodes) for n in numbers)
+    learning = [f"learning_{n}" for n in numbers]
+    returns = (stored.array(name, (None,), finite=False) if name in stored.arrays else None for name in learning)
+    return TaskResult(task, prepared, played, learning=tuple(returns))
+
+
+def _trajectories(stored: Stored, number: int, episodes: int) -> Trajectories:
+    rounds = stored.array(f"rounds_{number}", (episodes,), np.int64)
+    ending = stored.array(f"ending_{number}", (episodes,), np.int64)
+    last = int(rounds.max(initial=0))
+    by_round = [
+        stored.array(f"{name}_{number}", (episodes, last), np.int32) for name in ("recruits", "spend", "frontier")
+    ]
+    if any((counts < 0).any() for counts in (rounds, *by_round)) or not np.isin(ending, list(Ending)).all():
+        raise DataFileError("result_store.impossible_number", place=stored.place)
+    recruits, spend, frontier = by_round
+    return Trajectories(recruits, spend, frontier, rounds, ending)
+
+
+def form_with_cost(task: Task | None, episodes: int) -> Form[tuple[TaskResult | None, float, int]]:
+    """How the result of a task, or the mere fact that it was done (no task), is kept with its seconds and memory."""
+
+    def stored_piece(made: tuple[TaskResult | None, float, int]) -> Stored:
+        result, seconds, peak = made
+        settings = {"seconds": seconds, "peak_memory": peak}
+        return Stored(settings, {}) if result is None else Stored.of_parts(settings, result=stored_result(result))
+
+    def restored_piece(stored: Stored) -> tuple[TaskResult | None, float, int]:
+        result = None if task is None else restored_result(stored.part("result"), task, episodes)
+        return result, stored.setting("seconds", float), stored.setting("peak_memory", int)
+
+    return Form(stored_piece, restored_piece)

@@ -33,6 +33,7 @@ from peerfront.experiments.results import Results
 from peerfront.experiments.store import NO_STORE, Store
 from peerfront.foundation.errors import MissingExtra, SettingError
 from peerfront.foundation.leftovers import temporary_folder
+from peerfront.foundation.messages import note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
 from peerfront.problem import Rules
@@ -115,7 +116,7 @@ def _dask_client(workers: Workers, count: int) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingExtra("The dask backend", "dask") from None
+        raise MissingExtra(note("workers.dask_backend"), "dask") from None
     if workers.scheduler is None:
         return Client(n_workers=count, threads_per_worker=1, dashboard_address=None)
     try:
@@ -129,7 +130,7 @@ def _start_ray(workers: Workers, count: int) -> None:
         import ray
         from ray.util.joblib import register_ray
     except ImportError:
-        raise MissingExtra("The ray backend", "ray") from None
+        raise MissingExtra(note("workers.ray_backend"), "ray") from None
     if not ray.is_initialized():
         if workers.scheduler is None:
             ray.init(num_cpus=count, log_to_driver=False)
@@ -206,7 +207,7 @@ def run_comparison(
     team, tell = workers or Workers(), progress or silent
     if folder is None:
         return Results.of(comparison, _played(comparison, team, tell, []))
-    from peerfront.experiments.folder import ResultFolder, write_outputs
+    from peerfront.experiments.result_folder import ResultFolder, write_outputs
 
     kept = ResultFolder(folder, comparison)
     with kept.claimed(resume=resume, overwrite=overwrite):
@@ -235,8 +236,8 @@ def _played(
     total = len(everything)
     done = {result.task for result in finished}
     left = [task for task in everything if task not in done]
-    first = "" if comparison.models == "oracle" else f": fitting {comparison.models} models of every draw first"
-    tell(len(finished) / total, f"{len(finished)} of {total}{first}")
+    code = "comparison_progress.begun" if comparison.models == "oracle" else "comparison_progress.fitting"
+    tell(len(finished) / total, str(note(code, done=len(finished), total=total, models=comparison.models)))
     with (
         _shared_models(comparison, team, left) as store,
         closing(team.map_unordered(partial(run_task, comparison, store=store), left)) as arriving,
@@ -245,7 +246,8 @@ def _played(
             if keep is not None:
                 keep(result, len(results) == len(finished))
             results.append(result)
-            tell(len(results) / total, f"{len(results)} of {total}: {result.task.label}")
+            step = note("comparison_progress.done", done=len(results), total=total, piece=result.task.label)
+            tell(len(results) / total, str(step))
     return results
 
 
