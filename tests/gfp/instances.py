@@ -51,6 +51,7 @@ def instances(draw: st.DrawFn, max_people: int = 6, max_budget: int = 14, extrem
         covers.append(response.covers(response.everybody, uncovered, columns))
         shares = np.round(rng.dirichlet(np.ones(latent), size=budget + 1), digits)
         weights.append(belief * np.arange(budget + 1)[:, None] * shares)
+    gains = np.minimum(gains, 1.0)  # beliefs may add up to a little more than 1
     tables = Tables(gains, np.concatenate(covers, axis=2)).take(kind)
     most = draw(st.integers(1, max(budget, 1)))
     spendable = min(draw(st.integers(0, budget)), most * people)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from gfp.random_tables import Problem, problems
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp.backup import Tables
-from peerfront.gfp.lottery import Lottery, draw_ties
-from peerfront.gfp.ties import twin_classes
+from peerfront.gfp.lottery import Lottery, draw_ties, twin_classes
 
 noises = st.sampled_from([0.0, 1e-6, 0.02, 0.1, 1.0])
 

@@ -8,10 +8,10 @@ import pytest
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
-from peerfront.gfp.embeddings import Embeddings
 from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.gfp.states import StateBatch, planning_population
 from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.gfp.training import Embeddings
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
 

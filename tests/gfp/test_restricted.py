@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from gfp.random_tables import Problem, problems
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp.backup import Tables
-from peerfront.gfp.random_floor import PLANNED, RandomFloor
-from peerfront.gfp.restricted import RestrictedPlan, restricted_plan
+from peerfront.gfp.restricted import PLANNED, RandomFloor, RestrictedPlan, restricted_plan
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,9 +7,8 @@ from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.stored import Stored
-from peerfront.gfp.learning import earned
+from peerfront.gfp.learning import earned, smaller_problem, stretched
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.gfp.stretching import smaller_problem, stretched
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceSettings, SurrogateSettings, learned_networks
 from peerfront.problem import Frontier, Rules, State
 from peerfront.simulation.typed import bridge

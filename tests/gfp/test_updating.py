@@ -18,9 +18,9 @@ from peerfront.gfp.updating import (
     plan_with_weights,
     play_updating,
     updated_weights,
+    vary,
     worth_of_learning,
 )
-from peerfront.gfp.varied import vary
 from peerfront.problem import Allocation, Frontier, Rules, State, rollout
 from peerfront.simulation.catalog import make_world
 from support import within

@@ -13,7 +13,7 @@ from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.privacy import rounded_count
-from peerfront.gfp import stretching
+from peerfront.gfp import learning
 from peerfront.gfp.learning import ValueReport, compared
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
@@ -93,8 +93,8 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
 
 
 def test_more_people_than_can_be_simulated_are_learned_for_by_fewer(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(stretching, "_STRETCHED_FROM", 100)
-    monkeypatch.setattr(stretching, "_SIMULATED", 20)
+    monkeypatch.setattr(learning, "_STRETCHED_FROM", 100)
+    monkeypatch.setattr(learning, "_SIMULATED", 20)
     model = Model(fit_study(*small_study(), FitSettings(budget=160, people=80, learning=QUICK)))
     assert (model.fit.rules.budget, model.fit.rules.people) == (160, 80)
     assert "with about 80 people waiting" in " ".join(model.summary)

@@ -31,7 +31,6 @@ from peerfront.foundation.settings import (
     step_size,
     truth,
 )
-from peerfront.gfp.embeddings import Embeddings
 from peerfront.gfp.greedy import Limits
 from peerfront.gfp.learning import LearnedPlanner, report_on
 from peerfront.gfp.planner import Planner
@@ -141,7 +140,7 @@ def learn_by_fitted_value_iteration(
     """Learn a planner for this (planning) world; the explorers meet the first states (the paper: random rollouts)."""
     import torch
 
-    from peerfront.gfp.training import Surrogate, fit_values
+    from peerfront.gfp.training import Embeddings, Surrogate, fit_values
 
     settings = settings or FittedValueIterationSettings()
     if not explorers:

@@ -23,7 +23,7 @@ with W = discount * w(r - s), u = exp(-x*), l(k) = log(T(k) / T(k + 1)). It is e
 is less than what Q loses.
 
 Recruits still to come from coupons that are out add to Q of each spend what they are worth with the coupons left
-(`base`), the same for every allocation of that spend (`coming.py`).
+(`base`), the same for every allocation of that spend (`backup`).
 """
 
 from collections.abc import Sequence
@@ -181,7 +181,7 @@ def greedy_many(
     """Plans for many frontiers that stand one after another in the tables: coupons [people], values [frontiers].
 
     Frontier f is rows first[f] .. first[f + 1] - 1 and plans with weights[which[f]], where `weights` is [tables,
-    budget + 1, latent]. `coming` [frontiers, latent] is what recruits still to come leave uncovered (`coming.py`). One
+    budget + 1, latent]. `coming` [frontiers, latent] is what recruits still to come leave uncovered (`backup`). One
     call of compiled code: what training and rollouts use.
     """
     previous_twin, next_twin = np.full((2, tables.people), -1)

@@ -5,7 +5,7 @@ They release the GIL, share nothing, and are cached on disk. What their arrays a
 - `chance` [people, coupons]: what each coupon adds to the expected recruits, the chance that it is used;
 - `covers` [people, coupons, latent]: 1 - T(k + 1) / T(k), the share of what is uncovered that one more covers;
 - `worth` [latent]: discount * w(r - s), what covering a coordinate is worth after this spend;
-- `base` [budget + 1]: the value of who comes anyway, without new coupons, with so many coupons left (`coming.py`);
+- `base` [budget + 1]: the value of who comes anyway, without new coupons, by coupons left (`backup`);
 - `left` [latent]: u_j, the share of each coordinate that is still uncovered;
 - `previous_twin`, `next_twin` [people]: neighbours among people with the same rows (`greedy.twins`), -1 for none;
 - `heap_gains`, `heap_persons`: the heap of candidates, and `fresh` the step in which each one's gain was computed.
@@ -15,8 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerfront.gfp.backup import Array
-from peerfront.gfp.coming import split_weights
+from peerfront.gfp.backup import Array, split_weights
 from peerfront.gfp.greedy_pruning import coverages, tangent_bound, upper_bounds
 
 _ROUNDING_SLACK = 1e-9  # relative; a spend whose bound is within it is never pruned, so rounding cannot change the plan

@@ -1,4 +1,4 @@
-"""Generative Frontier Planning: the policy, and plans with their reasons (Section 3.3, Algorithm 1).
+"""Generative Frontier Planning: the policy (Section 3.3, Algorithm 1).
 
 Exact greedy plans every frontier up to `MOST_PEOPLE_EXACT` people and `MOST_WORK_EXACT` kinds of people x coupons; a
 larger one is planned by a common price (`price_plan.py`), and the plan says how far from the best it can be.
@@ -15,12 +15,19 @@ from peerfront.foundation.covariates import Codes, Kinds, Schema, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
-from peerfront.gfp.backup import Array, Tables, check_embeddings
-from peerfront.gfp.coming import split_weights
-from peerfront.gfp.coupon_worth import worth_by_kind, worth_of_each
+from peerfront.gfp.backup import Array, Tables, split_weights
+from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.greedy import Limits, greedy, greedy_many
-from peerfront.gfp.price_plan import PricePlan, gap_below, people_of_kinds, plan_by_price
-from peerfront.gfp.story import FrontierValue, RecruitEmbeddings, Story
+from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price
+from peerfront.gfp.story import (
+    FrontierValue,
+    RecruitEmbeddings,
+    Story,
+    averaged_gains,
+    averaged_tables,
+    joined_coming,
+    joined_weights,
+)
 from peerfront.problem import Allocation, ResponseModel, State
 
 MOST_PEOPLE_EXACT = 200_000
@@ -31,48 +38,15 @@ minutes."""
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """An allocation and its reasons: what each coupon is worth."""
-
-    allocation: Allocation
-    value: float
-    """What the plan expects from here on, discounted: Q of this spend (Equation 8)."""
-    values: Array  # [spendable + 1]
-    """Q of every spend; NaN where it was not evaluated (it cannot be best)."""
-    person: NDArray[np.int64]  # [spend]
-    """Who got the first, second, ... coupon, in the planner's order."""
-    now: Array  # [spend]
-    """Of each coupon: the chance that it is used, the immediate part of its gain (Equation 10)."""
-    later: Array  # [spend]
-    """Of each coupon: what its recruit is expected to add to the value of the next frontier, discounted. In a plan by
-    price, what all recruits add together is shared by how much each covers."""
-    bound: float | None = None
-    """What Q of no spend and no allocation exceeds, if this was planned by a common price; None for exact greedy."""
-
-    @property
-    def gap(self) -> float | None:
-        """Share of the best plan's Q that this one can be below it, at most; None for exact greedy."""
-        return None if self.bound is None else gap_below(self.bound, self.value)
-
-    @property
-    def spend(self) -> int:
-        return self.allocation.spend
-
-
-@dataclass(frozen=True, eq=False)
 class Planner:
     """The GFP policy: stories of what a coupon does, each with a learned value and the recruits' Laplace embeddings.
 
-    Where the stories differ, the plan maximises the average over them: with weights pi_m,
-
-        Q = sum_i sum_m pi_m G^m_i(k_i) + discount * sum_{m, j} pi_m w^m_j (1 - prod_i T^m_ij(k_i)),
-
-    which is the coverage function of one story with as many coordinates as all of them have together.
+    Where the stories differ, the plan maximises the average over them (`story`).
 
     A value that depends on the rounds left is read with one round less than the state has: in the last round the future
     is worth nothing, and everything that may be used is given out.
 
-    Recruits still to come from coupons that are out join the next frontier too (`coming.py`): they are part of the
+    Recruits still to come from coupons that are out join the next frontier too (`backup`): they are part of the
     stories (`with_coming`) where one state is planned, and an argument where many are.
     """
 
@@ -140,23 +114,12 @@ class Planner:
 
     @cached_property
     def _whole_weights(self) -> Array:
-        """The weights w(r) of all stories side by side, each times its share, [tables, budget + 1, latent]."""
-        if len(self.stories) == 1:
-            return self.stories[0].surrogate.tables()
-        return np.concatenate([story.weight * story.surrogate.tables() for story in self.stories], axis=2)
+        return joined_weights(self.stories)
 
     @cached_property
     def coming(self) -> Array | None:
         """What recruits still to come leave uncovered, the stories side by side, [latent]; None for nobody."""
-        if all(story.coming is None for story in self.stories):
-            return None
-        tables = [story.surrogate.tables() for story in self.stories]
-        return np.concatenate(
-            [
-                np.ones(table.shape[2]) if story.coming is None else story.coming
-                for story, table in zip(self.stories, tables, strict=True)
-            ]
-        )
+        return joined_coming(self.stories)
 
     @cached_property
     def weight_tables(self) -> Array:
@@ -314,39 +277,11 @@ class Planner:
 
     def gains(self, covariates: Codes, max_coupons: int) -> Array:
         """What each coupon adds to the expected recruits, averaged over the stories, [people, max_coupons]."""
-        if len(self.stories) == 1:
-            return self.stories[0].response.gains(covariates, max_coupons)
-        parts = [story.weight * story.response.gains(covariates, max_coupons) for story in self.stories]
-        total: Array = np.sum(parts, axis=0)
-        return total
+        return averaged_gains(self.stories, covariates, max_coupons)
 
     def tables(self, covariates: Codes, most_per_person: int, *, check: bool = False) -> Tables:
         """What each coupon adds: gains averaged over the stories, what it covers story by story."""
-        gains, covers = self.tables_by_story(covariates, most_per_person, check=check)
-        if len(gains) == 1:
-            return Tables(np.ascontiguousarray(gains[0]), covers)
-        averaged = np.zeros(covers.shape[:2])
-        for story, own in zip(self.stories, gains, strict=True):
-            averaged[:, : own.shape[1]] += story.weight * own
-        return Tables(averaged, covers)
-
-    def tables_by_story(
-        self, covariates: Codes, most_per_person: int, *, check: bool = False
-    ) -> tuple[list[Array], Array]:
-        """Gains of each story, [people, coupons] up to the last that may be used, and what all of them cover.
-
-        Coordinates of what coupons cover stand side by side, story by story, [people, coupons, latent].
-        """
-        parts = [story.tables(covariates, most_per_person) for story in self.stories]
-        if check:
-            for _, uncovered in parts:
-                check_embeddings(uncovered)
-        levels = max(gains.shape[1] for gains, _ in parts)
-        covers = [
-            story.response.covers(covariates, uncovered, levels)
-            for story, (_, uncovered) in zip(self.stories, parts, strict=True)
-        ]
-        return [gains for gains, _ in parts], covers[0] if len(covers) == 1 else np.concatenate(covers, axis=2)
+        return averaged_tables(self.stories, covariates, most_per_person, check=check)
 
 
 def _part(covariates: Codes, first: NDArray[np.int64], f: int) -> Codes:

@@ -140,7 +140,7 @@ class FrozenSurrogate:
     inputs: PersonInputs
     coverage_network: FrozenNetwork
     weights: Array  # [budget + 1, latent], w(r); or [rounds + 1, budget + 1, latent], w(r, t)
-    stretch: float = 1.0  # how many people count as one (`value.stretching`)
+    stretch: float = 1.0  # how many people count as one (`learning.stretched`)
 
     @property
     def budget(self) -> int:

@@ -7,7 +7,13 @@ happens with the chance P_m(N(k) = y | x), and
     pi_m  <-  pi_m * product over people of P_m(N(k_i) = y_i | x_i),      divided by their sum.
 
 Plans do not count on what they will learn: that is looked at by simulation (`worth_of_learning`), in which a share of
-the people get numbers of coupons at random (`varied`).
+the people get numbers of coupons at random.
+
+**Random numbers** (`vary`). Where everybody with the same answers gets the same number, nothing shows what another
+number would have brought. So each person whom the plan gives coupons is drawn with a chance, the share, and then gets a
+number drawn evenly from the fewest that a person may get (at least 1) to one more than planned, or to the most that the
+rules and the coupons left allow. People are gone through in random order, and for everybody drawn the most that they
+could get is set aside. So who is drawn never depends on other numbers, and the chance of every number is exact.
 """
 
 from collections.abc import Sequence
@@ -19,18 +25,19 @@ from numpy.typing import NDArray
 from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import Luck
+from peerfront.foundation.randomness import Luck, fold
 from peerfront.foundation.settings import at_least, proportion
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.greedy import greedy_many
 from peerfront.gfp.planner import Planner, too_large
-from peerfront.gfp.varied import vary
+from peerfront.gfp.story import tables_by_story
 from peerfront.problem import Allocation, Crowd, Episodes, Round, Rules, State, Trajectories, World, check_feasible
 
 SHARES = (0.0, 0.1, 0.25, 0.5)
 """Shares of the people with random numbers of coupons that `worth_of_learning` tries."""
 KNOWN = 0.9
 """A story with at least this weight counts as known."""
+Numbers = NDArray[np.int64]
 _LEAST_CHANCE = 1e-12  # no single person rules a story out
 _MOST_ENTRIES = 20_000_000  # numbers in the weight tables of states planned together
 
@@ -121,7 +128,7 @@ def _planned_together(planner: Planner, states: Sequence[State], weights: Array)
     sizes = np.array([len(state.frontier) for state in states])
     first = np.concatenate([[0], np.cumsum(sizes)])
     covariates = np.concatenate([state.frontier.covariates for state in states])
-    gains, covers = planner.tables_by_story(covariates, int(limits.most_per_person.max(initial=0)))
+    gains, covers = tables_by_story(planner.stories, covariates, int(limits.most_per_person.max(initial=0)))
     averaged = np.zeros(covers.shape[:2])
     for own, weight in zip(gains, np.repeat(weights, sizes, axis=0).T, strict=True):
         averaged[:, : own.shape[1]] += weight[:, None] * own
@@ -224,3 +231,63 @@ def worth_of_learning(
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
         results.append(LearningWorth(share, float(earned.mean()), float(gain.mean()), error, sure))
     return results
+
+
+# ---- random numbers of coupons ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """An allocation in which some numbers were drawn at random."""
+
+    allocation: Allocation
+    chosen: NDArray[np.bool_]  # [people]
+    """Whose number was drawn."""
+    probability: Array  # [people]
+    """How likely each person's number was, given the plan, what a lot before it could bring, and whom coupons were kept
+    for before."""
+
+
+def vary(
+    plan: Allocation,
+    state: State,
+    share: float,
+    luck: Luck,
+    *,
+    least: int = 0,
+    lot: tuple[Numbers, Array] | None = None,
+) -> Varied:
+    """Draw the numbers of a share of the people who get coupons; `luck` has one row, keyed by the study and round.
+
+    `least` is the fewest that a person may get. Where a lot was drawn before, `lot` says what number each person had
+    otherwise, and how likely the one they have was, [people] each.
+    """
+    share = proportion("share of people", share)
+    planned = plan.coupons
+    otherwise, likely = (planned, np.ones(len(planned))) if lot is None else lot
+    uniforms = Luck(fold(luck.keys, np.arange(len(planned)))).uniforms("coupons to learn from", 3)
+    coupons, chosen, probability = planned.copy(), np.zeros(len(planned), dtype=bool), likely.copy()
+    spare, fewest, most = state.spendable - plan.spend, max(least, 1), state.most_per_person
+    for person in np.argsort(uniforms[:, 1]).tolist():
+        own = int(planned[person])
+        if own == 0:
+            continue
+        room = min(1, spare)
+        top = min(most, own + room)
+        if top > fewest and uniforms[person, 0] < share:
+            chosen[person] = True
+            coupons[person] = fewest + int(uniforms[person, 2] * (top - fewest + 1))
+            spare -= max(top - own, 0)
+        number = int(coupons[person])
+        by_lot = ((own, likely[person]), (int(otherwise[person]), 1.0 - likely[person]))
+        probability[person] = sum(
+            chance * _chance_of(number, start, fewest, min(most, start + room), share) for start, chance in by_lot
+        )
+    return Varied(Allocation(coupons), chosen, probability)
+
+
+def _chance_of(number: int, planned: int, fewest: int, top: int, share: float) -> float:
+    """The chance that somebody with so many planned ends with this number."""
+    if planned == 0 or top <= fewest:
+        return float(number == planned)
+    return (1.0 - share) * (number == planned) + share / (top - fewest + 1) * (fewest <= number <= top)

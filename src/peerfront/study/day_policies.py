@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.randomness import Luck
-from peerfront.gfp.coming import left_by_frontier, left_uncovered
+from peerfront.gfp.backup import left_by_frontier, left_uncovered
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come

@@ -15,15 +15,14 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.words import n_coupons, n_people, percent
 from peerfront.gfp.backup import Array, Tables
-from peerfront.gfp.coupon_worth import worth_by_kind, worth_of_each
+from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
 from peerfront.gfp.lottery import draw_ties
 from peerfront.gfp.paper import expected_future_value, expected_recruits
-from peerfront.gfp.planner import Plan, Planner
+from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
-from peerfront.gfp.updating import KNOWN, LearningWorth, worth_of_learning
-from peerfront.gfp.varied import vary
+from peerfront.gfp.updating import KNOWN, LearningWorth, vary, worth_of_learning
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit

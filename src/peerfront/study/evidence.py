@@ -60,7 +60,7 @@ def gain_noise(
     The coupon is the one at the margin: the last that the plan gave, or the first. `worth` [latent] is discount *
     w(budget - spend), and row kind[i] of the tables person i's; `chances` are `member_chances` of the people.
     """
-    from peerfront.gfp.ties import uncovered_by
+    from peerfront.gfp.lottery import uncovered_by
 
     kind = np.arange(tables.people) if kind is None else np.asarray(kind)
     level = np.clip(coupons - 1, 0, tables.coupons - 1)

@@ -6,7 +6,7 @@ they were out, instead of as failures. Otherwise all coupons count as finished, 
 Capacity and offspring models are fitted to the study and chosen by held-out scores; then a value that knows the
 deadline is learned in the world these models make. First recruits of that world are drawn, with replacement, from the
 study's own people; their rows are used while learning and are not part of what is saved. For more people and coupons
-than can be simulated the value is learned for fewer, and stretched (`value.stretching`).
+than can be simulated the value is learned for fewer, and stretched (`gfp.learning`).
 
 A small study says little, and more flexible models would only repeat it by heart: with few people the capacity model
 is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
@@ -33,11 +33,10 @@ from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.threads import THREADS, one_thread
 from peerfront.foundation.words import n_people, percent
-from peerfront.gfp.learning import ValueReport
+from peerfront.gfp.learning import ValueReport, smaller_problem, stretched
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import learn_by_policy_iteration
 from peerfront.gfp.story import Story
-from peerfront.gfp.stretching import smaller_problem, stretched
 from peerfront.gfp.surrogate import learned_networks, with_response
 from peerfront.models.offspring.generator_choice import QUICK_RIVALS, fit_offspring
 from peerfront.models.response.learned_response import LearnedResponse

@@ -20,7 +20,7 @@ from peerfront.foundation.settings import (
     text_list,
 )
 from peerfront.foundation.words import n_coupons, n_people, ordinal
-from peerfront.gfp.stretching import smaller_problem
+from peerfront.gfp.learning import smaller_problem
 from peerfront.problem import Frontier, Rules, State
 from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.study.artifacts import Fit

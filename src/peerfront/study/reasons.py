@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.gfp.backup import Array, Tables
-from peerfront.gfp.planner import Plan, Planner
+from peerfront.gfp.explained_plan import Plan
+from peerfront.gfp.planner import Planner
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import Task
 

@@ -5,8 +5,9 @@ import pandas as pd
 
 from peerfront.foundation.covariates import kinds_of
 from peerfront.gfp.backup import Array
+from peerfront.gfp.explained_plan import Plan
 from peerfront.gfp.greedy import greedy_at
-from peerfront.gfp.planner import Plan, Planner
+from peerfront.gfp.planner import Planner
 from peerfront.gfp.price_plan import values_by_price
 from peerfront.study.orders import Task
 

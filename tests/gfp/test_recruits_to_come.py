@@ -12,8 +12,7 @@ from gfp.instances import Instance, instances, solve
 from gfp.test_planner import a_planner, a_state
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
-from peerfront.gfp.backup import Array, Tables
-from peerfront.gfp.coming import left_by_frontier, left_uncovered, split_weights
+from peerfront.gfp.backup import Array, Tables, left_by_frontier, left_uncovered, split_weights
 from peerfront.gfp.floored_greedy import GroupFloors, greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
 from peerfront.gfp.paper import algorithm_1, expected_future_value, expected_recruits, surrogate_q

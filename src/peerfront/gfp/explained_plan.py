@@ -1,11 +1,43 @@
-"""What each coupon of a plan is worth, now and later: who gets the first, the second, ... in the planner's order."""
+"""A plan with its reasons: who gets the first, the second, ... coupon, and what each is worth, now and later."""
 
 import heapq
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.price_plan import gap_below
+from peerfront.problem import Allocation
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An allocation and its reasons: what each coupon is worth."""
+
+    allocation: Allocation
+    value: float
+    """What the plan expects from here on, discounted: Q of this spend (Equation 8)."""
+    values: Array  # [spendable + 1]
+    """Q of every spend; NaN where it was not evaluated (it cannot be best)."""
+    person: NDArray[np.int64]  # [spend]
+    """Who got the first, second, ... coupon, in the planner's order."""
+    now: Array  # [spend]
+    """Of each coupon: the chance that it is used, the immediate part of its gain (Equation 10)."""
+    later: Array  # [spend]
+    """Of each coupon: what its recruit is expected to add to the value of the next frontier, discounted. In a plan by
+    price, what all recruits add together is shared by how much each covers."""
+    bound: float | None = None
+    """What Q of no spend and no allocation exceeds, if this was planned by a common price; None for exact greedy."""
+
+    @property
+    def gap(self) -> float | None:
+        """Share of the best plan's Q that this one can be below it, at most; None for exact greedy."""
+        return None if self.bound is None else gap_below(self.bound, self.value)
+
+    @property
+    def spend(self) -> int:
+        return self.allocation.spend
 
 
 def worth_of_each(tables: Tables, worth: Array, coupons: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array, Array]:
