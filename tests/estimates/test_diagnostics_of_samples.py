@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from small_samples import fauxmadrona, sample_by_group, society_with_truth
 
-from peerfront.estimates.diagnostics import diagnosed
 from peerfront.estimates.estimating import estimate_outcome
-from peerfront.estimates.figures import figures_of
 from peerfront.estimates.sample import Outcome
+from peerfront.estimates.sample_diagnostics import diagnosed
 from peerfront.foundation.figures import rendered
+from peerfront.words.estimate_figures import figures_of
 
 
 def test_homophily_of_fauxmadrona_is_that_of_r(shared_data) -> None:

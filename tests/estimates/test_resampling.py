@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from small_samples import sample_with, yes_no
 
 from peerfront.estimates.estimating import estimate_outcome
-from peerfront.estimates.intervals import spread_of
-from peerfront.estimates.resampling import BOOTSTRAPS, batches, neighbourhood_bootstrap, the_sample, tree_bootstrap
+from peerfront.estimates.resampling import (
+    BOOTSTRAPS,
+    batches,
+    neighbourhood_bootstrap,
+    spread_of,
+    the_sample,
+    tree_bootstrap,
+)
 
 trees = st.lists(st.integers(0, 100), min_size=1, max_size=40).map(
     lambda draws: [-1, -1, *(draw % (place + 2) for place, draw in enumerate(draws))]

@@ -1,7 +1,7 @@
 """`peerfront estimate`: what the sample says about the population, and which estimator is valid here."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,15 +19,9 @@ from peerfront.cli.options import (
     out_path,
     read_settings,
 )
-from peerfront.cli.screen import cell, new_screen, show
+from peerfront.cli.screen import show, show_result
+from peerfront.words.language import say
 from peerfront.words.result_files import estimate_files, write_estimates
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from peerfront.study.estimation import Estimates
-
-_MOST_ROWS = 200
 
 
 def estimate_command(
@@ -101,11 +95,12 @@ def estimate_command(
     if out is not None:
         claim(context, out, names, overwrite=overwrite, inputs=(file, schema, decisions, *(sheet or ())))
     elif overwrite:
-        raise SettingError("--overwrite needs --out, the folder it is about.")
+        raise SettingError("outputs.overwrite_needs_out")
 
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.study.estimation import estimate
+    from peerfront.words.estimates import estimate_table
 
     saved = read_schema(schema) if schema is not None else None
     settings = read_settings(saved, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each)
@@ -121,62 +116,7 @@ def estimate_command(
         interval=interval,
         seed=seed,
     )
-    console = new_screen()
-    _print_table(console, made)
-    for line in made.lines():
-        console.print(cell(line))
+    show_result([estimate_table(made)], made.lines())
     if out is not None:
         write_estimates(out, made)
-        show(f"\nWritten to {out}: {', '.join(names)}.")
-
-
-def _print_table(console: "Console", made: "Estimates") -> None:
-    from rich.table import Table
-
-    table = Table(title=f"{made.source}", title_justify="left", box=None, pad_edge=False)
-    for name in ("what", "estimator"):
-        table.add_column(name)
-    for name in ("estimate", "95% interval", "design\neffect", "worth", "likely\noff by"):
-        table.add_column(name, justify="right", no_wrap=True)
-    numeric = {each.outcome.name: each.outcome.numeric for each in made.made}
-    best = {each.outcome.name: each.verdict.best for each in made.made}
-    before = ""
-    for row in made.table.head(_MOST_ROWS).to_dict("records"):
-        group = "" if row["group"] == "everybody" else f", {row['group']}"
-        is_number = numeric[row["outcome"]]
-        what = f"{row['outcome']}{'' if is_number else ' = ' + row['category']}{group}"
-        chosen = row["estimator"] == best[row["outcome"]]
-        style = "bold" if chosen else "" if row["valid"] else "bright_black"
-        estimator = f"* {row['estimator']}" if chosen else row["estimator"] if row["valid"] else f"({row['estimator']})"
-        table.add_row(
-            cell(what if what != before else ""),
-            cell(estimator, style),
-            cell(_shown(row["estimate"], is_number), style),
-            cell(_range(row["low"], row["high"], is_number), style),
-            cell(_shown(row["design_effect"], True, "{:.1f}"), style),
-            cell(_shown(row["effective_size"], True, "{:,.0f}"), style),
-            cell(_off(row["likely_bias"], is_number), style),
-        )
-        before = what
-    console.print(table)
-    if len(made.table) > _MOST_ROWS:
-        console.print(f"... and {len(made.table) - _MOST_ROWS:,} more rows; all are in estimates.csv with --out.")
-    console.print(cell("* use this one; (in brackets, grey): not valid here.\n", "dim"))
-
-
-def _shown(value: float, is_number: bool, pattern: str = "{:.4g}") -> str:
-    if value != value:
-        return ""
-    return pattern.format(value) if is_number else f"{value:.1%}"
-
-
-def _range(low: float, high: float, is_number: bool) -> str:
-    if low != low:
-        return ""
-    return f"{low:.4g} - {high:.4g}" if is_number else f"{100 * low:.1f} - {high:.1%}"
-
-
-def _off(bias: float, is_number: bool) -> str:
-    if bias != bias:
-        return ""
-    return f"{bias:+.4g}" if is_number else f"{100 * bias:+.1f} points"
+        show(say("Written to {out}: {files}.", out=out, files=names))

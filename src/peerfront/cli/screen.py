@@ -1,5 +1,6 @@
 """Print tables and sentences in which nothing that people typed becomes markup or acts on the terminal."""
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import typer
@@ -54,11 +55,14 @@ def show_result(tables: "Iterable[ResultTable]", lines: "Iterable[object]") -> N
 def _as_rich(table: "ResultTable") -> "Table":
     from rich.table import Table
 
+    from peerfront.words.result_table import Emphasis
+
+    styles = {Emphasis.NONE: "", Emphasis.STRONG: "bold", Emphasis.WEAK: "bright_black"}
     shown = Table(title=str(table.title) or None, title_justify="left", box=None, pad_edge=False)
     for number, heading in enumerate(table.headings):
         shown.add_column(str(heading), justify="left" if number < table.n_names else "right")
-    for row in table.rows:
-        shown.add_row(*map(cell, row))
+    for row, emphasis in zip_longest(table.rows, table.emphasis, fillvalue=Emphasis.NONE):
+        shown.add_row(*(cell(each, styles[emphasis]) for each in row))
     if table.caption:
         shown.caption, shown.caption_justify = str(table.caption), "left"
     return shown

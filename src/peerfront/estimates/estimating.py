@@ -5,17 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from peerfront.estimates.estimators import (
-    IN_WORDS,
-    Impossible,
-    Weighted,
-    estimators_for,
+from peerfront.estimates.estimators import Impossible, Weighted, estimators_for
+from peerfront.estimates.resampling import (
+    BOOTSTRAPS,
+    NEIGHBOURHOOD,
+    Replicates,
+    batches,
+    design_effect,
+    spread_of,
+    the_sample,
 )
-from peerfront.estimates.intervals import design_effect, spread_of
-from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD, Replicates, batches, the_sample
 from peerfront.estimates.sample import UNKNOWN, Floats, Groups, Ints, Outcome, Sample, nobody_apart
 from peerfront.estimates.validity import Verdict, judged
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import one_of, whole_number
 
@@ -34,7 +37,7 @@ class OutcomeEstimates:
 
     outcome: Outcome
     table: pd.DataFrame
-    """One row for each group, category and estimator; columns as in COLUMNS."""
+    """One row for each group, category and estimator; columns as in COLUMNS; `why` is a message, or empty."""
     verdict: Verdict
 
     @property
@@ -122,10 +125,7 @@ def checked_population(sample: Sample, population: int | None) -> int | None:
         return None
     population = whole_number("population", population, 1)
     if population < len(sample):
-        raise SettingError(
-            f"The population is said to be {population:,}, and {len(sample):,} people were sampled from it. Give a "
-            "population that is at least as large as the sample, or leave it out."
-        )
+        raise SettingError("estimators.small_population", population=population, sampled=len(sample))
     return population
 
 
@@ -158,16 +158,17 @@ def _rows(
     point = points[name]
     spread = spread_of(point, around[name], share=not outcome.numeric)
     effect = design_effect(spread.standard_error, variances, target.people.astype(np.float64))
-    why = verdict.invalid.get(name, "")
+    why = verdict.invalid.get(name)
     bias = [np.full(len(point), np.nan)] * 3
-    if why and verdict.best is not None and verdict.best in points:
+    if why is not None and verdict.best is not None and verdict.best in points:
         off = point - points[verdict.best]
         reach = spread_of(off, around[name] - around[verdict.best], share=False)
         bias = [off, reach.low, reach.high]
     return [
         (
             outcome.name, group, category, name, point[i], spread.low[i], spread.high[i], spread.standard_error[i],
-            effect[i], target.people[i] / effect[i], target.people[i], not why, bias[0][i], bias[1][i], bias[2][i], why,
+            effect[i], target.people[i] / effect[i], target.people[i], why is None, bias[0][i], bias[1][i], bias[2][i],
+            why or "",
         )
         for i, (group, category) in enumerate(target.labels)
     ]  # fmt: skip
@@ -175,7 +176,7 @@ def _rows(
 
 def _impossible_rows(outcome: Outcome, target: _Targets, one: Impossible) -> list[tuple[object, ...]]:
     empty = (np.nan,) * 6
-    why = f"{IN_WORDS[one.name]} cannot be computed: {one.why}"
+    why = note("estimators.cannot_be_computed", why=one.why)
     return [
         (outcome.name, group, category, one.name, *empty, people, False, np.nan, np.nan, np.nan, why)
         for (group, category), people in zip(target.labels, target.people, strict=True)

@@ -11,21 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.estimates.chain import Depletion, Pairs, balanced, stationary, summed, unconnected_words
+from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, stationary, summed, unconnected
 from peerfront.estimates.resampling import Replicates, the_sample
 from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Sample
 from peerfront.estimates.successive_sampling import FinitePopulation, fit_depletion, inclusion_chances
+from peerfront.foundation.messages import Message, note
 
 MEAN, RDS_I, RDS_II, SS = "mean", "RDS-I", "RDS-II", "SS"
 STRATIFIED, STRATIFIED_SS = "stratified", "stratified SS"
-IN_WORDS = {
-    MEAN: "plain mean of the recruits",
-    RDS_I: "RDS-I (Salganik-Heckathorn)",
-    RDS_II: "RDS-II (Volz-Heckathorn)",
-    SS: "successive sampling (Gile)",
-    STRATIFIED: "RDS-I on outcome x coupon stratum",
-    STRATIFIED_SS: "successive sampling on outcome x coupon stratum",
-}
 _TINY = 1e-300
 _BARELY = 1e-3  # of a recruit, spread over the row of a state: a replicate may lack what the sample has
 
@@ -99,7 +92,7 @@ class Impossible:
     """An estimator that cannot be used on a sample, and why."""
 
     name: str
-    why: str
+    why: Message
 
 
 def estimators_for(sample: Sample, outcome: Outcome, population: int | None = None) -> list[Weighted | Impossible]:
@@ -146,12 +139,12 @@ def _chain(
     pairs = Pairs.of(sample, state, len(names))
     whole = the_sample(sample)
     counts = pairs.counts(whole.pairs)[0]
-    why = unconnected_words(counts, names, balanced_chain=name != RDS_I)
-    if not why and name != RDS_I:
+    why = unconnected(counts, names, balanced_chain=name != RDS_I)
+    if why is None and name != RDS_I:
         why = _silent_stratum(sample, pairs)
     if not len(pairs.child):
-        why = "there is no recruit whose answer and whose recruiter's answer are both known"
-    if why:
+        why = note("estimators.no_pairs")
+    if why is not None:
         return Impossible(name, why)
     size = sample.network_size
     if name == RDS_I:  # as in R: seeds count for the mean network sizes
@@ -164,15 +157,10 @@ def _chain(
     return ChainWeighted(name, state, size, finite.weights, pairs, finite.depletion, finite.ties, finite)
 
 
-def _silent_stratum(sample: Sample, pairs: Pairs) -> str:
-    """Say which stratum brought nobody: nothing is known about whom its people know."""
+def _silent_stratum(sample: Sample, pairs: Pairs) -> Message | None:
+    """The strata that brought nobody: nothing is known about whom their people know."""
     recruiters = sample.recruiter[pairs.child]
     brought = np.bincount(sample.stratum[recruiters], minlength=len(sample.strata))
     present: NDArray[np.bool_] = np.isin(np.arange(len(sample.strata)), sample.stratum)
     silent = [name for name, here, count in zip(sample.strata, present, brought, strict=True) if here and not count]
-    if not silent:
-        return ""
-    return (
-        f"nobody of stratum {', '.join(silent)} brought anybody, so nothing says whom they know; join it with another "
-        "stratum"
-    )
+    return note("estimators.stratum_without_recruits", strata=silent) if silent else None

@@ -36,17 +36,17 @@ class Sample:
         n_people = len(self.recruiter)
         for name in ("seed", "network_size", "arrival", "coupons", "stratum"):
             if len(getattr(self, name)) != n_people:
-                raise SettingError(f"A sample has one {name} for each of its {n_people:,} people.")
+                raise SettingError("referral_sample.lengths", name=name, people=n_people)
         if not n_people:
-            raise SettingError("There is nobody in the sample.")
+            raise SettingError("referral_sample.nobody")
         if (self.recruiter >= n_people).any() or (self.recruiter < NOBODY).any():
-            raise SettingError(f"Recruiters must be places from 0 to {n_people - 1:,}, or {NOBODY} for nobody.")
+            raise SettingError("referral_sample.recruiters", last=n_people - 1, nobody=NOBODY)
         if not (np.isfinite(self.network_size) & (self.network_size > 0)).all():
-            raise SettingError("Network sizes must be numbers above 0.")
+            raise SettingError("referral_sample.network_sizes")
         if (self.stratum >= len(self.strata)).any() or (self.stratum < UNKNOWN).any():
-            raise SettingError(f"Strata must be places from 0 to {len(self.strata) - 1}, or {UNKNOWN} for not known.")
+            raise SettingError("referral_sample.strata", last=len(self.strata) - 1, unknown=UNKNOWN)
         if (self.wave == n_people).any():
-            raise SettingError("People recruited each other in a circle. Correct who recruited whom.")
+            raise SettingError("referral_sample.circle")
 
     def __len__(self) -> int:
         return len(self.recruiter)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.estimates.chain import Depletion, Pairs, balanced
+from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced
 from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Sample
 
 _PERIODS = 12

@@ -1,36 +1,38 @@
-"""Which estimator is valid for a sample, and why; in words that a coordinator can pass on.
+"""Which estimator is valid for a sample, and why.
 
-What decides is how coupons were given out, how many people brought, and how much of the population came. RDS-II and
-successive sampling count on everybody having had the same number of coupons, and on people with the outcome bringing
-about as many as the others. RDS-I on the outcome is right also where the number depended on the
-outcome alone. On outcome x stratum it is right where the number depended on the stratum. All but
-successive sampling count on a population that is much larger than the sample.
+What decides is how coupons were given out, how many recruits people brought, and how much of the population came.
+RDS-II and successive sampling assume that everybody had the same number of coupons, and that people with the outcome
+bring about as many recruits as the others. RDS-I on the outcome is right also where the number depended on the outcome
+alone. On outcome x stratum it is right where the number depended on the stratum. All but successive sampling assume a
+population that is much larger than the sample.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
 
-from peerfront.estimates.chain import Pairs, separate_parts
-from peerfront.estimates.estimators import (
-    MEAN,
-    RDS_I,
-    RDS_II,
-    SS,
-    STRATIFIED,
-    STRATIFIED_SS,
-    Impossible,
-)
+from peerfront.estimates.estimators import MEAN, RDS_I, RDS_II, SS, STRATIFIED, STRATIFIED_SS, Impossible
+from peerfront.estimates.recruitment_chain import Pairs, separate_parts
 from peerfront.estimates.resampling import the_sample
 from peerfront.estimates.sample import UNKNOWN, Outcome, Sample
-from peerfront.foundation.words import Sentences, percent
+from peerfront.foundation.messages import Message, note
 
 LARGE_PART = 0.1
 """Share of the population from which on a sample is too large for estimators that ignore the population's size."""
 _FEWEST, _CLEAR, _MORE = 10, 3.0, 1.2  # people of a category, standard errors, and times by which recruits must differ
-_APART = "nobody recruited between groups of answers, so that their shares are those that the seeds began"
-_UNEQUAL = "coupons differed between people, and it assumes that everybody had the same number"
+
+
+class Situation(StrEnum):
+    """What decides which estimators are valid."""
+
+    GROUPS_APART = "groups apart"
+    UNEQUAL_RECRUITMENT = "unequal recruitment"
+    EQUAL_COUPONS = "equal coupons"
+    COUPONS_UNKNOWN = "coupons unknown"
+    COUPONS_BY_OUTCOME = "coupons by outcome"
+    UNEQUAL_COUPONS = "unequal coupons"
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,14 @@ class Verdict:
 
     best: str | None
     """The estimator to use; None if none is valid here."""
-    invalid: dict[str, str]
+    invalid: Mapping[str, Message]
     """Why an estimator is not valid here, by its name."""
-    words: Sentences
-    brought: str = ""
+    situation: Situation
+    sampled: float | None = None
+    """Share of the population that was sampled; None if its size is not known."""
+    recruitment: Message | None = None
     """Whose people clearly brought more recruits than others', where coupons did not differ."""
-    cannot: dict[str, str] = field(default_factory=dict)
+    cannot: Mapping[str, Message] = field(default_factory=dict)
     """Why an estimator cannot be computed, by its name."""
 
 
@@ -52,37 +56,50 @@ def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], popul
     """Judge every estimator of a sample."""
     there = {str(getattr(each, "name", "")): each for each in estimators}
     cannot = {name: each.why for name, each in there.items() if isinstance(each, Impossible)}
-    equal, part = sample.equal_coupons, len(sample) / population if population else None
-    invalid = {MEAN: "people who know many are recruited more often, and it ignores that"}
-    by_outcome = equal is False and depends_on_outcome_alone(sample, outcome)
-    brought = unequal_recruitment(sample, outcome) if equal is not False else ""
-    if brought:
-        invalid[RDS_II] = invalid[SS] = f"{brought}, and it assumes that everybody brings about as many"
-    if equal is False:
-        invalid[RDS_II] = invalid[SS] = _UNEQUAL
-        if not by_outcome:
-            invalid[RDS_I] = "coupons differed between people with the same outcome, and it knows only the outcome"
-    apart = recruited_apart(sample, outcome)
-    if apart:
-        invalid[RDS_II] = invalid[SS] = _APART
-    if part is not None and part > LARGE_PART:
+    sampled = len(sample) / population if population else None
+    unequal = sample.equal_coupons is False
+    recruitment = None if unequal else unequal_recruitment(sample, outcome)
+    situation = _situation(sample, outcome, recruitment)
+    invalid = {MEAN: note("estimators.ignores_network_sizes")}
+    if recruitment is not None:
+        invalid[RDS_II] = invalid[SS] = note("estimators.assumes_equal_recruitment", recruitment=recruitment)
+    if unequal:
+        invalid[RDS_II] = invalid[SS] = note("estimators.assumes_equal_coupons")
+        if not depends_on_outcome_alone(sample, outcome):
+            invalid[RDS_I] = note("estimators.knows_only_the_outcome")
+    if situation is Situation.GROUPS_APART:
+        invalid[RDS_II] = invalid[SS] = note("estimators.answers_apart")
+    if sampled is not None and sampled > LARGE_PART:
         for name in (RDS_II, RDS_I, STRATIFIED):
-            invalid.setdefault(name, f"{percent(part)} of the population was sampled, and it assumes a small part")
-    invalid.update({name: f"it cannot be computed: {why}" for name, why in cannot.items()})
-    order = [SS, RDS_II, RDS_I] if equal is not False and not brought else [STRATIFIED_SS, STRATIFIED, RDS_I]
+            invalid.setdefault(name, note("estimators.assumes_small_sample", sampled=sampled))
+    invalid.update({name: note("estimators.cannot_be_computed", why=why) for name, why in cannot.items()})
+    order = [STRATIFIED_SS, STRATIFIED, RDS_I] if unequal or recruitment is not None else [SS, RDS_II, RDS_I]
     best = next((name for name in (*order, STRATIFIED_SS, STRATIFIED) if name in there and name not in invalid), None)
     kept = {name: why for name, why in invalid.items() if name in there}
-    return Verdict(best, kept, _words(best, equal, by_outcome, brought, part, cannot, apart), brought, cannot)
+    return Verdict(best, kept, situation, sampled, recruitment, cannot)
+
+
+def _situation(sample: Sample, outcome: Outcome, recruitment: Message | None) -> Situation:
+    if recruited_apart(sample, outcome):
+        return Situation.GROUPS_APART
+    if recruitment is not None:
+        return Situation.UNEQUAL_RECRUITMENT
+    if sample.equal_coupons is None:
+        return Situation.COUPONS_UNKNOWN
+    if sample.equal_coupons:
+        return Situation.EQUAL_COUPONS
+    by_outcome = depends_on_outcome_alone(sample, outcome)
+    return Situation.COUPONS_BY_OUTCOME if by_outcome else Situation.UNEQUAL_COUPONS
 
 
 def recruited_apart(sample: Sample, outcome: Outcome) -> bool:
-    """Tell whether nobody recruited between two groups of answers, each with a fair number of recruits."""
+    """Whether nobody recruited between two groups of answers, each with a fair number of recruits."""
     pairs = Pairs.of(sample, outcome.bands, len(outcome.band_names))
     return separate_parts(pairs.counts(the_sample(sample).pairs)[0], _FEWEST) > 1
 
 
 def depends_on_outcome_alone(sample: Sample, outcome: Outcome) -> bool:
-    """Tell whether people with the same category of the outcome all had the same number of coupons."""
+    """Whether people with the same category of the outcome all had the same number of coupons."""
     known = (outcome.bands != UNKNOWN) & (sample.coupons != UNKNOWN)
     if outcome.numeric or not known.any():
         return False
@@ -91,8 +108,8 @@ def depends_on_outcome_alone(sample: Sample, outcome: Outcome) -> bool:
     return not bool(((band[1:] == band[:-1]) & (coupons[1:] != coupons[:-1])).any())
 
 
-def unequal_recruitment(sample: Sample, outcome: Outcome) -> str:
-    """Say whose people clearly brought more recruits than others', by the outcome; nothing if chance explains it."""
+def unequal_recruitment(sample: Sample, outcome: Outcome) -> Message | None:
+    """Whose people clearly brought more recruits than others', by the outcome; None if chance explains it."""
     settled = (sample.coupons != UNKNOWN) & (outcome.bands != UNKNOWN)
     groups = []
     for code, name in enumerate(outcome.band_names):
@@ -100,54 +117,11 @@ def unequal_recruitment(sample: Sample, outcome: Outcome) -> str:
         if len(brought) >= _FEWEST:
             groups.append((float(brought.mean()), float(brought.var(ddof=1)) / len(brought), name))
     if len(groups) < 2:
-        return ""
+        return None
     (least, least_error, few), (most, most_error, many) = min(groups), max(groups)
     error = np.sqrt(least_error + most_error)
     if most - least <= _CLEAR * error or most < _MORE * least:
-        return ""
-    times = f"{most / least:.1f} times as many recruits as" if least > 0 else "recruits, unlike"
-    return f"people with {many} brought {times} those with {few}"
-
-
-def _words(
-    best: str | None,
-    equal: bool | None,
-    by_outcome: bool,
-    brought: str,
-    part: float | None,
-    cannot: dict[str, str],
-    apart: bool,
-) -> Sentences:
-    lines = []
-    if apart:
-        lines.append(f"RDS-II is not valid: {_APART}.")
-    elif brought:
-        lines.append(f"RDS-II is not valid, although coupons did not differ: {brought}, so people like those whom they "
-                     "know come more often. RDS-I and its relatives look at recruits by their recruiter's "
-                     "outcome.")  # fmt: skip
-    elif equal:
-        lines.append("Everybody had the same number of coupons, so estimators that assume this are valid.")
-    elif equal is None:
-        lines.append("How many coupons people had is not known; if everybody had the same number, RDS-II is valid.")
-    elif by_outcome:
-        lines.append("The number of coupons depended on the outcome alone, so RDS-I, which looks at recruits by their "
-                     "recruiter's outcome, stays valid; RDS-II does not.")  # fmt: skip
-    else:
-        lines.append("The number of coupons differed between people, so RDS-II is not valid: those who got more "
-                     "could bring more people like themselves.")  # fmt: skip
-    if best in (STRATIFIED, STRATIFIED_SS) and equal is False:
-        lines.append("Use the stratified estimate: it looks at recruits by their recruiter's outcome and stratum, and "
-                     "whom people recruit does not depend on how many coupons they had.")  # fmt: skip
-    elif best is not None:
-        lines.append(f"Use {best}.")
-    else:
-        lines.append("No estimator is valid here. What can be shown is shown, and should not be reported.")
-    lines += [f"{name} cannot be computed: {why}." for name, why in cannot.items()]
-    if part is not None and part > LARGE_PART:
-        sampled = percent(part)
-        lines.append(f"{sampled[0].upper()}{sampled[1:]} of the population was sampled: only estimators that count "
-                     "with that are valid.")  # fmt: skip
-    elif part is None:
-        lines.append("The population's size was not given; if a tenth of it or more was sampled, give it "
-                     "(--population), or all estimates are off.")  # fmt: skip
-    return Sentences(lines)
+        return None
+    if least > 0:
+        return note("estimators.brought_more", many=many, few=few, times=most / least)
+    return note("estimators.brought_unlike", many=many, few=few)

@@ -23,7 +23,6 @@ from peerfront.data.problems import KINDS
 from peerfront.data.read_settings import FORMATS
 from peerfront.data.study import Study, summarise
 from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, frontier_of, history_of
-from peerfront.estimates.figures import figures_of
 from peerfront.foundation.covariates import UNKNOWN
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
@@ -50,6 +49,7 @@ from peerfront.study.published_counts import (
     published,
     published_share,
 )
+from peerfront.study.published_estimates import PublishedEstimates, PublishedOutcome, published_estimates
 from peerfront.study.published_tables import published_capacity, published_homophily, published_offspring
 from peerfront.study.report_calendar import (
     CalendarPage,
@@ -61,7 +61,6 @@ from peerfront.study.report_calendar import (
 from peerfront.study.sheet import CouponSheet, plan_coupons
 from peerfront.study.sheet_words import promises_of
 from peerfront.study.stories import IN_WORDS
-from peerfront.study.told_estimates import ToldEstimates, told_estimates
 
 _BOOTSTRAPS = 500
 _SHOWS = {
@@ -183,7 +182,7 @@ def study_report(
             tree=_tree_picture(study) if settings.with_trees else None,
             tree_is_whole=len(study) <= MOST_DRAWN,
             estimates=estimates,
-            estimate_pictures=_estimate_pictures(estimates),
+            estimate_sections=[] if estimates is None else [_outcome_section(each) for each in estimates.outcomes],
             homophily=homophily.to_dict("records"),
             homophily_picture=_picture(
                 homophily_figure, homophily, "Shares of recruits like their recruiter, by field."
@@ -347,10 +346,10 @@ def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame)
     return pictures
 
 
-def _estimates(study: Study, settings: ReportSettings) -> ToldEstimates | None:
+def _estimates(study: Study, settings: ReportSettings) -> PublishedEstimates | None:
     if not settings.outcomes:
         return None
-    return told_estimates(
+    return published_estimates(
         study,
         settings.outcomes,
         population=settings.population,
@@ -360,16 +359,22 @@ def _estimates(study: Study, settings: ReportSettings) -> ToldEstimates | None:
     )
 
 
-def _estimate_pictures(estimates: ToldEstimates | None) -> list[list[Picture]]:
-    """The pictures of each outcome: estimates, convergence, bottlenecks, seeds."""
-    drawn: list[list[Picture]] = []
-    for outcome in estimates.outcomes if estimates is not None else ():
-        if outcome.figures is None:
-            drawn.append([])
-            continue
-        wide, narrow = figures_of(*outcome.figures), figures_of(*outcome.figures, narrow=True)
-        drawn.append([Picture(_address(wide[name]), _address(narrow[name]), _SHOWS[name]) for name in _SHOWS])
-    return drawn
+def _outcome_section(outcome: PublishedOutcome) -> dict[str, Any]:
+    """What the page shows of an outcome: sentences, tables, and pictures of estimates, convergence, trees and seeds."""
+    section: dict[str, Any] = {"name": outcome.name, "hidden": outcome.hidden}
+    if outcome.estimates is None or outcome.diagnostics is None:
+        return section
+    words = import_module("peerfront.words.estimates")
+    draw = import_module("peerfront.words.estimate_figures").figures_of
+    wide, narrow = (draw(outcome.estimates, outcome.diagnostics, narrow=each) for each in (False, True))
+    return section | {
+        "lines": words.verdict_lines(outcome.estimates.verdict),
+        "rows": words.published_rows(outcome),
+        "facts": words.published_facts(outcome),
+        "homophily": outcome.diagnostics.homophily.to_dict("records"),
+        "effectiveness": outcome.diagnostics.effectiveness.to_dict("records"),
+        "pictures": [Picture(_address(wide[name]), _address(narrow[name]), _SHOWS[name]) for name in _SHOWS],
+    }
 
 
 def _plan(sheet: CouponSheet, frontier: Frontier, fit: Fit, with_ids: bool) -> dict[str, object]:

@@ -1,8 +1,17 @@
 """A result's table as people read it: a title, headings, and cells in words."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from peerfront.words.language import Text
+
+
+class Emphasis(StrEnum):
+    """How a row stands out."""
+
+    NONE = ""
+    STRONG = "strong"
+    WEAK = "weak"
 
 
 @dataclass(frozen=True)
@@ -16,3 +25,5 @@ class ResultTable:
     n_names: int = 1
     """How many columns hold names; they stand at the left, numbers at the right."""
     caption: Text | None = None
+    emphasis: tuple[Emphasis, ...] = ()
+    """Of each row; empty if all rows are alike."""

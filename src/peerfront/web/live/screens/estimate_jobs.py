@@ -1,7 +1,6 @@
 """Estimates of a running study, worked out in a thread, one after the other, and kept for those who asked."""
 
 import logging
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -20,7 +19,6 @@ MOST_PEOPLE = 20_000
 """People of the largest study that a page estimates; larger ones are exported."""
 BOOTSTRAPS = 1_000
 _MOST_KEPT = 50
-_OPTION = re.compile(r" \(--[^)]*\)")  # options of the command, which a page does not have
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,8 @@ class Estimated:
     numeric: bool
     best: str | None
     rows: tuple[dict[str, Any], ...]
-    words: tuple[str, ...]
+    words: tuple[object, ...]
+    """Sentences, in the language in use when they are shown."""
 
 
 @dataclass
@@ -118,5 +117,4 @@ def estimated(order: EstimateOrder) -> Estimated:
     )
     (one,) = made.made
     rows = tuple({str(name): value for name, value in row.items()} for row in made.table.to_dict("records"))
-    words = tuple(_OPTION.sub("", line.strip()) for line in made.lines())[1:]  # the first line is the outcome's name
-    return Estimated(timezone.now(), len(study), one.outcome.numeric, one.verdict.best, rows, words)
+    return Estimated(timezone.now(), len(study), one.outcome.numeric, one.verdict.best, rows, tuple(made.lines()))

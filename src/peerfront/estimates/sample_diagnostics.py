@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.estimates.chain import Pairs, expected_by_wave, irreducible, stationary
 from peerfront.estimates.estimators import RDS_II, Impossible, Weighted, estimators_for
+from peerfront.estimates.recruitment_chain import Pairs, expected_by_wave, irreducible, stationary
 from peerfront.estimates.resampling import Replicates
 from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
 

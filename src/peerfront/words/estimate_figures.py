@@ -6,10 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from peerfront.estimates.diagnostics import Diagnostics
 from peerfront.estimates.estimating import OutcomeEstimates
+from peerfront.estimates.sample_diagnostics import Diagnostics
 from peerfront.foundation.figures import COLOURS, STYLES, new_figure
 from peerfront.foundation.shown import visible
+from peerfront.words.language import say, say_n
 
 _GREY = "#AAAAAA"
 _MOST_CATEGORIES = 6
@@ -45,8 +46,8 @@ def estimates_figure(made: OutcomeEstimates, *, narrow: bool = False) -> Figure:
     for label, valid in zip(axis.get_yticklabels(), table["valid"], strict=True):
         label.set_color("black" if valid else _GREY)
     _share_axis(axis, made, "x")
-    what = f"{_short(made.outcome.name)}: estimates with 95% intervals"
-    axis.set_title(f"{what}\n(diamond: use this; grey: not valid here)", fontsize=9 if narrow else 12)
+    what = say("{outcome}: estimates with 95% intervals", outcome=_short(made.outcome.name))
+    axis.set_title(f"{what}\n{say('(diamond: use this; grey: not valid here)')}", fontsize=9 if narrow else 12)
     axis.grid(axis="x", alpha=0.3)
     return figure
 
@@ -64,7 +65,11 @@ def convergence_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narr
         )
         axis.axhline(float(own["estimate"].iloc[-1]), color=colour, linewidth=0.6)
     used = made.verdict.best or "RDS-II"
-    axis.set(xlabel="people so far", ylabel=f"estimate ({used})", title="Has the estimate settled?")
+    axis.set(
+        xlabel=str(say("people so far")),
+        ylabel=str(say("estimate ({estimator})", estimator=used)),
+        title=str(say("Has the estimate settled?")),
+    )
     _finish(figure, axis, made)
     return figure
 
@@ -76,19 +81,25 @@ def bottleneck_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narro
     table = diagnostics.bottlenecks
     category = _shown(made, table)[0] if len(table) else ""
     for number, (tree, own) in enumerate(table[table["category"] == category].groupby("tree")):
+        people = int(own["people"].iloc[-1])
         axis.plot(
             own["people"],
             own["estimate"],
             color=COLOURS[number % len(COLOURS)],
             linestyle=STYLES[number % len(STYLES)],
-            label=f"tree {tree}: {int(own['people'].iloc[-1]):,} people",
+            label=str(say_n("tree {tree}: {n:,} person", "tree {tree}: {n:,} people", people, tree=tree)),
         )
     if not len(table):
-        axis.text(0.5, 0.5, "No tree is large enough.", ha="center", va="center", transform=axis.transAxes)
-    title = "Do the trees agree?" + (
-        f" ({_label(diagnostics.outcome, category)})" if category not in ("", "mean") else ""
+        nothing = str(say("No tree is large enough."))
+        axis.text(0.5, 0.5, nothing, ha="center", va="center", transform=axis.transAxes)
+    title = say("Do the trees agree?")
+    if category not in ("", "mean"):
+        title = say("Do the trees agree? ({category})", category=_label(diagnostics.outcome, category))
+    axis.set(
+        xlabel=str(say("people of the tree so far")),
+        ylabel=str(say("estimate within the tree (RDS-II)")),
+        title=str(title),
     )
-    axis.set(xlabel="people of the tree so far", ylabel="estimate within the tree (RDS-II)", title=title)
     _finish(figure, axis, made)
     return figure
 
@@ -107,17 +118,21 @@ def seeds_figure(diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
             own["share"],
             "o",
             color=colour,
-            label=f"{_label(diagnostics.outcome, category)}, people of the wave",
+            label=str(say("{category}, people of the wave", category=_label(diagnostics.outcome, category))),
         )
         axis.plot(
             own["wave"],
             own["expected"],
             color=colour,
             linestyle="--",
-            label=f"{_label(diagnostics.outcome, category)}, expected",
+            label=str(say("{category}, expected", category=_label(diagnostics.outcome, category))),
         )
         axis.axhline(float(own["equilibrium"].iloc[0]), color=colour, linewidth=0.6)
-    axis.set(xlabel="wave (seeds are wave 0)", ylabel="share of the wave", title="Do the seeds still matter?")
+    axis.set(
+        xlabel=str(say("wave (seeds are wave 0)")),
+        ylabel=str(say("share of the wave")),
+        title=str(say("Do the seeds still matter?")),
+    )
     axis.set_ylim(-0.02, 1.02)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))

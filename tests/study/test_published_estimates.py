@@ -1,4 +1,4 @@
-"""Estimates on the report's page: what is shown, what is grey, and what is not told."""
+"""Estimates on the report's page: what is shown, what is grey, and what is hidden."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,9 @@ import peerfront as pf
 from peerfront.estimates.sample import Outcome, Sample
 from peerfront.estimates.validity import judged, unequal_recruitment
 from peerfront.foundation.errors import UnknownName
+from peerfront.study.published_estimates import published_estimates
 from peerfront.study.report import ReportSettings, study_report
-from peerfront.study.told_estimates import told_estimates
+from peerfront.words.estimates import published_rows, verdict_lines
 from study.small_advice import a_fit, a_frontier, a_study, order
 
 
@@ -31,24 +32,27 @@ def test_the_section_is_there_if_it_was_asked_for() -> None:
         a_page(outcomes=("hiv",))
 
 
-def test_a_rare_answer_is_not_told() -> None:
+def test_a_rare_answer_is_hidden() -> None:
     table = pf.demo_study(people=150).study
     table["rare"] = ["yes" if place in (20, 60, 90) else "no" for place in range(len(table))]
-    told = told_estimates(
+    published = published_estimates(
         pf.read_study(table), ["rare", "housing"], population=None, decisions=None, bootstraps=10, seed=0
     )
-    rare, housing = told.outcomes
-    assert "fewer than 5" in rare.hidden
-    assert not rare.rows
-    assert rare.figures is None
-    assert not housing.hidden
+    rare, housing = published.outcomes
+    assert rare.hidden is not None
+    assert rare.hidden.code == "published.rare_answer"
+    assert rare.estimates is rare.diagnostics is None
+    assert not published_rows(rare)
+    assert housing.hidden is None
 
 
 def test_small_parts_are_left_out_of_tables_and_pictures() -> None:
     study = pf.read_study(pf.demo_study(people=300).study)
-    told = told_estimates(study, ["housing"], population=None, decisions=None, bootstraps=10, seed=0).outcomes[0]
-    assert told.figures is not None
-    _, shown = told.figures
+    published = published_estimates(
+        study, ["housing"], population=None, decisions=None, bootstraps=10, seed=0
+    ).outcomes[0]
+    shown = published.diagnostics
+    assert shown is not None
     assert (shown.convergence["people"] >= 30).all()
     assert (shown.bottlenecks["people"] >= 30).all()
     small = shown.seeds["people"] < 20
@@ -77,16 +81,17 @@ def _sample(yes_brings: int, no_brings: int, people: int = 60) -> tuple[Sample, 
 
 def test_equal_coupons_are_not_enough_where_some_bring_more() -> None:
     sample, outcome = _sample(2, 1)
-    assert unequal_recruitment(sample, outcome) == "people with yes brought 2.0 times as many recruits as those with no"
+    more = "people with yes brought 2.0 times as many recruits as those with no"
+    assert str(unequal_recruitment(sample, outcome)) == more
     from peerfront.estimates.estimators import estimators_for
 
     verdict = judged(sample, outcome, estimators_for(sample, outcome), None)
     assert verdict.best == "RDS-I"
-    assert "brings about as many" in verdict.invalid["RDS-II"]
+    assert "brings about as many" in str(verdict.invalid["RDS-II"])
     with_population = judged(sample, outcome, estimators_for(sample, outcome, 3000), 3000)
     assert with_population.best == "stratified SS"
     alike = _sample(2, 2)
-    assert unequal_recruitment(*alike) == ""
+    assert unequal_recruitment(*alike) is None
     assert judged(*alike, estimators_for(*alike), None).best == "RDS-II"
 
 
@@ -97,12 +102,14 @@ def test_the_page_does_not_say_who_brought_nobody() -> None:
     brought = [any(row[f"coupon.{n}"] in codes for n in (1, 2, 3)) for _, row in table.iterrows()]
     table["score"] = ["high" if own else "low" for own in brought]
     study = pf.read_study(table)
-    words = str(pf.estimate(study, "score", bootstraps=10).lines())
+    words = str(pf.estimate(study, "score", bootstraps=10))
     assert "brought recruits, unlike those with low" in words
     assert "nobody with low brought anybody" in words
-    told = told_estimates(study, ["score"], population=None, decisions=None, bootstraps=10, seed=0).outcomes[0]
-    assert not told.hidden
-    page = " ".join([*told.lines, *(row["why"] for row in told.rows)])
+    outcome = published_estimates(study, ["score"], population=None, decisions=None, bootstraps=10, seed=0).outcomes[0]
+    assert outcome.estimates is not None
+    page = " ".join(
+        map(str, [*verdict_lines(outcome.estimates.verdict), *(row["why"] for row in published_rows(outcome))])
+    )
     assert "people with one answer brought clearly more recruits" in page
     assert "too few recruits" in page
     assert "nobody" not in page
@@ -128,11 +135,12 @@ def test_shares_do_not_say_how_many_did_not_answer(people: int) -> None:
     came = np.flatnonzero(table["own.coupon"] != "")
     table["hiv"] = ["yes" if place % 3 == 0 else "no" for place in range(len(table))]
     table.loc[came[[5, 11, 17]], "hiv"] = ""
-    told = told_estimates(
+    outcome = published_estimates(
         pf.read_study(table), ["hiv"], population=None, decisions=None, bootstraps=10, seed=0
     ).outcomes[0]
-    assert told.figures is not None
-    made, shown = told.figures
+    made, shown = outcome.estimates, outcome.diagnostics
+    assert made is not None
+    assert shown is not None
     drawn = made.table.set_index(["estimator", "category"])["estimate"]
     coarse = 0.05 if len(came) < 203 else 0.01
     for name in ("mean", "RDS-II"):
@@ -144,7 +152,7 @@ def test_shares_do_not_say_how_many_did_not_answer(people: int) -> None:
         mean = made.table["estimator"] == "mean"
         assert (made.table["low"] <= exact["low"])[mean].all(), "a coarse interval is no narrower"
         assert (made.table["high"] >= exact["high"])[mean].all()
-    told_mean = [row["estimate"] for row in told.rows if row["estimator"] == "mean"]
-    assert told_mean == [f"{drawn['mean', category]:.0%}" for category in ("no", "yes")]
+    mean_shares = [row["estimate"] for row in published_rows(outcome) if row["estimator"] == "mean"]
+    assert mean_shares == [f"{drawn['mean', category]:.0%}" for category in ("no", "yes")]
     steps = shown.convergence["estimate"].dropna() / coarse
     assert np.allclose(steps, steps.round())

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Sample
+from peerfront.foundation.messages import Message, note
 
 _TINY = 1e-300
 _STEPS = 400
@@ -140,24 +141,23 @@ def balanced(
     return np.asarray(ties)
 
 
-def unconnected_words(counts: Floats, names: tuple[str, ...], balanced_chain: bool) -> str:
-    """Say why a chain cannot be estimated, or nothing; counts are [states, states] of states that occur."""
+def unconnected(counts: Floats, names: tuple[str, ...], balanced_chain: bool) -> Message | None:
+    """Why a chain cannot be estimated; None if it can. Counts are [states, states] of states that occur."""
     if len(names) == 1:
-        return ""
+        return None
     silent = [name for name, row in zip(names, counts, strict=True) if not row.any()]
     if silent and not balanced_chain:
-        return f"nobody with {_some(silent)} brought anybody whose answer is known, so nothing says whom they recruit"
+        return note("estimators.answers_without_recruits", answers=_some(silent))
     if not (connected(counts) if balanced_chain else irreducible(counts)):
         never = [name for name, column in zip(names, counts.T, strict=True) if not column.any()]
         if never:
-            return f"nobody with {_some(never)} was ever recruited by somebody whose answer is known"
-        return "recruitment never led from some of the groups to the others (the chain is not irreducible)"
-    return ""
+            return note("estimators.answers_never_recruited", answers=_some(never))
+        return note("estimators.groups_apart")
+    return None
 
 
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+def _some(names: list[str]) -> list[str] | Message:
+    return names if len(names) <= 3 else note("estimators.names_and_more", names=names[:3], more=len(names) - 3)
 
 
 def expected_by_wave(counts: Floats, start: Floats, waves: int) -> Floats:

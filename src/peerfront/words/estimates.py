@@ -1,0 +1,275 @@
+"""Estimates in words: which estimator to use and why, what it says, and the table of all of them."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from peerfront.estimates.estimators import MEAN, RDS_I, RDS_II, SS, STRATIFIED, STRATIFIED_SS
+from peerfront.estimates.validity import LARGE_PART, Situation, Verdict
+from peerfront.foundation.messages import Remedy
+from peerfront.words.language import Text, n_people, percent, say, warn
+from peerfront.words.result_table import Emphasis, ResultTable
+
+if TYPE_CHECKING:
+    from peerfront.estimates.estimating import OutcomeEstimates
+    from peerfront.estimates.sample_diagnostics import Diagnostics
+    from peerfront.study.estimation import Estimates
+    from peerfront.study.published_estimates import PublishedOutcome
+
+Row = Mapping[Any, Any]
+ESTIMATORS = {
+    MEAN: say("plain mean of the recruits"),
+    RDS_I: say("RDS-I (Salganik-Heckathorn)"),
+    RDS_II: say("RDS-II (Volz-Heckathorn)"),
+    SS: say("successive sampling (Gile)"),
+    STRATIFIED: say("RDS-I on outcome x coupon stratum"),
+    STRATIFIED_SS: say("successive sampling on outcome x coupon stratum"),
+}
+_EVERYBODY = "everybody"
+_MOST_ROWS = 200
+_MOST_IN_ONE_TREE = 0.5
+
+
+def estimate_lines(estimates: "Estimates") -> list[object]:
+    """Which estimates to use and why, what they are, and what was decided on the way."""
+    lines: list[object] = []
+    for each, diagnostics in zip(estimates.made, estimates.diagnostics, strict=True):
+        if len(estimates.made) > 1:
+            lines.append(say("{outcome}:", outcome=each.outcome.name))
+        lines += [*verdict_lines(each.verdict), *_best_lines(each), *_diagnostic_lines(diagnostics)]
+    sample = estimates.study_sample
+    if sample.strata:
+        lines.append(say("Strata: {what} ({strata}).", what=sample.strata, strata=sample.sample.strata))
+    lines += estimates.notes
+    kinds = {
+        "neighbourhood": say("Intervals hold 95%, by the neighbourhood bootstrap."),
+        "tree": say("Intervals hold 95%, by the tree bootstrap."),
+    }
+    return [*lines, kinds[estimates.interval]]
+
+
+def verdict_lines(verdict: Verdict) -> list[Text]:
+    """Which estimator is valid, and why."""
+    lines = [_situation_line(verdict)]
+    if verdict.best in (STRATIFIED, STRATIFIED_SS) and verdict.situation is Situation.UNEQUAL_COUPONS:
+        lines.append(
+            say(
+                "Use the stratified estimate: it looks at recruits by their recruiter's outcome and stratum, and whom "
+                "people recruit does not depend on how many coupons they had."
+            )
+        )
+    elif verdict.best is not None:
+        lines.append(say("Use {estimator}.", estimator=verdict.best))
+    else:
+        lines.append(warn("No estimator is valid here. What can be shown is shown, and should not be reported."))
+    lines += [
+        say("{estimator} cannot be computed: {why}.", estimator=name, why=why) for name, why in verdict.cannot.items()
+    ]
+    if verdict.sampled is None:
+        lines.append(
+            say(
+                "The population's size was not given; if a tenth of it or more was sampled, give it ({remedy}), or all "
+                "estimates are off.",
+                remedy=Remedy("population"),
+            )
+        )
+    elif verdict.sampled > LARGE_PART:
+        lines.append(
+            say(
+                "Of the population, {share} was sampled: only estimators that count with that are valid.",
+                share=percent(verdict.sampled),
+            )
+        )
+    return lines
+
+
+def _situation_line(verdict: Verdict) -> Text:
+    match verdict.situation:
+        case Situation.GROUPS_APART:
+            return warn(
+                "RDS-II is not valid: nobody recruited between groups of answers, so that their shares are those that "
+                "the seeds began."
+            )
+        case Situation.UNEQUAL_RECRUITMENT:
+            return say(
+                "RDS-II is not valid, although coupons did not differ: {recruitment}, so people like those whom they "
+                "know come more often. RDS-I and its relatives look at recruits by their recruiter's outcome.",
+                recruitment=verdict.recruitment,
+            )
+        case Situation.EQUAL_COUPONS:
+            return say("Everybody had the same number of coupons, so estimators that assume this are valid.")
+        case Situation.COUPONS_UNKNOWN:
+            return say("How many coupons people had is not known; if everybody had the same number, RDS-II is valid.")
+        case Situation.COUPONS_BY_OUTCOME:
+            return say(
+                "The number of coupons depended on the outcome alone, so RDS-I, which looks at recruits by their "
+                "recruiter's outcome, stays valid; RDS-II does not."
+            )
+        case Situation.UNEQUAL_COUPONS:
+            return say(
+                "The number of coupons differed between people, so RDS-II is not valid: those who got more could bring "
+                "more people like themselves."
+            )
+
+
+def _best_lines(made: "OutcomeEstimates") -> Iterator[Text]:
+    """The estimates to use, of everybody."""
+    numeric = made.outcome.numeric
+    for row in made.best[made.best["group"] == _EVERYBODY].to_dict("records"):
+        values = {
+            "what": _quantity(row, numeric),
+            "estimate": number_text(row["estimate"], numeric),
+            "estimator": ESTIMATORS[row["estimator"]],
+        }
+        if math.isfinite(row["low"]):
+            yield say(
+                "{what}: {estimate} ({low} to {high}), {estimator}; {people}, worth {worth:,.0f} drawn at random "
+                "(design effect {effect:.1f}).",
+                **values,
+                low=number_text(row["low"], numeric),
+                high=number_text(row["high"], numeric),
+                people=n_people(row["people"]),
+                worth=row["effective_size"],
+                effect=row["design_effect"],
+            )
+        else:
+            yield say(
+                "{what}: {estimate}, {estimator}; no interval, because resampling does not show how sure it is.",
+                **values,
+            )
+
+
+def _diagnostic_lines(diagnostics: "Diagnostics") -> Iterator[Text]:
+    """Warnings about seeds that still matter, and about one large tree."""
+    waves, settled = int(diagnostics.seeds["wave"].max()), diagnostics.waves_to_settle
+    if settled is not None and settled > waves:
+        yield warn(
+            "The seeds still matter: as people recruit, that takes {settled} waves to fade, and the sample has "
+            "{waves}.",
+            settled=settled,
+            waves=waves,
+        )
+    if diagnostics.largest_tree > _MOST_IN_ONE_TREE:
+        yield warn("Of the recruits, {share} descend from one seed.", share=percent(diagnostics.largest_tree))
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def estimate_table(estimates: "Estimates") -> ResultTable:
+    """All estimates; the one to use has a star, those that are not valid stand in brackets."""
+    numeric = {each.outcome.name: each.outcome.numeric for each in estimates.made}
+    best = {each.outcome.name: each.verdict.best for each in estimates.made}
+    rows: list[tuple[object, ...]] = []
+    emphasis = []
+    before = ""
+    for row in estimates.table.head(_MOST_ROWS).to_dict("records"):
+        is_number, is_best = numeric[row["outcome"]], row["estimator"] == best[row["outcome"]]
+        what = _quantity(row, is_number)
+        rows.append(
+            (
+                what if what != before else "",
+                f"* {row['estimator']}" if is_best else row["estimator"] if row["valid"] else f"({row['estimator']})",
+                number_text(row["estimate"], is_number),
+                interval_text(row["low"], row["high"], is_number),
+                _formatted(row["design_effect"], "{:.1f}"),
+                _formatted(row["effective_size"], "{:,.0f}"),
+                bias_text(row["likely_bias"], is_number),
+            )
+        )
+        emphasis.append(Emphasis.STRONG if is_best else Emphasis.NONE if row["valid"] else Emphasis.WEAK)
+        before = what
+    headings = (
+        say("what"), say("estimator"), say("estimate"), say("95% interval"), say("design effect"),
+        say("worth, drawn at random"), say("likely off by"),
+    )  # fmt: skip
+    left_out = len(estimates.table) - len(rows)
+    caption = say("* use this one; (in brackets, grey): not valid here.")
+    if left_out:
+        caption = say(
+            "* use this one; (in brackets, grey): not valid here. {left_out:,} more rows are in the files.",
+            left_out=left_out,
+        )
+    return ResultTable(say("{source}", source=estimates.source), headings, tuple(rows), 2, caption, tuple(emphasis))
+
+
+def _quantity(row: Row, numeric: bool) -> str:
+    group = "" if row["group"] == _EVERYBODY else f", {row['group']}"
+    return f"{row['outcome']}{'' if numeric else ' = ' + row['category']}{group}"
+
+
+def number_text(value: float, numeric: bool) -> str:
+    """A mean as a number, a share in percent; nothing where it is not known."""
+    return _formatted(value, "{:.4g}" if numeric else "{:.1%}")
+
+
+def interval_text(low: float, high: float, numeric: bool) -> str:
+    """Both ends of an interval; nothing where it is not known."""
+    if low != low:
+        return ""
+    return f"{low:.4g} - {high:.4g}" if numeric else f"{100 * low:.1f} - {high:.1%}"
+
+
+def bias_text(bias: float, numeric: bool) -> Text | str:
+    """How far an estimate is likely off; nothing where it is not known."""
+    if bias != bias:
+        return ""
+    return f"{bias:+.4g}" if numeric else say("{points:+.1f} points", points=100 * bias)
+
+
+def _formatted(value: float, pattern: str) -> str:
+    return "" if value != value else pattern.format(value)
+
+
+# The report ----------------------------------------------------------------------------------------------------------
+
+
+def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
+    """The table of an outcome on the report: whole percents, and what is estimated only in its first row."""
+    made = outcome.estimates
+    if made is None:
+        return []
+    rows: list[dict[str, object]] = []
+    before, numeric = "", made.outcome.numeric
+    for row in made.table[made.table["group"] == _EVERYBODY].to_dict("records"):
+        what, pattern = _quantity(row, numeric), "{:.3g}" if numeric else "{:.0%}"
+        low, high, bias = (row[name] for name in ("low", "high", "likely_bias"))
+        ends = {"low": _formatted(low, pattern), "high": _formatted(high, pattern)}
+        rows.append(
+            {
+                "what": "" if what == before else what,
+                "estimator": row["estimator"],
+                "described": ESTIMATORS[row["estimator"]],
+                "estimate": _formatted(row["estimate"], pattern),
+                "interval": say("{low} to {high}", **ends) if low == low else "",
+                "effect": _formatted(row["design_effect"], "{:.1f}"),
+                "worth": _formatted(row["effective_size"], "{:,.0f}"),
+                "off": _published_bias(bias, numeric),
+                "valid": bool(row["valid"]),
+                "best": row["estimator"] == made.verdict.best,
+                "why": row["why"],
+            }
+        )
+        before = what
+    return rows
+
+
+def _published_bias(bias: float, numeric: bool) -> Text | str:
+    if bias != bias:
+        return ""
+    return f"{bias:+.2g}" if numeric else say("{points:+d} points", points=round(100 * bias) + 0)
+
+
+def published_facts(outcome: "PublishedOutcome") -> list[tuple[Text, Text]]:
+    """How far the sample can be trusted for an outcome."""
+    diagnostics = outcome.diagnostics
+    if diagnostics is None:
+        return []
+    settled = say("not known")
+    if diagnostics.waves_to_settle is not None:
+        waves = int(diagnostics.seeds["wave"].max())
+        settled = say("{waves} (the sample has {own})", waves=diagnostics.waves_to_settle, own=waves)
+    return [
+        (say("waves until the seeds no longer matter"), settled),
+        (say("share of the recruits who descend from one seed"), percent(diagnostics.largest_tree)),
+    ]
