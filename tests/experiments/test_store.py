@@ -107,7 +107,7 @@ def test_a_change_of_the_program_gives_results_other_names(tmp_path, monkeypatch
     shutil.copytree(Path(peerfront.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(peerfront, "__file__", str(copy / "__init__.py"))
     before = program.__wrapped__()
-    for file, changes in [("cli/main.py", False), ("experiments/tables.py", False), ("gfp/greedy.py", True)]:
+    for file, changes in [("cli/main.py", False), ("experiments/results.py", False), ("gfp/greedy.py", True)]:
         with (copy / file).open("a") as source:
             source.write("# another line\n")
         assert (program.__wrapped__() != before) == changes

@@ -99,7 +99,7 @@ def test_the_world_says_what_it_took() -> None:
     odd = History(HISTORY.schema, HISTORY.referrers, HISTORY.coupons, HISTORY.recruits, HISTORY.parents, children)
     world = study_like(odd, PEOPLE)
     assert world.offspring.probabilities[1] == world.offspring.probabilities[3] == 0.0
-    facts = " ".join(world.facts)
+    facts = " ".join(map(str, world.facts))
     assert f"Mean capacity {world.mean_rate:.2f}." in facts
     assert "agree less than by chance: age_group." in facts
     assert "the pairs say nothing about it: housing." in facts

@@ -7,6 +7,7 @@ import typer
 
 from peerfront.cli.options import BUDGET, MAX_PER_PERSON, MAX_PER_ROUND, PEOPLE, ROUNDS, SEED, rules_of
 from peerfront.cli.screen import cell, new_screen
+from peerfront.words.language import joined, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,21 +25,27 @@ def worlds_command(
 
     console = new_screen()
     if name is None:
-        print_list(console, "world", {key: entry.summary for key, entry in WORLDS.items()})
-        console.print("Describe one with peerfront worlds NAME.")
+        print_list(console, say("world"), {key: entry.summary for key, entry in WORLDS.items()})
+        console.print(str(say("Describe one with {command}.", command="peerfront worlds NAME")))
         return
     spec = Spec.parse(name)
     entry, world = world_entry(spec), make_world(spec)
     console.print(cell(spec.name, "bold").append(f": {entry.summary}\n\n{entry.description}\n", style="not bold"))
-    fields = ", ".join(f"{visible(field.name, 60)} ({len(field)})" for field in world.schema.fields[:_FIELDS_SHOWN])
-    left_out = len(world.schema.fields) - _FIELDS_SHOWN
-    fields += f", and {left_out:,} more" if left_out > 0 else ""
-    console.print(f"Fields (categories): {fields}. {world.schema.columns} one-hot columns.")
+    fields: list[object] = [
+        f"{visible(field.name, 60)} ({len(field)})" for field in world.schema.fields[:_FIELDS_SHOWN]
+    ]
+    if (left_out := len(world.schema.fields) - _FIELDS_SHOWN) > 0:
+        fields.append(say("and {n:,} more", n=left_out))
+    sentence = say(
+        "Fields (categories): {fields}. {columns} one-hot columns.",
+        fields=joined(fields, ", "),
+        columns=world.schema.columns,
+    )
+    console.print(str(sentence))
     for fact in getattr(world, "facts", ()):
         console.print(cell(fact))
-    console.print(
-        "Draws: " + ("each is another world." if entry.has_draws else "all are this one world, with other luck.")
-    )
+    draws = say("Draws: all are this one world, with other luck.")
+    console.print(str(say("Draws: each is another world.") if entry.has_draws else draws))
     print_options(console, spec.name, entry.options)
 
 
@@ -47,34 +54,34 @@ def policies_command() -> None:
     from peerfront.experiments.policies import POLICIES
 
     console = new_screen()
-    print_list(console, "policy", {name: entry.summary for name, entry in POLICIES.items()})
+    print_list(console, say("policy"), {name: entry.summary for name, entry in POLICIES.items()})
     for name, entry in POLICIES.items():
         print_options(console, name, entry.options)
 
 
-def print_list(console: "Console", kind: str, summaries: Mapping[str, str]) -> None:
+def print_list(console: "Console", kind: object, summaries: Mapping[str, object]) -> None:
     from rich.table import Table
 
-    table = Table(kind, "what it is")
+    table = Table(str(kind), str(say("what it is")))
     for name, summary in summaries.items():
-        table.add_row(name, summary)
+        table.add_row(name, cell(summary))
     console.print(table)
 
 
 def print_options(console: "Console", name: str, options: Mapping[str, "Option"]) -> None:
     from peerfront.foundation.specs import Option
 
-    console.print(cell("Settings, written ").append(f"{name}:key=value,key=value", style="bold").append(":"))
-    for key, option in {**options, "name": Option(str, "what tables and figures call it")}.items():
+    console.print(cell(say("Settings, written {example}:", example=f"{name}:key=value,key=value")))
+    for key, option in {**options, "name": Option(str, str(say("what tables and figures call it")))}.items():
         console.print(cell(f"  {key}", "bold").append(f"  {option.help}", style="not bold"))
 
 
 _FIELDS_SHOWN = 60
 _ENDINGS = {
-    "BUDGET": "every coupon is given out",
-    "EXTINCT": "nobody is left who could refer",
-    "STOPPED": "the policy gave out no coupons, so nobody can come",
-    "HORIZON": "the last round is over",
+    "BUDGET": say("It ended because every coupon is given out."),
+    "EXTINCT": say("It ended because nobody is left who could refer."),
+    "STOPPED": say("It ended because the policy gave out no coupons, so nobody can come."),
+    "HORIZON": say("It ended because the last round is over."),
 }
 
 
@@ -106,9 +113,19 @@ def simulate_command(
     task = Task(world, draw, policy, (discount,))
     testing_world, player = prepared_policy(comparison, task, discount)
 
-    table = Table(title=cell(f"{player.name} in {world}, draw {draw}, episode {episode}"), title_justify="left")
-    for name in ("round", "people", "coupons", "given", "to people, coupons each", "recruits", "reward so far"):
-        table.add_column(name, justify="left" if name.startswith("to") else "right", no_wrap=not name.startswith("to"))
+    title = say(
+        "{policy} in {world}, draw {draw}, episode {episode}",
+        policy=player.name,
+        world=world,
+        draw=draw,
+        episode=episode,
+    )
+    table = Table(title=cell(title), title_justify="left")
+    for heading in (say("round"), say("people"), say("coupons"), say("given")):
+        table.add_column(str(heading), justify="right", no_wrap=True)
+    table.add_column(str(say("to people, coupons each")))
+    for heading in (say("recruits"), say("reward so far")):
+        table.add_column(str(heading), justify="right", no_wrap=True)
     left, reward = rules.budget, 0.0
 
     def show(played: Round) -> None:
@@ -119,19 +136,22 @@ def simulate_command(
         amounts, counts = np.unique(played.coupons, return_counts=True)
         shares = ", ".join(f"{n} x {k}" for k, n in zip(amounts[::-1], counts[::-1], strict=True) if k)
         nobody = int((played.coupons == 0).sum())
-        if nobody:
-            shares += f"{'; ' if shares else ''}{nobody} none"
-        table.add_row(
-            str(played.number), str(len(played.crowd)), str(left), str(given), shares, str(recruits), f"{reward:.2f}"
-        )
+        both = joined([shares, say("{n} none", n=nobody) if nobody else ""], "; ")
+        row = (played.number, len(played.crowd), left, given, both, recruits, f"{reward:.2f}")
+        table.add_row(*map(str, row))
         left -= given
 
     result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=show)
     console = new_screen()
     console.print(table)
     total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name
-    console.print(
-        f"{total} recruits with {rules.budget - left} coupons in {int(result.rounds[0])} rounds; "
-        f"reward {reward:.2f} at discount {discount:g}. It ended because {_ENDINGS[ending]}.",
+    summary = say(
+        "{recruits} recruits with {coupons} coupons in {rounds} rounds; reward {reward:.2f} at discount {discount:g}.",
+        recruits=total,
+        coupons=rules.budget - left,
+        rounds=int(result.rounds[0]),
+        reward=reward,
+        discount=discount,
     )
-    console.print("coupons: left at the start of the round; 3 x 4: three people get four each.", style="dim")
+    console.print(cell(joined([summary, _ENDINGS[ending]])))
+    console.print(cell(say("coupons: left at the start of the round; 3 x 4: three people get four each."), "dim"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from peerfront.experiments.planning_world import Discounts, Preparation, with_independent_referrals
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import checked_discount, one_of, whole_number
 from peerfront.foundation.specs import Option, Spec
@@ -30,7 +31,6 @@ FEW_ROUNDS = 12
 """Up to so many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
 SEES = ("nothing", "covariates", "capacity")  # those of value.surrogate, named here so that nothing is loaded for them
 TRAINING = ("default", "paper", "published")
-TRAINING_HELP = "default, paper (its text to the letter) or published (as the published table was made)"
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
 _SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)  # of the budget, which they spend at least in a round
 _PACES = (0.5, 0.75, 1.0, 1.5, 2.0)  # of the rules that spread the budget over the rounds
@@ -197,9 +197,7 @@ def trained_at_discount(spec: Spec) -> Discounts:
 
 
 REINFORCEMENT_OPTIONS: Mapping[str, Option] = {
-    "discount": Option(
-        float, "discount of the training (default: the one it is judged at; the paper's table says .99)"
-    ),
-    "episodes": Option(int, "episodes of training (default 500)"),
-    "training": Option(str, TRAINING_HELP),
+    "discount": Option(float, note("training_setting.discount")),
+    "episodes": Option(int, note("training_setting.episodes")),
+    "training": Option(str, note("training_setting.training")),
 }

@@ -14,7 +14,6 @@ from peerfront.experiments.learned_policies import (
     FEW_ROUNDS,
     REINFORCEMENT_OPTIONS,
     SEES,
-    TRAINING_HELP,
     check_gfp,
     check_reinforcement,
     prepare_budget_dqn,
@@ -26,6 +25,7 @@ from peerfront.experiments.learned_policies import (
 )
 from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import MOST_SEED, checked_discount, one_of, positive, proportion, whole_number
 from peerfront.foundation.specs import Option, Spec
@@ -38,7 +38,7 @@ from peerfront.simulation.catalog import make_world
 class PolicyEntry:
     """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
 
-    summary: str
+    summary: Message | str
     prepare: Callable[..., Policy]
     options: Mapping[str, Option]
     discounts: Callable[[Spec], Discounts]
@@ -77,7 +77,7 @@ def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
 def policy_entry(spec: Spec) -> PolicyEntry:
     """The entry of a specification's name, its settings checked."""
     if spec.name not in POLICIES:
-        raise UnknownName("policy", spec.name, POLICIES)
+        raise UnknownName(note("policy_setting.policy"), spec.name, POLICIES)
     entry = POLICIES[spec.name]
     entry.check(**spec.read_options(entry.options))
     return entry
@@ -167,88 +167,86 @@ def _population_dp(
 
 POLICIES: dict[str, PolicyEntry] = {
     "random_split": PolicyEntry(
-        summary="a random round budget, split at random (the paper's Random)",
+        summary=note("policy_summary.random_split"),
         prepare=_random_split,
         options={},
         discounts=lambda _: Discounts.IGNORED,
     ),
     "constant": PolicyEntry(
-        summary="the same number of coupons for everybody, while they last",
+        summary=note("policy_summary.constant"),
         prepare=_constant,
-        options={"coupons": Option(int, "coupons each (default 3)")},
+        options={"coupons": Option(int, note("policy_setting.coupons"))},
         discounts=lambda _: Discounts.IGNORED,
         check=_check_constant,
     ),
     "threshold": PolicyEntry(
-        summary="coupons where they are most likely used, down to a cutoff; tuned by simulation unless given",
+        summary=note("policy_summary.threshold"),
         prepare=_threshold,
         options={
-            "cutoff": Option(float, "smallest chance of use that earns a coupon"),
-            "at_least": Option(int, "coupons to spend in a round even below the cutoff"),
+            "cutoff": Option(float, note("policy_setting.cutoff")),
+            "at_least": Option(int, note("policy_setting.at_least")),
         },
         discounts=lambda spec: Discounts.IGNORED if "cutoff" in dict(spec.options) else Discounts.TOGETHER,
         check=_check_threshold,
     ),
     "evenly": PolicyEntry(
-        summary="the budget spread over the rounds left, each coupon where it is most likely used",
+        summary=note("policy_summary.evenly"),
         prepare=_evenly,
-        options={"pace": Option(float, "1 (default) spends evenly, more spends faster at first")},
+        options={"pace": Option(float, note("policy_setting.pace"))},
         discounts=lambda _: Discounts.IGNORED,
         check=_check_evenly,
     ),
     "population_dp": PolicyEntry(
-        summary="dynamic programming over budget and frontier size (the paper's IID-Population DP)",
+        summary=note("policy_summary.population_dp"),
         prepare=_population_dp,
         options={
-            "population": Option(int, "people sampled to learn the marginal capacities (default 1024)"),
-            "marginal": Option(str, "mixture (default: their average distribution) or poisson (one with their mean)"),
-            "recruits": Option(int, "recruits of such people, drawn from the models, who are sampled too (default 0)"),
+            "population": Option(int, note("policy_setting.population")),
+            "marginal": Option(str, note("policy_setting.marginal")),
+            "recruits": Option(int, note("policy_setting.recruits")),
         },
         discounts=lambda _: Discounts.SEPARATE,
         check=_check_population_dp,
     ),
     "budget_dqn": PolicyEntry(
-        summary="Q-learning of the round budget, split where coupons are most likely used (the paper's Budget-DQN)",
+        summary=note("policy_summary.budget_dqn"),
         prepare=prepare_budget_dqn,
         options=REINFORCEMENT_OPTIONS,
         discounts=trained_at_discount,
         check=check_reinforcement,
     ),
     "factorized_rl": PolicyEntry(
-        summary="Q-learning of budget, number of people and scores of people together (the paper's Factorized RL)",
+        summary=note("policy_summary.factorized_rl"),
         prepare=prepare_factorized_rl,
         options=REINFORCEMENT_OPTIONS,
         discounts=trained_at_discount,
         check=check_reinforcement,
     ),
     "gfp": PolicyEntry(
-        summary="generative frontier planning: learned value, closed-form backup, exact greedy (the paper's, repaired)",
+        summary=note("policy_summary.gfp"),
         prepare=prepare_gfp,
         options={
-            "learn": Option(str, "value from simulated returns (default) or from its own backups"),
-            "deadline": Option(
-                str, f"yes or no: the value knows how many rounds are left (default: up to {FEW_ROUNDS} rounds)"
-            ),
-            "sees": Option(str, f"what the value sees of people: {', '.join(SEES)} (default capacity)"),
-            "training": Option(str, TRAINING_HELP),
+            "learn": Option(str, note("policy_setting.learn")),
+            "deadline": Option(str, note("policy_setting.deadline", rounds=FEW_ROUNDS)),
+            "sees": Option(str, note("policy_setting.sees", choices=SEES)),
+            "training": Option(str, note("training_setting.training")),
         },
         discounts=lambda _: Discounts.SEPARATE,
         check=check_gfp,
     ),
     "gfp-paper": PolicyEntry(
-        summary="generative frontier planning with the paper's value training, to the letter",
+        summary=note("policy_summary.gfp_paper"),
         prepare=prepare_gfp_paper,
         options={},
         discounts=lambda _: Discounts.SEPARATE,
     ),
     "gfp-untrained": PolicyEntry(
-        summary="the same with the value network as it starts: what the paper's training has to beat",
+        summary=note("policy_summary.gfp_untrained"),
         prepare=partial(prepare_gfp_paper, iterations=0),
         options={},
         discounts=lambda _: Discounts.SEPARATE,
     ),
     "price_index": PolicyEntry(
-        summary="a price per coupon that balances the budget, and everybody worth it (the bound's own rule)",
+        summary=note("policy_summary.price_index"),
         prepare=prepare_price_index,
         options={},
         discounts=lambda _: Discounts.SEPARATE,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import Message
 from peerfront.foundation.settings import MOST_SEED
 from peerfront.foundation.typed_values import typed_number
 
@@ -17,7 +18,7 @@ class Option:
     """One setting that may be given after the colon."""
 
     kind: type[str] | type[int] | type[float] | type[tuple[str, ...]]
-    help: str
+    help: Message | str
     is_file: bool = False
     """Whether the value is the path of a file that what is made depends on."""
 

@@ -27,6 +27,7 @@ from scipy.optimize import brentq
 from peerfront.foundation.counts import poisson_log_pmf, poisson_log_survival, poisson_survival
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, at_least, check_fields, mean_rate, optional, spread
 from peerfront.problem import BranchingWorld, History
@@ -86,25 +87,26 @@ class StudyWorld(BranchingWorld):
     story: CouponStory
 
     @property
-    def facts(self) -> tuple[str, ...]:
-        """What the world took from the study, in words."""
-        found = self.inheritance
-        names, unsaid = np.array(found.schema.names), np.isnan(found.estimates)
-        fields = ", ".join(
-            f"{name} {chance:.2f}" + ("" if np.isnan(error) else f" ± {error:.2f}")
-            for name, chance, error in zip(names, found.probabilities, found.standard_errors, strict=True)
-        )
-        low, none = names[~unsaid & (found.estimates < 0.0)], names[unsaid]
-        means = ", ".join(f"{mean:.2f}" for mean in self.mean_recruits)
-        used = "each is used on its own" if self.story.response == PER_COUPON else "some that are of use are not used"
-        told = () if self.story.response == CAPACITY else (f"Recruits with 1, 2, 3 coupons: {means}; {used}.",)
-        return (
-            f"Mean capacity {self.mean_rate:.2f}.",
-            *told,
-            f"Probability that a recruit inherits a field, ± standard error: {fields}.",
-            *([f"Taken as 0, because people agree less than by chance: {', '.join(low)}."] if len(low) else []),
-            *([f"Taken as 0, because the pairs say nothing about it: {', '.join(none)}."] if len(none) else []),
-        )
+    def facts(self) -> tuple[Message, ...]:
+        """What the world took from the study."""
+        pairs = self.inheritance
+        names, unknown = np.array(pairs.schema.names), np.isnan(pairs.estimates)
+        fields = [
+            note("study_world_fact.field_without_error", name=name, chance=chance)
+            if np.isnan(error)
+            else note("study_world_fact.field", name=name, chance=chance, error=error)
+            for name, chance, error in zip(names.tolist(), pairs.probabilities, pairs.standard_errors, strict=True)
+        ]
+        facts = [note("study_world_fact.mean_capacity", mean=self.mean_rate)]
+        if self.story.response != CAPACITY:
+            code = "study_world_fact.per_coupon" if self.story.response == PER_COUPON else "study_world_fact.both"
+            facts.append(note(code, means=[f"{mean:.2f}" for mean in self.mean_recruits]))
+        facts.append(note("study_world_fact.inherits", fields=fields))
+        if len(low := names[~unknown & (pairs.estimates < 0.0)]):
+            facts.append(note("study_world_fact.agree_too_little", fields=low.tolist()))
+        if unknown.any():
+            facts.append(note("study_world_fact.no_pairs", fields=names[unknown].tolist()))
+        return tuple(facts)
 
 
 def study_like(
