@@ -28,7 +28,7 @@ import sys, time
 import django
 django.setup()
 begun = time.perf_counter()
-from peerfront.web.live.planning.for_one import plan_for_one
+from peerfront.web.live.planning.arrival_plans import plan_for_one
 imported = time.perf_counter()
 assert plan_for_one(sys.argv[1]) is not None
 first = time.perf_counter()
@@ -50,12 +50,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         begin(Path(folder), chosen.database)
         _study(chosen.people, chosen.valid_days, chosen.coupons)
-        from peerfront.web.live.planning import for_one
+        from peerfront.web.live.planning import arrival_plans
         from peerfront.web.live.records.models import Coupon
 
         still_open = Coupon.objects.filter(redemption=None, last_day__gt=date.today()).exclude(holder=None).count()
         begun = time.perf_counter()
-        assert for_one.warm_up()
+        assert arrival_plans.warm_up()
         warmed = time.perf_counter() - begun
         taken: list[float] = []
         computed: list[float] = []
@@ -63,7 +63,7 @@ def main() -> None:
         for number in range(chosen.arrivals):
             last = _arrives(number)
             begun, computing = time.perf_counter(), time.process_time()
-            assert for_one.plan_for_one(last) is not None
+            assert arrival_plans.plan_for_one(last) is not None
             taken.append(1000 * (time.perf_counter() - begun))
             computed.append(1000 * (time.process_time() - computing))
         ordered = sorted(taken)
@@ -113,9 +113,8 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     from peerfront.data.reading import read_study
     from peerfront.simulation.demo_study import demo_study
     from peerfront.web.live.operations.study_import import import_here
-    from peerfront.web.live.planning.making import make_plan
-    from peerfront.web.live.planning.proposing import propose
-    from peerfront.web.live.planning.study_order import today_of
+    from peerfront.web.live.planning.making import make_plan, propose
+    from peerfront.web.live.planning.planning_inputs import today_of
     from peerfront.web.live.records.database import DatabaseRecords
     from peerfront.web.live.rules.actions import Member, Role
     from peerfront.web.live.rules.codes import new_prefix

@@ -1,12 +1,14 @@
 """A sentence that was stored reads as it did."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 
 from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.study.reasons import Reason, ReasonCode
 from peerfront.words.language import joined, percent, say, say_n, warn
-from peerfront.words.stored_text import as_data, from_data
+from peerfront.words.stored_text import as_data, from_data, reason_as_text, reason_from_text
 
 
 def test_sentences_survive_json() -> None:
@@ -22,3 +24,12 @@ def test_sentences_survive_json() -> None:
         assert str(again) == str(text)
         assert again.severity == text.severity
     assert from_data(as_data(message)) == message
+
+
+def test_reasons_are_stored_as_data_and_older_ones_stay_text() -> None:
+    reason = Reason(ReasonCode.STRATUM_CHANCES, 2, 0.25, stratum="sex=f", fewer_free=True)
+    text = reason_as_text(reason)
+    assert reason_from_text(text) == reason
+    assert len(reason_as_text(replace(reason, stratum="x" * 5_000))) < 1_000
+    for older in ("More likely than most here.", "{not data", '{"code":"no such code"}', "[]", ""):
+        assert reason_from_text(reason_as_text(older)) == older

@@ -203,7 +203,7 @@ def demo_command(
 
             show(table_of_logins(make_demo()))
         from peerfront.web.live.operations.running import serve
-        from peerfront.web.live.planning.jobs import ask_for_plan, stop
+        from peerfront.web.live.planning.planning_jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")
         show("A plan is being made in the background; in about a minute the coordinator can look at it.")

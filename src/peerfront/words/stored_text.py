@@ -1,11 +1,17 @@
 """Sentences as data, so that a result can be stored, and read later by somebody in another language."""
 
-from typing import Any
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity
 from peerfront.words.language import Text, joined
 
+if TYPE_CHECKING:
+    from peerfront.study.reasons import Reason
+
 _JOINED = "joined"
+_LONGEST_NAME = 200  # characters of a stratum or an answer within a reason
 
 
 def as_data(value: Any) -> Any:
@@ -54,3 +60,28 @@ def _each(values: Any) -> dict[str, Any]:
 
 def _again(values: dict[str, Any]) -> dict[str, Any]:
     return {name: from_data(value) for name, value in values.items()}
+
+
+def reason_as_text(reason: "Reason | str") -> str:
+    """A reason as records of a live study hold it: JSON text of its fields; what somebody typed stays as it is."""
+    if isinstance(reason, str):
+        return reason
+    short = replace(
+        reason,
+        stratum=reason.stratum[:_LONGEST_NAME],
+        category=reason.category and reason.category[:_LONGEST_NAME],
+        field=reason.field and reason.field[:_LONGEST_NAME],
+    )
+    return json.dumps(short.as_data(), ensure_ascii=False, separators=(",", ":"))
+
+
+def reason_from_text(text: str) -> "Reason | str":
+    """What `reason_as_text` was given; the text itself if it is no reason, as in records of earlier versions."""
+    if not text.startswith("{"):
+        return text
+    from peerfront.study.reasons import Reason  # only here: it loads the planner
+
+    try:
+        return Reason.from_data(json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return text

@@ -13,7 +13,7 @@ from planning_site import finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.folder import LiveFolder, sqlite
-from peerfront.web.live.planning import jobs
+from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.records.models import PlanningJob
 from peerfront.web.live.rules.actions import Role
 

@@ -9,7 +9,7 @@ from django.test import override_settings
 from django_site import STUDY_FOLDER, empty_database, new_postgresql, use_database
 
 from peerfront.web.live.folder import LiveFolder, Serving, postgresql, sqlite
-from peerfront.web.live.planning import jobs
+from peerfront.web.live.planning import planning_jobs as jobs
 
 SMALL_EFFORT = "0.05"
 

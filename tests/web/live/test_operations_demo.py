@@ -49,8 +49,8 @@ def test_every_role_has_a_user_with_a_password_of_its_own() -> None:
 
 
 def test_its_plans_are_those_of_the_plain_rule() -> None:
+    from peerfront.web.live.planning.arrival_plans import same_for_all
     from peerfront.web.live.planning.kept_models import SAME_FOR_ALL
-    from peerfront.web.live.planning.one_person import same_for_all
 
     one = same_for_all(100, 3)
     made = demo_plans.planned_for_one()

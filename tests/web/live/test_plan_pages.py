@@ -13,7 +13,7 @@ from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
 from planning_site import finished, study_folder
 from played_study import PlayedStudy
 
-from peerfront.web.live.planning import jobs
+from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords

@@ -19,15 +19,16 @@ from planning_site import finished, study_folder
 from peerfront.foundation.errors import DataFileError
 from peerfront.problem import Frontier
 from peerfront.study.orders import PlanOrder
+from peerfront.study.reasons import Reason as StoredReason
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.sheet import plan_coupons
 from peerfront.study.study_standing import standing_of
 from peerfront.web.live.exporting import live_study, study_table
-from peerfront.web.live.planning import for_one, jobs
+from peerfront.web.live.planning import arrival_plans
+from peerfront.web.live.planning import planning_jobs as jobs
+from peerfront.web.live.planning.arrival_plans import of_stratum, plan_alone, same_for_all, seed_for
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, loaded_model
-from peerfront.web.live.planning.one_person import of_stratum, plan_alone, same_for_all, seed_for
-from peerfront.web.live.planning.open_holders import codes_of, open_holders
-from peerfront.web.live.planning.study_order import today_of
+from peerfront.web.live.planning.planning_inputs import codes_of, open_holders, today_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.verification import verify
@@ -45,6 +46,7 @@ from peerfront.web.live.rules.requests import (
     StopPlan,
     WithdrawPerson,
 )
+from peerfront.words.stored_text import reason_from_text
 
 ANSWERS = (("age", "33"), ("gender", "female"), ("housing", "street"))
 
@@ -78,19 +80,19 @@ def _model():
 
 def test_people_of_the_plan_get_its_number_and_who_comes_later_one_of_their_own(going, planned) -> None:  # noqa: F811
     line = planned.plan.lines.filter(coupons__gt=0).first()
-    assert for_one.plan_for_one(line.person_id) is None
+    assert arrival_plans.plan_for_one(line.person_id) is None
     assert len(going.issue(line.person_id, site=line.person.site_id)) == line.coupons
     person = going.came("new1")
-    own = for_one.plan_for_one(person)
+    own = arrival_plans.plan_for_one(person)
     assert own.model == planned.plan.model
     assert own.seed == seed_for(planned.plan.seed, person)
     assert 0 <= own.coupons <= SETTINGS.cap
-    assert own.reason.startswith(f"Came after plan {planned.plan.plan} was made.")
+    assert isinstance(reason_from_text(own.reason), StoredReason)
     assert len(going.issue(person, plan_for_one=own)) == own.coupons
     decision = models.Decision.objects.get(person_id=person)
     assert decision.decided_by == DecidedBy.ARRIVAL.value
     assert (decision.model, decision.seed, decision.probability) == (own.model, own.seed, own.probability)
-    assert for_one.plan_for_one(person) is None, "who has got coupons gets no second number"
+    assert arrival_plans.plan_for_one(person) is None, "who has got coupons gets no second number"
     assert verify().whole
 
 
@@ -100,9 +102,9 @@ def test_spoilt_files_of_a_plan_give_no_number_and_no_fault(going, planned) -> N
     whole = summary.read_text("utf-8")
     for spoilt in ("", "{", "[]", "{}", '{"words": 1}', whole.replace('"strata"', '"strat"')):
         summary.write_text(spoilt, "utf-8")
-        assert for_one.plan_for_one(person) is None
+        assert arrival_plans.plan_for_one(person) is None
     summary.write_text(whole, "utf-8")
-    assert for_one.plan_for_one(person) is not None
+    assert arrival_plans.plan_for_one(person) is not None
 
 
 def test_a_model_under_the_name_of_another_is_refused(going, planned) -> None:  # noqa: F811
@@ -171,7 +173,7 @@ def test_nobody_gets_more_than_is_free(going, planned) -> None:  # noqa: F811
     given_out = 0
     for number in range(6):
         person = going.came(f"new{number}")
-        own = for_one.plan_for_one(person)
+        own = arrival_plans.plan_for_one(person)
         given_out += len(going.issue(person, plan_for_one=own))
     assert given_out <= 4
     assert own.coupons == 0 or given_out < 4
@@ -182,28 +184,28 @@ def test_nobody_gets_more_than_is_free(going, planned) -> None:  # noqa: F811
 
 
 def test_there_is_no_number_where_there_is_nothing_to_decide(going, planned) -> None:  # noqa: F811
-    assert for_one.plan_for_one("nobody") is None
+    assert arrival_plans.plan_for_one("nobody") is None
     going.do(AddSeed("silent"))
-    assert for_one.plan_for_one("silent") is None, "without answers"
+    assert arrival_plans.plan_for_one("silent") is None, "without answers"
     gone = going.came("gone")
     going.do(WithdrawPerson(gone, False, "moved away"))
-    assert for_one.plan_for_one(gone) is None
+    assert arrival_plans.plan_for_one(gone) is None
     other = going.came("other")
     going.do(OverrideCoupons(other, 1, "asked for one"))
-    assert for_one.plan_for_one(other) is None, "the coordinator decided"
+    assert arrival_plans.plan_for_one(other) is None, "the coordinator decided"
     had = models.Person.objects.filter(coupons__gt=0, withdrawn_at=None).first()
-    assert for_one.plan_for_one(had.person) is None, "more is the coordinator's decision"
+    assert arrival_plans.plan_for_one(had.person) is None, "more is the coordinator's decision"
     late = going.came("late")
     KeptModel(planned.plan.model).artifact.rename(KeptModel(planned.plan.model).folder / "away")
     from peerfront.web.live.planning import kept_models
 
     kept_models._loaded.clear()
-    assert for_one.plan_for_one(late) is None, "its model is missing"
+    assert arrival_plans.plan_for_one(late) is None, "its model is missing"
     refused = going.ask(IssueCoupons(late))
     assert isinstance(refused, Refused)
     assert refused.reason is Reason.NO_DECISION
     going.do(StopPlan(planned.plan.plan, "enough"))
-    assert for_one.plan_for_one(late) is None
+    assert arrival_plans.plan_for_one(late) is None
 
 
 def test_a_model_that_was_harmed_gives_no_number_and_no_fault(going, planned) -> None:  # noqa: F811
@@ -213,27 +215,27 @@ def test_a_model_that_was_harmed_gives_no_number_and_no_fault(going, planned) ->
     weights = next(KeptModel(planned.plan.model).artifact.glob("*.safetensors"))
     weights.write_bytes(weights.read_bytes()[:-7])
     kept_models._loaded.clear()
-    assert for_one.plan_for_one(person) is None
+    assert arrival_plans.plan_for_one(person) is None
 
 
 def test_answers_that_the_model_has_never_seen_count_as_unknown(going) -> None:
     person = going.came("new1", (("age", "many"), ("gender", "something new"), ("housing", "=1+1"), ("more", "x")))
-    assert for_one.plan_for_one(person) is not None
+    assert arrival_plans.plan_for_one(person) is not None
 
 
 def test_after_the_last_day_nobody_gets_a_coupon(going) -> None:
     person = going.came("new1")
     settings = DatabaseRecords().study().settings
     going.do(ChangeSettings(replace(settings, deadline=today_of(settings, timezone.now())), "it ends"))
-    own = for_one.plan_for_one(person)
+    own = arrival_plans.plan_for_one(person)
     assert (own.coupons, own.probability) == (0, 1.0)
-    assert "recruitment ends" in own.reason
+    assert str(reason_from_text(own.reason)) == "No coupon: recruitment is over."
 
 
 def test_no_number_is_planned_inside_a_transaction(going) -> None:
     person = going.came("new1")
     with pytest.raises(RuntimeError, match="before the transaction"), transaction.atomic():
-        for_one.plan_for_one(person)
+        arrival_plans.plan_for_one(person)
 
 
 def test_random_numbers_are_given_to_the_share_that_the_settings_say(going) -> None:
@@ -322,7 +324,7 @@ def test_a_study_without_a_model_gives_everybody_the_same(tmp_path) -> None:
         job = finished(jobs.ask_for_plan(study.user(Role.COORDINATOR).username))
         study.do(ApprovePlan(job.plan.plan))
         study.seed("cleo")
-        own = for_one.plan_for_one("cleo")
+        own = arrival_plans.plan_for_one("cleo")
         assert (own.model, own.coupons, own.probability) == (SAME_FOR_ALL, 3, 1.0)
         assert isinstance(study.ask(IssueCoupons("cleo", plan_for_one=own)), Accepted)
 
@@ -331,9 +333,9 @@ def test_the_server_needs_no_torch_for_it(going, planned) -> None:  # noqa: F811
     person = going.came("new1")
     code = (
         "import sys, django; django.setup()\n"
-        "from peerfront.web.live.planning import for_one\n"
-        "assert for_one.warm_up()\n"
-        f"assert for_one.plan_for_one({person!r}) is not None\n"
+        "from peerfront.web.live.planning import arrival_plans\n"
+        "assert arrival_plans.warm_up()\n"
+        f"assert arrival_plans.plan_for_one({person!r}) is not None\n"
         "import peerfront.web.live.screens.urls\n"
         "assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules\n"
     )
@@ -346,5 +348,5 @@ def test_the_server_needs_no_torch_for_it(going, planned) -> None:  # noqa: F811
 
 
 def test_warming_up_in_the_background_needs_no_plan() -> None:
-    thread = for_one.warm_up_in_background()
+    thread = arrival_plans.warm_up_in_background()
     thread.join()

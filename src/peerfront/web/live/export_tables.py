@@ -12,6 +12,7 @@ from peerfront.web.live.export_texts import code_text, days_of, mark, number_tex
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.events import DecidedBy
 from peerfront.web.live.rules.settings import Settings
+from peerfront.words.stored_text import reason_from_text
 
 WITHDRAWN = "withdrawn"
 
@@ -39,7 +40,7 @@ def decision_details(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame
         if each.person_id not in ids:
             continue
         typed = each.decided_by == DecidedBy.OVERRIDE
-        reason = "" if each.person_id in gone else one_line(each.reason)
+        reason = "" if each.person_id in gone else one_line(str(reason_from_text(each.reason)))
         rows.append(
             {
                 "round": str(each.round),

@@ -13,7 +13,7 @@ import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,21 @@ from django.conf import settings as django_settings
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_text
+from peerfront.foundation.messages import Message, Severity
 from peerfront.study.artifacts import MANIFEST
 from peerfront.study.model import Model, load
 from peerfront.study.week_model import FittedTo
 from peerfront.web.live.folder import LiveFolder
+from peerfront.words.language import Text
+from peerfront.words.stored_text import as_data, from_data
 
 SAME_FOR_ALL = "same-for-all"
 """The name of the plain rule of a study that is too small for a model."""
 _NAME = 16  # characters of a checksum
 _MOST_LOADED = 2
+Line = Text | Message | str
+"""A sentence as data, put into words when somebody reads it; plain text in plans of earlier versions."""
+_LINES = ("words", "ahead", "details", "about_model", "certificate")
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,13 @@ class PlanSummary:
     budget: int
     """Coupons that were left to plan with."""
     open_coupons: int
-    words: tuple[str, ...]
+    words: tuple[Line, ...]
     """What to hand out, and what was drawn by lot or at random."""
-    ahead: tuple[str, ...]
+    ahead: tuple[Line, ...]
     """What to expect."""
-    details: tuple[str, ...]
-    about_model: tuple[str, ...]
-    certificate: tuple[str, ...]
+    details: tuple[Line, ...]
+    about_model: tuple[Line, ...]
+    certificate: tuple[Line, ...]
     """How good the plan is, at least, by the model."""
     expected: float | None
     """Recruits expected in all; None by the plain rule."""
@@ -76,12 +82,12 @@ class PlanSummary:
     """The answers of which the strata are made."""
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(line for line in self.words if line.startswith("Warning"))
+    def warnings(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.words if getattr(line, "severity", None) is Severity.WARNING)
 
     @property
-    def plain_words(self) -> tuple[str, ...]:
-        return tuple(line for line in self.words if not line.startswith("Warning"))
+    def plain_words(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.words if line not in self.warnings)
 
 
 def model_name(fingerprint: str) -> str:
@@ -93,7 +99,7 @@ def live_folder() -> LiveFolder:
     """The folder of the study that this process serves."""
     folder = django_settings.LIVE_FOLDER
     if folder is None:
-        raise DataFileError("This process serves no study: PEERFRONT_LIVE_FOLDER does not name a folder.")
+        raise DataFileError("live_planning.no_folder")
     assert isinstance(folder, LiveFolder)
     return folder
 
@@ -166,7 +172,9 @@ class PlanFolder:
         make_folder(self.folder)
         for name, content in files.items():
             write_text(self.folder / name, content, private=True)
-        text = json.dumps(asdict(summary), indent=1, ensure_ascii=False)
+        data = {each.name: getattr(summary, each.name) for each in fields(summary)}
+        data |= {name: as_data(data[name]) for name in _LINES}
+        text = json.dumps(data, indent=1, ensure_ascii=False)
         write_text(self.folder / "summary.json", text + "\n", private=True)
 
     @property
@@ -174,8 +182,8 @@ class PlanFolder:
         """What the plan says; None if its file is not there or was spoilt."""
         try:
             data: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
-            for name in ("words", "ahead", "details", "about_model", "certificate", "strata_columns"):
-                data[name] = tuple(data[name])
+            data |= {name: tuple(from_data(data[name])) for name in _LINES}
+            data["strata_columns"] = tuple(data["strata_columns"])
             data["brings"] = {person: tuple(pair) for person, pair in data["brings"].items()}
             data["strata"] = {name: tuple(chances) for name, chances in data["strata"].items()}
             return PlanSummary(**data)
@@ -198,7 +206,7 @@ def loaded_model(name: str) -> Model | None:
             return None
         model = load(artifact)
         if not _is_called(artifact, name):
-            raise DataFileError(f"{artifact} is another model than its name says. Restore it from a back-up.")
+            raise DataFileError("live_planning.another_model", path=artifact)
         _loaded[artifact] = model
         while len(_loaded) > _MOST_LOADED:
             _loaded.popitem(last=False)

@@ -1,11 +1,11 @@
-"""Make a plan from the records: read the study, fit again if it pays, plan for who waits, look ahead, keep the files.
+"""Make a plan from the records and propose it: read the study, fit again if it pays, plan for who waits, look ahead.
 
-This runs in a worker process and takes minutes. Nothing is proposed here: `jobs.run` asks the rules for that.
+This runs in a worker process and takes minutes. The rules are asked at the very end (`propose`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import coupon_counts, waiting_people
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Message, note, warning
 from peerfront.foundation.progress import Progress, part_of
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.words import n_coupons
 from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model
 from peerfront.study.sheet_words import promises_of
@@ -32,14 +32,18 @@ from peerfront.web.live.planning.kept_models import (
     loaded_model,
     model_name,
 )
-from peerfront.web.live.planning.plain_words import all_without_commands
-from peerfront.web.live.planning.steps import FITTING, PLANNING, READING, SAVING
-from peerfront.web.live.planning.study_order import is_over, order_of, plannable
+from peerfront.web.live.planning.planning_inputs import is_over, order_of, plannable
 from peerfront.web.live.records import models
-from peerfront.web.live.rules.events import PlannedCoupons
+from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import PlanningStep
+from peerfront.web.live.records.recording import answer
+from peerfront.web.live.rules.actions import Member
+from peerfront.web.live.rules.deciding import Accepted, Refused
+from peerfront.web.live.rules.events import PlannedCoupons, PlanProposed
 from peerfront.web.live.rules.records import StudyRow
+from peerfront.web.live.rules.requests import ProposePlan, Request
 from peerfront.web.live.rules.settings import LONGEST_TEXT, Settings
-from peerfront.words.language import marked
+from peerfront.words.stored_text import reason_as_text
 from peerfront.words.week_words import detail_lines, model_lines, outlook_lines, sheet_lines
 
 USUAL_STUDIES = 400
@@ -60,11 +64,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     """Make a plan for everybody who waits, with the coupons that are kept, and keep its files in the study's folder."""
     settings = row.settings
     if is_over(settings, today):
-        raise SettingError(
-            f"The last day of recruitment is {settings.deadline}, so nothing is left to plan. If recruitment goes on, "
-            "the manager changes that day in the settings."
-        )
-    progress(0.0, READING)
+        raise SettingError("live_planning.recruitment_over", day=settings.deadline)
+    progress(0.0, PlanningStep.READING)
     study = _as_of(live_study(study_table()), today)
     columns = answer_columns(settings, ())
     schema, _ = export_schema(study, _strata_allowed(settings), columns)
@@ -75,19 +76,19 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     is_same = fitted is not None and (fitted.columns, fitted.cap, fitted.rounds) == (
         allowed, settings.cap, settings.rounds,
     )  # fmt: skip
-    learning = part_of(lambda share, _: progress(share, FITTING), 0.05, 0.75)
+    learning = part_of(lambda share, _: progress(share, PlanningStep.FITTING), 0.05, 0.75)
     refit = AUTO if is_same else ALWAYS
     choice = kept_or_refitted(
         earlier, study, schema, order, left, today, refit, learning, rounds=settings.rounds, effort=effort
     )
-    progress(0.75, PLANNING)
+    progress(0.75, PlanningStep.PLANNING)
     strata = _usable_strata(settings, columns, choice.model)
     order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
     waits, _ = waiting_people(study)
-    looking = part_of(lambda share, _: progress(share, PLANNING), 0.75, 0.95)
+    looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.75, 0.95)
     n_studies = max(round(USUAL_STUDIES * min(effort, 1.0)), 20)
     plan, notes = _planned(choice.model, study, waits, order, left, today, n_studies, looking)
-    progress(0.95, SAVING)
+    progress(0.95, PlanningStep.SAVING)
     if choice.model is None:
         kept = KeptModel(SAME_FOR_ALL)
     else:
@@ -96,7 +97,7 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
             kept.save(choice.model, Fitted(choice.fitted_to, allowed, settings.cap, settings.rounds))
     people = _people_of(plan)
     missing = [name for name in settings.plan_strata if columns[name] not in strata]
-    notes = [*notes, *_without(missing), *_kept_back(row.kept - left)]
+    notes += _notes(missing, row.kept - left)
     summary = replace(_summary(plan, choice, people, notes), day=today.isoformat(), waiting=int(waits.sum()),
                       budget=left, open_coupons=coupon_counts(study).open, strata=dict(plan.sheet.chances),
                       strata_columns=strata)  # fmt: skip
@@ -158,8 +159,8 @@ def _earlier() -> tuple[Earlier | None, Fitted | None]:
 def _planned(
     model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, today: date,
     n_studies: int, progress: Progress,
-) -> tuple[WeekPlan, list[str]]:  # fmt: skip
-    """The plan, and what to say if random numbers had to be left out."""
+) -> tuple[WeekPlan, list[Message]]:  # fmt: skip
+    """The plan, and a warning if random numbers had to be left out."""
     try:
         return planned_week(model, study, waits, order, left, today, 1, n_studies, progress), []
     except SettingError as problem:
@@ -167,21 +168,17 @@ def _planned(
             raise
         without = replace(order, randomise=0.0)
         plan = planned_week(model, study, waits, without, left, today, 1, n_studies, progress)
-        return plan, [f"Warning: nobody gets a random number of coupons this time. {problem}"]
+        return plan, [warning("live_planning.no_random_numbers", problem=problem.message)]
 
 
-def _without(missing: list[str]) -> list[str]:
-    if not missing:
-        return []
-    names = ", ".join(missing)
-    return [
-        f"Warning: {names} should make groups in which everybody is planned alike, but too few people differ in it for "
-        "the model to know it. Groups are made without it."
-    ]
-
-
-def _kept_back(coupons: int) -> list[str]:
-    return [f"{n_coupons(coupons)} are kept back: no plan can count on more."] if coupons else []
+def _notes(missing_strata: list[str], kept_back: int) -> list[Message]:
+    """Groups that the model cannot tell apart, and coupons on which no plan can count."""
+    notes = []
+    if missing_strata:
+        notes.append(warning("live_planning.groups_unknown", names=missing_strata))
+    if kept_back:
+        notes.append(note("live_planning.kept_back", coupons=kept_back))
+    return notes
 
 
 # What is kept --------------------------------------------------------------------------------------------------------
@@ -203,19 +200,19 @@ def _unmarked(written: str, known: set[str]) -> str:
 
 def _lines(plan: WeekPlan, people: dict[str, str]) -> tuple[PlannedCoupons, ...]:
     lines = []
-    for each in plan.decisions:
+    for each, reason in zip(plan.decisions, plan.table["reason"].tolist(), strict=True):
         probability = min(max(float(each["probability"]), _SMALLEST_PROBABILITY), 1.0)
         stratum = "" if each["stratum"] is None else str(each["stratum"])
         lines.append(
             PlannedCoupons(
                 people[each["person"]], int(each["planned"]), stratum[:LONGEST_TEXT], probability,
-                str(each["reason"])[:LONGEST_TEXT],
+                reason_as_text(reason),
             )
         )  # fmt: skip
     return tuple(lines)
 
 
-def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes: list[str]) -> PlanSummary:
+def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes: list[Message]) -> PlanSummary:
     sheet, table, has_model = plan.sheet, plan.table, choice.model is not None
     names = [people[str(person)] for person in table["person"]]
     return PlanSummary(
@@ -224,11 +221,11 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
         waiting=len(table),
         budget=0,
         open_coupons=0,
-        words=all_without_commands([*map(marked, sheet_lines(plan)), *notes]),
-        ahead=all_without_commands(map(marked, outlook_lines(plan))),
-        details=all_without_commands(map(marked, detail_lines(plan))),
-        about_model=all_without_commands(map(marked, model_lines(choice))),
-        certificate=all_without_commands(promises_of(sheet)),
+        words=(*sheet_lines(plan), *notes),
+        ahead=tuple(outlook_lines(plan)),
+        details=tuple(detail_lines(plan)),
+        about_model=tuple(model_lines(choice)),
+        certificate=tuple(promises_of(sheet)),
         expected=float(sheet.expected) if has_model and sheet.certificate is not None else None,
         expected_error=None if sheet.expected_error is None else float(sheet.expected_error),
         expected_now=float(table["expected_now"].sum()) if has_model else None,
@@ -262,3 +259,42 @@ def forecast_text(forecast: DateForecast) -> str:
         }
     )
     return csv_text(table, float_format="%.2f")
+
+
+def propose(
+    proposal: Proposal,
+    member: Member,
+    key: str,
+    read_at: datetime,
+    *,
+    alongside: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Ask the rules for a plan made from records read at a time, as the person who asked for it; gives its number.
+
+    `alongside` gets the number, too, in the transaction in which it is proposed; if it raises, nothing is proposed.
+    """
+    lines = _still_waiting(proposal.lines, read_at)
+    wish = ProposePlan(proposal.model, proposal.seed, lines, read_at)
+    request = Request(key, member, None, None, wish)
+    answered = answer(request, alongside=lambda accepted: alongside(_number_of(accepted)))
+    if isinstance(answered, Refused):
+        found, to_do = answered.refusal.messages
+        raise SettingError("live_planning.refused", found=found, to_do=to_do)
+    return _number_of(answered)
+
+
+def _number_of(accepted: Accepted) -> int:
+    fact = accepted.events[0].fact
+    assert isinstance(fact, PlanProposed)
+    return fact.plan
+
+
+def _still_waiting(lines: tuple[PlannedCoupons, ...], read_at: datetime) -> tuple[PlannedCoupons, ...]:
+    """Leave out people who got coupons or withdrew while the plan was made: work at the sites goes on meanwhile."""
+    people = DatabaseRecords().people([line.person for line in lines])
+    decided = {
+        row.person
+        for row in people.values()
+        if row.withdrawn_at is not None or (row.last_issued_at is not None and row.last_issued_at >= read_at)
+    }
+    return tuple(line for line in lines if line.person not in decided)

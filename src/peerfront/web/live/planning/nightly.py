@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from django.db import connections
 from django.utils import timezone
 
-from peerfront.web.live.planning import jobs
-from peerfront.web.live.planning.for_one import warm_up_in_background
-from peerfront.web.live.planning.study_order import is_over, today_of
+from peerfront.web.live.planning import planning_jobs as jobs
+from peerfront.web.live.planning.arrival_plans import warm_up_in_background
+from peerfront.web.live.planning.planning_inputs import is_over, today_of
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
 

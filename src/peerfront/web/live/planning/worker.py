@@ -20,7 +20,7 @@ def main(folder: str, job: str) -> None:
 
     django.setup()
     from peerfront.web.live.log_lines import WithoutPersonalData
-    from peerfront.web.live.planning.jobs import run
+    from peerfront.web.live.planning.planning_jobs import run
 
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s"))

@@ -8,6 +8,7 @@ and part, and no two events after the same one.
 Fields have the names of the row they store (`rules.records`); `ROW` names it, and `STORED` says where a name differs.
 """
 
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -257,6 +258,15 @@ class Contact(models.Model):
     sealed = models.BinaryField()
     """Encrypted with a key that is not in the database (`records.contacts`)."""
     written_at = models.DateTimeField()
+
+
+class PlanningStep(StrEnum):
+    """What a planning job does."""
+
+    READING = "reading"
+    FITTING = "fitting"
+    PLANNING = "planning"
+    SAVING = "saving"
 
 
 class PlanningJob(models.Model):

@@ -84,14 +84,18 @@ class Refusal:
     arguments: tuple[tuple[str, str], ...] = ()
 
     @property
+    def messages(self) -> tuple[Message, Message]:
+        """What was found, and what to do about it."""
+        values = self._shown()
+        return Message(f"refusal_found.{self.reason}", values), Message(f"refusal_to_do.{self.reason}", values)
+
+    @property
     def found(self) -> str:
-        """What was found."""
-        return str(Message(f"refusal_found.{self.reason}", self._shown()))
+        return str(self.messages[0])
 
     @property
     def what_to_do(self) -> str:
-        """What to do about it."""
-        return str(Message(f"refusal_to_do.{self.reason}", self._shown()))
+        return str(self.messages[1])
 
     def __str__(self) -> str:
         return f"{self.found} {self.what_to_do}"

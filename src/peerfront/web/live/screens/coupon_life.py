@@ -24,7 +24,7 @@ from peerfront.web.live.rules.events import (
     SeedAdded,
 )
 from peerfront.web.live.rules.records import CouponRow, StudyRow
-from peerfront.web.live.screens.decided import reason_lines
+from peerfront.web.live.screens.decision_reasons import reason_lines
 from peerfront.web.live.screens.sight import time_text
 from peerfront.web.live.screens.words import isolated, refused_words, term
 

@@ -17,6 +17,7 @@ from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import Event, Fact
 from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import kind_of, plain_value
+from peerfront.web.live.screens.decision_reasons import reason_words
 from peerfront.web.live.screens.money import shown_amount
 from peerfront.web.live.screens.words import in_words, refused_words, term, typed
 from peerfront.words.language import joined, n_coupons, n_people
@@ -81,7 +82,7 @@ def details(event: Event, before: Settings | None = None) -> list[tuple[str, str
             continue  # the sentence tells it
         value = getattr(event.fact, each.name)
         if value not in (None, "", ()):
-            told.append((term(each.name), _shown(value)))
+            told.append((term(each.name), visible(reason_words(value)) if each.name == "reason" else _shown(value)))
     told += [(term(name), visible(text)) for name, text in getattr(event.fact, "details", ())]
     told += [(term(name), visible(text)) for name, text in getattr(event.fact, "arguments", ())]
     if isinstance(event.fact, events.SettingsChanged) and before is not None:

@@ -19,6 +19,7 @@ from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import IssueCoupons, PlanForOne
 from peerfront.web.live.rules.settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_prints import print_address
+from peerfront.web.live.screens.decision_reasons import reason_words
 from peerfront.web.live.screens.previews import would_answer
 from peerfront.web.live.screens.sight import person_in_sight, study_or_404
 from peerfront.web.live.screens.staff_requests import RequestForm, ask_with, at_a_site, new_key
@@ -119,7 +120,7 @@ def _plan_for_one(study: StudyRow, person: PersonRow) -> PlanForOne | None:
         or records.decision(study.rounds, person.person) is not None
     ):
         return None
-    from peerfront.web.live.planning.for_one import plan_for_one  # heavy: only for those who need it
+    from peerfront.web.live.planning.arrival_plans import plan_for_one  # heavy: only for those who need it
 
     return plan_for_one(person.person)
 
@@ -153,6 +154,7 @@ def _page(
         "person": row,
         "seen": seen,
         "issued": seen.issued,
+        "why": reason_words(seen.issued.reason) if seen.issued else "",
         "form": form,
         "fewer_key": new_key(),
         "changed": changed,

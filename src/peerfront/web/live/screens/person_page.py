@@ -15,7 +15,7 @@ from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.effects import promised_to
 from peerfront.web.live.rules.records import DecisionRow, PaymentRow, PersonRow, StudyRow
 from peerfront.web.live.screens.board import shown_coupon
-from peerfront.web.live.screens.decided import by_words, details, reason_lines
+from peerfront.web.live.screens.decision_reasons import by_words, details, reason_lines
 from peerfront.web.live.screens.money import shown_amount
 from peerfront.web.live.screens.next_steps import next_step
 from peerfront.web.live.screens.people import person_tags

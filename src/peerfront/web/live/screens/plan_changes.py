@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.planning.for_one import warm_up_in_background
+from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.records.models import Plan, PlanLine
 from peerfront.web.live.rules.records import PlanStatus
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan

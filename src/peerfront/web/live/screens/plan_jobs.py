@@ -11,18 +11,18 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from peerfront.web.live.planning import jobs, steps
-from peerfront.web.live.records.models import PlanningJob
+from peerfront.web.live.planning import planning_jobs as jobs
+from peerfront.web.live.records.models import PlanningJob, PlanningStep
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.screens.sight import may, study_or_404, time_text
 from peerfront.web.live.screens.staff_requests import AtWork
 
 STEPS: dict[str, Promise | str] = {
     "": _("The process starts."),
-    steps.READING: _("Reading the study."),
-    steps.FITTING: _("Learning from the study how people recruit. This takes some minutes."),
-    steps.PLANNING: _("Planning for the people who wait, and looking ahead."),
-    steps.SAVING: _("Keeping the plan."),
+    PlanningStep.READING: _("Reading the study."),
+    PlanningStep.FITTING: _("Learning from the study how people recruit. This takes some minutes."),
+    PlanningStep.PLANNING: _("Planning for the people who wait, and looking ahead."),
+    PlanningStep.SAVING: _("Keeping the plan."),
 }
 
 
@@ -51,7 +51,7 @@ class ShownJob:
 
     @property
     def message(self) -> str:
-        return gettext(self.job.message) if self.job.message else ""
+        return str(jobs.message_of(self.job))
 
 
 def shown_job(job: PlanningJob | None) -> ShownJob | None:

@@ -1,14 +1,12 @@
 """The lines of a plan as a page shows them: who gets how many and why, what was changed, what was handed out."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from peerfront.web.live.planning.kept_models import PlanSummary
 from peerfront.web.live.records.models import Decision, Override, PlanLine
 from peerfront.web.live.records.models import Plan as StoredPlan
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+from peerfront.web.live.screens.decision_reasons import reason_sentences
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,8 @@ class ShownLine:
     why_changed: str
     stratum: str
     probability: float
-    reason: str
+    reasons: list[str]
+    """Sentences of the reason."""
     chances: str
     """The chance that each coupon is used; empty where no model said."""
     now: float | None
@@ -35,13 +34,17 @@ class ShownLine:
     why_overridden: str
 
     @property
+    def reason(self) -> str:
+        return " ".join(self.reasons)
+
+    @property
     def first_reason(self) -> str:
         """The first sentence of the reason; the others are shown on request."""
-        return _SENTENCE_END.split(self.reason, maxsplit=1)[0]
+        return self.reasons[0]
 
     @property
     def more_reason(self) -> str:
-        return self.reason[len(self.first_reason) :].strip()
+        return " ".join(self.reasons[1:])
 
     @property
     def is_changed(self) -> bool:
@@ -84,7 +87,7 @@ def _shown(
         why_changed=line.why_changed,
         stratum=line.stratum,
         probability=line.probability,
-        reason=line.reason,
+        reasons=reason_sentences(line.reason),
         chances="" if summary is None else summary.chances.get(person, ""),
         now=now,
         later=later,

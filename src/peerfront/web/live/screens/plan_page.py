@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from peerfront.web.live.planning import jobs
+from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
 from peerfront.web.live.records.models import Plan, PlanLine, Site
 from peerfront.web.live.rules.actions import Action

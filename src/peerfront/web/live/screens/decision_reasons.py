@@ -7,6 +7,24 @@ from peerfront.web.live.rules.events import CouponsIssued, DecidedBy
 from peerfront.web.live.rules.records import DecisionRow
 from peerfront.web.live.screens.templatetags.plan_numbers import chance
 from peerfront.web.live.screens.words import isolated
+from peerfront.web.pages.speaking import page_speaker
+from peerfront.words.language import speaking
+from peerfront.words.sheet import reason_text
+from peerfront.words.stored_text import reason_from_text
+
+
+def reason_words(stored: str) -> str:
+    """Why somebody gets a number of coupons, in the reader's language; text of earlier versions as it is."""
+    return " ".join(reason_sentences(stored))
+
+
+def reason_sentences(stored: str) -> list[str]:
+    """The sentences of a reason, the most important first."""
+    reason = reason_from_text(stored)
+    if isinstance(reason, str):
+        return [reason]
+    with speaking(page_speaker()):
+        return [str(part) for part in reason_text(reason).values.values()]
 
 
 def by_words(decided_by: DecidedBy) -> str:
@@ -20,8 +38,8 @@ def by_words(decided_by: DecidedBy) -> str:
 
 def reason_lines(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
     """Who decided and why, what the plan said, and all that estimates need of it."""
-    told = {"by": by_words(decision.decided_by), "reason": isolated(visible(decision.reason))}
-    lines = [gettext("%(by)s: %(reason)s") % told if decision.reason else told["by"]]
+    values = {"by": by_words(decision.decided_by), "reason": isolated(visible(reason_words(decision.reason)))}
+    lines = [gettext("%(by)s: %(reason)s") % values if decision.reason else values["by"]]
     given = len(decision.codes) if isinstance(decision, CouponsIssued) else decision.coupons
     if decision.planned is not None and decision.planned != decision.decided:
         numbers = {"planned": decision.planned, "decided": decision.decided}
@@ -38,7 +56,7 @@ def details(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
     if decision.stratum:
         lines.append(gettext("Group: %(stratum)s.") % {"stratum": isolated(visible(decision.stratum))})
     if decision.probability is not None:
-        told = {"probability": chance(decision.probability)}
-        lines.append(gettext("Probability of this number: %(probability)s.") % told)
+        values = {"probability": chance(decision.probability)}
+        lines.append(gettext("Probability of this number: %(probability)s.") % values)
     model = {"model": isolated(decision.model), "seed": decision.seed}
     return (*lines, gettext("Model %(model)s, seed %(seed)s.") % model)

@@ -1,12 +1,13 @@
-"""Whose coupons may still bring somebody, read from the records: open coupons, and those promised by the approved plan.
+"""What a plan starts from: the order that the settings make, the days that count, and whose coupons are still open.
 
-Recruits who will come with them join the next round, so plans for one person count on them, as plans for everybody do.
-Days count as in `advice.coupon_calendar`: ages from the first day of a coupon, validity to its last.
+Recruits who will come with open coupons, or with those promised by the approved plan, join the next round, so plans for
+one person count on them, as plans for everybody do. Ages count from the first day of a coupon, validity to its last.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,51 @@ from peerfront.data.rdsat import NETWORK_SIZE
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.problem.limits import MOST_COUPONS_FITTED
 from peerfront.study.standing import OpenHolders
+from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.exporting import answer_columns
-from peerfront.web.live.planning.study_order import usable_days
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.records import PlanRow
 from peerfront.web.live.rules.settings import Settings
+
+
+def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = (), *, cap: int) -> WeekOrder:
+    """The standing order of a plan with so many coupons left, at most `cap` for a person; `strata` are columns.
+
+    `Settings.plan_randomise` is the share of people who get a random number; the planner asks for the chance of each
+    number from 0 to the cap, of which there are one more than the cap.
+    """
+    return WeekOrder(
+        budget=budget,
+        deadline="" if settings.deadline is None else settings.deadline.isoformat(),
+        target=settings.target,
+        max_per_person=cap,
+        strata=strata,
+        randomise=settings.plan_randomise / (cap + 1),
+        seed=seed,
+    )
+
+
+def plannable(coupons: int) -> int:
+    """How many of so many coupons a plan can count on; more than a model can be fitted for are kept back."""
+    return min(coupons, MOST_COUPONS_FITTED)
+
+
+def today_of(settings: Settings, now: datetime) -> date:
+    """The day of the study's own calendar."""
+    return now.astimezone(ZoneInfo(settings.timezone)).date()
+
+
+def is_over(settings: Settings, today: date) -> bool:
+    """Whether recruitment ends today or has ended, so that no coupon handed out now could be used."""
+    return settings.deadline is not None and settings.deadline <= today
+
+
+def usable_days(settings: Settings) -> float:
+    """Days from the first day of a coupon to its last."""
+    return float(max(settings.valid_days - 1, 0))
+
 
 Told = tuple[tuple[tuple[str, str], ...], int | None]
 """Answers and network size."""

@@ -1,11 +1,16 @@
 """The number of coupons for somebody who came after the approved plan was made: at once, by the approved model.
 
+Everything is as in a sheet for this person alone, without playing the rest of the study and without bounds. Where
+coupons may differ only between strata, a person of a stratum that the approved plan knows gets a number with the
+chances that everybody of the stratum had, so that people of a stratum stay alike.
+
 The model is loaded once for a process, and its compiled parts are warmed up when the server starts and when a plan is
 approved. Nothing is written and no lock is held: the rules check the number again when coupons are handed out.
 """
 
 import logging
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -15,18 +20,121 @@ from django.utils import timezone
 
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.randomness import named_key
+from peerfront.gfp.backup import Array
+from peerfront.gfp.lottery import person_luck
+from peerfront.problem import Frontier
+from peerfront.study.artifacts import Fit
 from peerfront.study.day_policies import coming_of
+from peerfront.study.decisions import AT_RANDOM, decide
 from peerfront.study.model import Model
-from peerfront.study.orders import PlanOrder
+from peerfront.study.orders import PlanOrder, task_of
+from peerfront.study.reasons import Facts, Reason, ReasonCode, alike, reason_for_one
+from peerfront.study.restrictions import restriction_of
 from peerfront.study.standing import OpenHolders, generation_days, rounds_until
+from peerfront.study.stories import ordered_planner
+from peerfront.study.week_plan import USUAL_EACH
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary, loaded_model
-from peerfront.web.live.planning.one_person import OnePlan, plan_alone, same_for_all, seed_for
-from peerfront.web.live.planning.open_holders import codes_of, open_holders
-from peerfront.web.live.planning.study_order import is_over, order_of, today_of, usable_days
+from peerfront.web.live.planning.planning_inputs import codes_of, is_over, open_holders, order_of, today_of, usable_days
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.records import PersonRow, PlanRow, StudyRow
 from peerfront.web.live.rules.requests import PlanForOne
 from peerfront.web.live.rules.settings import LONGEST_TEXT
+from peerfront.words.stored_text import reason_as_text
+
+_LARGEST_SEED = 10**18 - 1
+
+
+@dataclass(frozen=True)
+class OnePlan:
+    """A number of coupons, the chance that this person would get it, and why."""
+
+    coupons: int
+    probability: float
+    stratum: str
+    reason: Reason
+
+
+def seed_for(plan_seed: int, person: str) -> int:
+    """A seed of their own for everybody who comes after a plan was made: whose number is random differs."""
+    return int(named_key("plan for one", plan_seed, person)) % (_LARGEST_SEED + 1)
+
+
+def plan_alone(
+    fit: Fit,
+    person: str,
+    codes: Codes,
+    order: PlanOrder,
+    coming: Mapping[str, Array] | None = None,
+    strata: Mapping[str, Sequence[float]] | None = None,
+) -> OnePlan:
+    """Plan for one person with these codes [fields]; `strata` are the chances of each number in the approved plan."""
+    if order.strata:
+        name, codes = _stratum(fit, order, codes)
+        known = (strata or {}).get(name)
+        if known is not None:
+            luck = float(person_luck([person], order.seed).uniform("number")[0])
+            return of_stratum(name, known, luck, order)
+    return _by_the_model(fit, person, codes, order, coming)
+
+
+def of_stratum(stratum: str, chances: Sequence[float], luck: float, order: PlanOrder) -> OnePlan:
+    """Draw a number with the chances of a stratum; numbers that are not free any more become the largest that is.
+
+    `luck` is a uniform number from 0 to 1.
+    """
+    most = min(order.available, len(chances) - 1)
+    if order.max_per_person is not None:
+        most = min(most, order.max_per_person)
+    kept = np.asarray(chances, dtype=np.float64)
+    limited = np.append(kept[:most], kept[most:].sum())
+    limited /= limited.sum()
+    coupons = min(int(np.searchsorted(np.cumsum(limited), luck, side="right")), most)
+    while limited[coupons] <= 0.0:  # rounding at the very end
+        coupons -= 1
+    probability = float(limited[coupons])
+    code = ReasonCode.STRATUM if probability == 1.0 else ReasonCode.STRATUM_CHANCES
+    fewer = bool(kept[most:].sum() != kept[most])
+    reason = Reason(code, coupons, round(probability, 4), stratum=stratum, fewer_free=fewer)
+    return OnePlan(coupons, probability, stratum, reason)
+
+
+def same_for_all(free: int, cap: int) -> OnePlan:
+    """The number while a study is too small for a model: the same for everybody, as far as coupons last."""
+    wanted = min(USUAL_EACH, cap)
+    coupons = max(min(wanted, free), 0)
+    code = ReasonCode.NO_MORE_FREE if coupons < wanted else ReasonCode.SAME_FOR_ALL
+    return OnePlan(coupons, 1.0, "", Reason(code, coupons))
+
+
+def _no_coupon(because: str) -> OnePlan:
+    return OnePlan(0, 1.0, "", Reason(ReasonCode.NOTHING, because=because))
+
+
+def _stratum(fit: Fit, order: PlanOrder, codes: Codes) -> tuple[str, Codes]:
+    """The name of a person's stratum, and their codes with everything else unknown, so that it alone decides."""
+    restriction = restriction_of(order, fit.schema)
+    only = np.full_like(codes, UNKNOWN)
+    only[list(restriction.columns)] = codes[list(restriction.columns)]
+    return restriction.strata(only[None])[1][0], only
+
+
+def _by_the_model(fit: Fit, person: str, codes: Codes, order: PlanOrder, coming: Mapping[str, Array] | None) -> OnePlan:
+    frontier = Frontier(np.array([person], dtype=object), codes[None])
+    task = task_of(fit, frontier, order)
+    if task.nothing_because:
+        return _no_coupon(task.nothing_because.code)
+    planner = ordered_planner(fit, task).with_coming(coming)
+    decision = decide(fit, planner, task, every_spend=True)
+    coupons = decision.plan.allocation.coupons
+    kinds = alike(frontier.covariates, coupons)
+    tables = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
+    reason = reason_for_one(Facts.of(fit, planner, task, decision.plan, kinds, tables))
+    if decision.decided_by[0] == AT_RANDOM:
+        reason = Reason(ReasonCode.RANDOM, int(coupons[0]))
+    stratum = decision.stratum[0] if decision.stratum else ""
+    return OnePlan(int(coupons[0]), float(decision.probability[0]), stratum, reason)
+
 
 log = logging.getLogger(__name__)
 _NOBODY = "nobody"  # for whom kernels are warmed up
@@ -65,7 +173,7 @@ def plan_for_one(person: str) -> PlanForOne | None:
     seed = seed_for(approved.plan.seed, person)
     return PlanForOne(
         approved.plan.model, seed, planned.coupons, planned.stratum[:LONGEST_TEXT], planned.probability,
-        f"Came after plan {approved.plan.plan} was made. {planned.reason}"[:LONGEST_TEXT],
+        reason_as_text(planned.reason),
     )  # fmt: skip
 
 
@@ -117,7 +225,7 @@ def _may_be_planned(approved: Approved, row: PersonRow) -> bool:
 def _planned(approved: Approved, row: PersonRow, *, warming: bool = False) -> OnePlan | None:
     settings, plan, free = approved.study.settings, approved.plan, approved.free
     if is_over(settings, approved.today):
-        return OnePlan(0, 1.0, "", f"No coupon: recruitment ends on {settings.deadline}.")
+        return _no_coupon("nothing_to_plan.recruitment_over")
     if plan.model == SAME_FOR_ALL:
         return same_for_all(free, settings.cap)
     try:

@@ -5,6 +5,7 @@ lives; a job whose process ended without a word, or has not been heard of for lo
 stopped ends at the worker's next word.
 """
 
+import json
 import logging
 import os
 import secrets
@@ -16,15 +17,16 @@ from datetime import datetime, timedelta
 
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import FOLDER
 from peerfront.web.live.planning.kept_models import forget_models, live_folder
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Plan, PlanningJob
 from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
+from peerfront.words.stored_text import as_data, from_data
 
 log = logging.getLogger(__name__)
 NIGHTLY = "nightly plan"
@@ -37,8 +39,7 @@ SILENT_FOR = timedelta(seconds=120)
 """A job that was not heard of for longer has failed."""
 HEARTBEAT = 2.0  # seconds between two words of a worker
 LARGEST_SEED = 2**31 - 1
-DIED = gettext_noop("The process that made the plan ended without a word. Make the plan again.")
-SILENT = gettext_noop("Nothing was heard of the process that made the plan. Make the plan again.")
+DIED, SILENT = note("live_planning.process_died"), note("live_planning.process_silent")
 _JOBS = 0x706C616E  # the lock of those who start a job on PostgreSQL
 _LOGS_KEPT = 20
 _PLANS_KEPT = 10  # newest plans whose models stay, approved or not
@@ -60,17 +61,17 @@ def ask_for_plan(asked_by: str, *, if_still: Callable[[], bool] | None = None) -
     """
     member = member_named(asked_by)
     if member is None or not is_allowed(Action.PROPOSE_PLAN, member.role, own_site=member.covers(None)):
-        raise NotAllowed(f"{asked_by} may not propose a plan for all sites.")
+        raise NotAllowed("live_planning.may_not_propose", name=asked_by)
     with transaction.atomic():
         _one_at_a_time()
         settle()
         if under_way() is not None or (if_still is not None and not if_still()):
-            raise PlanningBusy("A plan is being made already. Wait until it is done, or stop it.")
+            raise PlanningBusy("live_planning.busy")
         job = PlanningJob.objects.create(asked_by=asked_by, asked_at=timezone.now(), state=WAITING)
     try:
         start_worker(job)
     except OSError as problem:
-        _fail(job.pk, str(problem))
+        _fail(job.pk, note("live_planning.cannot_start", problem=str(problem)))
     return job
 
 
@@ -144,10 +145,10 @@ def run(job_id: int) -> None:
     except _Stopped:
         log.info("Job %d was stopped.", job_id)
     except PeerfrontError as problem:
-        _fail(job_id, str(problem))
+        _fail(job_id, problem.message)
     except Exception as fault:
         log.exception("Job %d failed.", job_id)
-        _fail(job_id, f"{type(fault).__name__}: {fault}"[:500])
+        _fail(job_id, note("live_planning.fault", fault=f"{type(fault).__name__}: {fault}"[:500]))
         raise SystemExit(1) from None
     finally:
         heart.stop()
@@ -158,17 +159,16 @@ class _Stopped(Exception):
 
 
 def _work(job_id: int, heart: "_Heart") -> None:
-    from peerfront.web.live.planning.making import make_plan, publish_forecast
-    from peerfront.web.live.planning.proposing import propose
-    from peerfront.web.live.planning.study_order import today_of
+    from peerfront.web.live.planning.making import make_plan, propose, publish_forecast
+    from peerfront.web.live.planning.planning_inputs import today_of
 
     read_at = timezone.now()
     row = DatabaseRecords().study()
     if row is None:
-        raise PeerfrontError(gettext_noop("The study has not begun, so there is nothing to plan."))
+        raise PeerfrontError("live_planning.not_begun")
     member = member_named(PlanningJob.objects.get(pk=job_id).asked_by)
     if member is None:
-        raise NotAllowed(gettext_noop("Who asked for this plan works here no more. Make the plan again."))
+        raise NotAllowed("live_planning.works_no_more")
     seed = secrets.randbelow(LARGEST_SEED + 1)
     proposal = make_plan(row, today_of(row.settings, timezone.now()), seed, effort(), heart.progress)
     heart.stop()
@@ -195,7 +195,7 @@ def effort() -> float:
     try:
         return min(max(float(os.environ.get(EFFORT, "1")), 0.01), 10.0)
     except ValueError:
-        raise PeerfrontError(f"{EFFORT} must be a number, such as 0.5.") from None
+        raise PeerfrontError("live_planning.bad_effort", variable=EFFORT) from None
 
 
 class _Heart:
@@ -234,10 +234,19 @@ class _Heart:
             connections.close_all()
 
 
-def _fail(job_id: int, message: str) -> None:
+def _fail(job_id: int, message: Message) -> None:
     PlanningJob.objects.filter(pk=job_id, state__in=UNDER_WAY).update(
-        state=FAILED, ended_at=timezone.now(), step="", message=message
+        state=FAILED, ended_at=timezone.now(), step="", message=json.dumps(as_data(message), ensure_ascii=False)
     )
+
+
+def message_of(job: PlanningJob) -> Message | str:
+    """Why a job failed, to be put into words when somebody reads it; plain text for jobs of earlier versions."""
+    try:
+        message = from_data(json.loads(job.message))
+    except ValueError:
+        return job.message
+    return message if isinstance(message, Message) else job.message
 
 
 def _one_at_a_time() -> None:
