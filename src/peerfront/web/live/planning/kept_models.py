@@ -21,20 +21,19 @@ from django.conf import settings as django_settings
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_text
-from peerfront.foundation.messages import Message, Severity
+from peerfront.foundation.messages import Severity
 from peerfront.study.artifacts import MANIFEST
 from peerfront.study.model import Model, load
 from peerfront.study.week_model import FittedTo
 from peerfront.web.live.folder import LiveFolder
-from peerfront.words.language import Text
 from peerfront.words.stored_text import as_data, from_data
 
 SAME_FOR_ALL = "same-for-all"
 """The name of the plain rule of a study that is too small for a model."""
 _NAME = 16  # characters of a checksum
 _MOST_LOADED = 2
-Line = Text | Message | str
-"""A sentence as data, put into words when somebody reads it; plain text in plans of earlier versions."""
+Line = Any
+"""A `Text` or `Message`, put into words when somebody reads it; plain text in plans of earlier versions."""
 _LINES = ("words", "ahead", "details", "about_model", "certificate")
 
 
