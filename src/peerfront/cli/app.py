@@ -22,6 +22,6 @@ def app_command(
     The pages are served to this computer only, to whoever has the link, and nothing leaves it. Everything is kept in
     FOLDER, and every step shows the command that does the same in a terminal. Stop it with Ctrl-C.
     """
-    from peerfront.web.app.server import serve
+    from peerfront.web.app.app_server import serve
 
     serve(folder, port, show, open_browser=not no_browser)

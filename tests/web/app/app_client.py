@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import signal
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 SMALL = {"budget": "8", "rounds": "2", "people": "6", "max_per_person": "2"}
 """What the small study is fitted for: the real thing, in seconds."""
+STUDY = "id,own.coupon,coupon.1,coupon.2,sex\n1,,A1,A2,f\n2,A1,B1,B2,m\n3,A2,C1,C2,f\n4,B1,D1,D2,m\n"
 _PEERFRONT = """
 import os
 os.environ.pop("COVERAGE_PROCESS_CONFIG", None)  # of this process, not of the commands that it runs: they take long
@@ -50,7 +50,7 @@ class RunningApp:
 
 @contextmanager
 def running_app(folder: Path, *options: str, browser: str = ""):
-    """Run `peerfront app` in a process of its own, and stop it as Ctrl-C does; it opens a `browser` if one is named."""
+    """Run `peerfront app` in a process of its own, and end it; it opens a `browser` if one is named."""
     opens = () if browser else ("--no-browser",)
     command = [sys.executable, "-c", _PEERFRONT, "app", str(folder), *opens, *options]
     environment = {**os.environ, "BROWSER": browser}
@@ -67,7 +67,7 @@ def running_app(folder: Path, *options: str, browser: str = ""):
             assert found, "".join(said)
             yield RunningApp(folder, found[0], process)
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # not SIGINT, which a process that was started in the background ignores
             rest = process.communicate(timeout=60)[0]
             assert "Traceback" not in rest, rest
     assert process.returncode == 0, process.returncode

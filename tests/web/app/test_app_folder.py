@@ -5,8 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.web.app.folder import AppFolder
-from peerfront.web.app.progress_of_steps import state_of
+from peerfront.foundation.messages import Message, Remedy
+from peerfront.web.app.app_folder import AppFolder
+from peerfront.web.app.study_steps import state_of
+from peerfront.words.language import say_n, warn
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def test_a_step_is_outdated_when_what_it_was_made_from_changed(folder) -> None:
     (folder.path / "schema.toml").write_text("a")
     (folder.path / "model").mkdir()
     (folder.path / "model" / "manifest.json").write_text("{}")
-    folder.note_outcome("fit", {"inputs": folder.digests(["files/study.csv", "schema.toml"])})
+    folder.write_outcome("fit", {"inputs": folder.digests(["files/study.csv", "schema.toml"])})
     assert state_of(folder, "fit").made
     assert not state_of(folder, "fit").outdated
     (folder.path / "schema.toml").write_text("b")
@@ -82,12 +84,20 @@ def test_a_step_is_outdated_when_what_it_was_made_from_changed(folder) -> None:
     assert state_of(folder, "fit").outdated
 
 
-def test_what_was_seen_in_another_file_does_not_count(folder) -> None:
-    folder.write("app/look.json", {"file": "files/a.csv", "people": 5})
+def test_the_contents_of_another_file_do_not_count(folder) -> None:
+    folder.write_contents({"file": "files/a.csv", "people": 5})
     folder.choose(file="files/b.csv")
-    assert folder.seen == {}
+    assert folder.contents == {}
     folder.choose(file="files/a.csv")
-    assert folder.seen["people"] == 5
+    assert folder.contents["people"] == 5
+
+
+def test_sentences_messages_and_remedies_are_stored_as_data(folder) -> None:
+    error = Message("names.unknown", {"kind": "world", "name": "x", "names": ["a", Remedy("map", ["id", "who"])]})
+    stored = {"lines": [say_n("{n} coupon", "{n} coupons", 3), warn("Careful.")], "error": error, "rows": [{"a": None}]}
+    folder.write_outcome("fit", stored)
+    assert folder.outcome("fit") == stored
+    assert '"3 coupons"' not in (folder.path / "app" / "fit.json").read_text()
 
 
 def test_a_folder_may_be_replaced_while_a_page_looks_at_it(folder, monkeypatch) -> None:
@@ -113,10 +123,10 @@ def test_two_tabs_choose_at_once_and_nothing_is_lost(folder) -> None:
 def test_a_forecast_of_another_order_than_the_sheet_s_is_to_be_made_again(folder) -> None:
     (folder.path / "forecast").mkdir()
     (folder.path / "forecast" / "summary.csv").write_text("policy\n")
-    folder.note_outcome("sheet", {"ordered": {"budget": 30, "date": "2026-03-02"}})
-    folder.note_outcome("forecast", {"ordered": {"budget": 30, "date": "2026-03-02"}})
+    folder.write_outcome("sheet", {"choices": {"waiting": "waiting.csv", "budget": 30, "date": "2026-03-02"}})
+    folder.write_outcome("forecast", {"choices": {"order": {"budget": 30, "date": "2026-03-02"}}})
     assert not state_of(folder, "forecast").outdated
-    folder.note_outcome("sheet", {"ordered": {"budget": 30, "date": "2026-03-09"}})
+    folder.write_outcome("sheet", {"choices": {"budget": 30, "date": "2026-03-09"}})
     assert not state_of(folder, "forecast").outdated, "it has no date"
-    folder.note_outcome("sheet", {"ordered": {"budget": 60, "date": "2026-03-09"}})
+    folder.write_outcome("sheet", {"choices": {"budget": 60, "date": "2026-03-09"}})
     assert state_of(folder, "forecast").outdated

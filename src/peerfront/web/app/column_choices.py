@@ -6,8 +6,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.data.suggestions import suggested_columns
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.shown import visible
-from peerfront.web.app.forms import StepForm
+from peerfront.web.app.step_forms import StepForm
 
 ROLES = {
     "id": _("The person's id"),
@@ -33,7 +35,7 @@ _LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of 
 
 
 class ColumnsForm(StepForm):
-    """Columns and how they are read; made for what `look` found in the file."""
+    """Columns and how they are read; for the columns that the file has."""
 
     rarely = _RARELY
 
@@ -59,9 +61,9 @@ class ColumnsForm(StepForm):
         help_text=_("Such as 99; several with spaces between them."),
     )  # fmt: skip
 
-    def __init__(self, *arguments: Any, seen: Mapping[str, Any], **keywords: Any) -> None:
+    def __init__(self, *arguments: Any, contents: Mapping[str, Any], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        columns = [(each["name"], _described(each)) for each in seen.get("columns", ())]
+        columns = [(each["name"], _described(each)) for each in contents.get("columns", ())]
         for role, label in ROLES.items() if columns else ():
             self.fields[f"role_{role}"] = forms.ChoiceField(
                 label=label, required=False, choices=[("", _("none")), *columns]
@@ -70,7 +72,7 @@ class ColumnsForm(StepForm):
             self.fields["coupons"].choices = columns  # type: ignore[attr-defined]
         else:
             del self.fields["coupons"]
-        sheets = seen.get("sheets", ())
+        sheets = contents.get("sheets", ())
         if len(sheets) > 1:
             self.fields["sheet"].choices = [("", _("Find it")), *((name, visible(name)) for name in sheets)]  # type: ignore[attr-defined]
         else:
@@ -99,15 +101,23 @@ class ColumnsForm(StepForm):
         }
 
 
-def entries_of(seen: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:
+def remedies_of(contents: Mapping[str, Any]) -> tuple[Remedy, ...]:
+    """Settings that would mend a refused file."""
+    error = contents.get("error")
+    return () if error is None else tuple(error.remedies)
+
+
+def entries_of(contents: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:
     """What the form shows at first: how the file was read, or what its content suggests."""
-    roles = dict(seen.get("roles") or {**seen.get("recognised", {}), **seen.get("suggested", {})})
+    remedies = remedies_of(contents)
+    roles = dict(contents.get("roles") or {**contents.get("recognised", {}), **suggested_columns(remedies)})
+    each = [remedy.value for remedy in remedies if remedy.setting == "coupons_each"]
     roles |= reading.get("columns", {})
-    entries: dict[str, Any] = {f"role_{role}": (roles.get(role) or [""])[0] for role in ROLES}
+    entries: dict[str, Any] = {f"role_{role}": next(iter(roles.get(role, ())), "") for role in ROLES}
     return entries | {
-        "coupons": roles.get("coupons", []),
+        "coupons": list(roles.get("coupons", ())),
         "sheet": reading.get("sheet", ""),
-        "coupons_each": reading.get("coupons_each") or (seen.get("suggested_each") if not seen.get("roles") else None),
+        "coupons_each": reading.get("coupons_each") or (each[0] if each else None),
         "valid_for": reading.get("valid_days"),
         "still_open": reading.get("still_open", ""),
         "missing": " ".join(reading.get("missing", ())),

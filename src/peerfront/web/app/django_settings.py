@@ -1,6 +1,6 @@
 """Settings of Django for the app: no database, no accounts, this computer only."""
 
-from peerfront.web.app.serving import serving
+from peerfront.web.app.app_server import serving
 from peerfront.web.pages.common_settings import CONTENT_SECURITY_POLICY as SHARED_POLICY
 from peerfront.web.pages.common_settings import shared, templates
 
@@ -12,29 +12,29 @@ ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 DATABASES: dict[str, object] = {}
 INSTALLED_APPS = [
     "peerfront.web.pages",
-    "peerfront.web.app.apps.AppConfig",
+    "peerfront.web.app",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.forms",
     "csp",
 ]
 MIDDLEWARE = [
-    "peerfront.web.app.access.OnlyThisComputer",
+    "peerfront.web.app.link_access.OnlyThisComputer",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "peerfront.web.pages.speaking.InTheLanguageOfThePage",
-    "peerfront.web.app.access.OnlyWithTheLink",
-    "peerfront.web.app.access.NotTooLarge",
+    "peerfront.web.app.link_access.OnlyWithTheLink",
+    "peerfront.web.app.link_access.NotTooLarge",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
-TEMPLATES = templates("peerfront.web.app.context.steps")
+TEMPLATES = templates("peerfront.web.app.study_steps.page_context")
 ROOT_URLCONF = "peerfront.web.app.urls"
-CSRF_FAILURE_VIEW = "peerfront.web.app.access.form_expired"
+CSRF_FAILURE_VIEW = "peerfront.web.app.link_access.form_expired"
 # Cookies are shared by all ports of a computer: each app has its own.
 CSRF_COOKIE_NAME = f"peerfront_form_{_serving.port}"
 CSRF_COOKIE_SAMESITE = "Strict"

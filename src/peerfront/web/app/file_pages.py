@@ -1,5 +1,6 @@
 """The first two steps: the study's file with what is in it and what is wrong, and which column is what."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -7,37 +8,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from peerfront.data.read_settings import ROLES
-from peerfront.web.app import commands
-from peerfront.web.app.column_choices import ColumnsForm, entries_of, ticks_of
-from peerfront.web.app.folder import WAITING
-from peerfront.web.app.forms import UploadForm
-from peerfront.web.app.jobs import Order
-from peerfront.web.app.progress_of_steps import STEPS, state_of
-from peerfront.web.app.serving import app_folder, jobs
-from peerfront.web.app.starting import is_busy, start, step_context
-
-_REMEDIES = {
-    "placeholder": gettext_lazy(
-        "Nothing to do if it was meant so: placeholders do not count as coupons. The next page takes codes that mean "
-        "“not known” under “More columns, and codes”."
-    ),
-    "assumed-seed": gettext_lazy(
-        "Nothing to do if they are seeds. Otherwise correct the code, or add a column of yes and no that says who is a "
-        "seed, and name it on the next page under “More columns, and codes”."
-    ),
-    "used-after-expiry": gettext_lazy(
-        "Nothing to do if it was accepted: it counts as used. Otherwise correct the date, or on the next page for how "
-        "many days coupons are valid."
-    ),
-    "expires-before-issue": gettext_lazy(
-        "Correct one of the two dates. Until then these coupons are valid as long as the others."
-    ),
-}
-"""What to do about a kind of fault, where the library's own words name options of commands."""
+from peerfront.data.suggestions import suggested_columns
+from peerfront.web.app.app_jobs import Order
+from peerfront.web.app.app_server import app_folder, jobs
+from peerfront.web.app.column_choices import ColumnsForm, entries_of, remedies_of, ticks_of
+from peerfront.web.app.step_forms import UploadForm
+from peerfront.web.app.study_steps import STEPS, is_busy, start, state_of, step_context
+from peerfront.words.commands import EXAMPLE
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -58,15 +38,13 @@ def file(request: HttpRequest) -> HttpResponse:
         if _is_being_read(chosen) or is_busy(request):
             return redirect("file")
         folder.choose(file=chosen)
-        return start(request, check_order("file"))
-    seen, context = folder.seen, step_context("file")
-    for each in (*seen.get("problems", ()), *seen.get("problem_kinds", ())):
-        each["remedy"] = _REMEDIES.get(each.get("kind"), each["remedy"])
-    failed = bool(seen.get("error") or context["outcome"].get("error"))
+        return start(request, read_order("file"))
+    contents, context = folder.contents, step_context("file", form)
+    failed = bool(contents.get("error") or context["outcome"].get("error"))
     context |= {
-        "form": form,
-        "seen": seen,
-        "roles": _roles(seen),
+        "contents": contents,
+        "ways_out": _ways_out(contents),
+        "roles": _roles(contents),
         "chosen": folder.choices.get("file"),
         "half_read": "file" in folder.choices and not context["state"].made and not failed,
     }
@@ -78,17 +56,17 @@ def read_again(request: HttpRequest) -> HttpResponse:
     """Read the chosen file once more, after reading was stopped or died with the computer."""
     if "file" not in app_folder().choices or is_busy(request):
         return redirect("file")
-    return start(request, check_order("file"))
+    return start(request, read_order("file"))
 
 
 @require_POST
 def example(request: HttpRequest) -> HttpResponse:
     """Try it with a made-up study."""
-    chosen = f"{commands.EXAMPLE}/study.csv"
+    chosen = f"{EXAMPLE}/study.csv"
     if _is_being_read(chosen) or is_busy(request):
         return redirect("file")
     app_folder().choose(file=chosen)
-    return start(request, check_order("file", commands.example()))
+    return start(request, read_order("file", example=True))
 
 
 def _is_being_read(chosen: str) -> bool:
@@ -97,68 +75,65 @@ def _is_being_read(chosen: str) -> bool:
     return job is not None and job.order.step == "file" and app_folder().choices.get("file") == chosen
 
 
-def check_order(step: str, *first: commands.Command) -> Order:
-    """Read the chosen file for the page, and write what `peerfront check` writes."""
-    folder = app_folder()
-    chosen = str(folder.choices["file"])
-    return Order(
-        step, first, (chosen,), look="peerfront.web.app.look",
-        after_look=lambda: (commands.check(chosen, folder.seen.get("reading", {})),),
-    )  # fmt: skip
+def read_order(step: str, *, example: bool = False) -> Order:
+    """Read the chosen file for the pages, and write what `peerfront check` writes."""
+    chosen = app_folder().choices
+    kept = ("file", "reading", "ticks", "columns")
+    choices: dict[str, Any] = {"example": example, **{name: chosen[name] for name in kept if name in chosen}}
+    return Order(step, "read", choices, (str(chosen["file"]),))
 
 
 @require_http_methods(["GET", "POST"])
 def columns(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
-    seen, choices = folder.seen, folder.choices
-    if not seen or "file" not in choices or (seen.get("error") and not (seen.get("columns") or seen.get("problems"))):
+    contents = folder.contents
+    if not contents or (contents.get("error") and not (contents.get("columns") or contents.get("problems"))):
         return redirect("file")  # nothing is known of its columns
     if request.method == "POST":
-        if request.POST.get("digest") != seen.get("digest"):
+        if request.POST.get("digest") != contents.get("digest"):
             messages.error(
                 request,
                 _("Another file was chosen meanwhile, perhaps in another tab. These are its columns; choose again."),
             )
             return redirect("columns")
-        form = ColumnsForm(request.POST, seen=seen)
+        form = ColumnsForm(request.POST, contents=contents)
         if form.is_valid():
             offered, ticked = request.POST.getlist("offered"), request.POST.getlist("use")
-            reading = form.reading(seen.get("recognised", {}))
-            names = [each["name"] for each in seen.get("columns", ())]
-            if reading["sheet"] != seen.get("reading", {}).get("sheet", ""):
+            reading = form.reading(contents.get("recognised", {}))
+            names = [each["name"] for each in contents.get("columns", ())]
+            if reading["sheet"] != contents.get("reading", {}).get("sheet", ""):
                 reading, names = {**reading, "columns": {}}, []  # another sheet has columns of its own
-            folder.choose(reading=reading, ticks=ticks_of(offered, ticked, seen.get("ticks", {})), columns=names)
-            return start(request, check_order("columns"))
+            folder.choose(reading=reading, ticks=ticks_of(offered, ticked, contents.get("ticks", {})), columns=names)
+            return start(request, read_order("columns"))
     else:
-        form = ColumnsForm(initial=entries_of(seen, seen.get("reading", {})), seen=seen)
-    fields = seen.get("fields", [])
+        form = ColumnsForm(initial=entries_of(contents, contents.get("reading", {})), contents=contents)
+    fields = contents.get("fields", [])
     return render(
         request,
         "app/columns.html",
         {
-            **step_context("columns"),
-            "form": form,
-            "seen": seen,
+            **step_context("columns", form),
+            "contents": contents,
+            "ways_out": _ways_out(contents),
             "fields": [each for each in fields if each["can"]],
             "left_out": [each for each in fields if not each["can"]],
         },
     )
 
 
-def _roles(seen: dict[str, Any]) -> list[tuple[str, str]]:
+def _roles(contents: Mapping[str, Any]) -> list[tuple[object, str]]:
     """How the file was read: what a column is, and which."""
-    found = seen.get("roles", {})
-    return [(str(meaning), ", ".join(found[role])) for role, meaning in ROLES.items() if found.get(role)]
+    columns = contents.get("roles", {})
+    return [(meaning, ", ".join(columns[role])) for role, meaning in ROLES.items() if columns.get(role)]
 
 
-def waiting_file() -> str:
-    """The people who wait: a file of their own, or those of the study's file."""
-    return str(app_folder().choices.get("waiting") or WAITING)
-
-
-def nobody_waits() -> bool:
-    """Whether the people who wait are those of the study's file, and it has none."""
-    return waiting_file() == WAITING and app_folder().seen.get("waiting") == 0
+def _ways_out(contents: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form of the columns can do about a refused file: settings that its error names, or naming columns."""
+    remedies = remedies_of(contents)
+    settings = {remedy.setting: remedy.value for remedy in remedies if remedy.setting in ("sheet", "coupons_each")}
+    error = contents.get("error")
+    unclear = error is not None and error.code == "recognition.unclear"
+    return {**settings, "suggested": suggested_columns(remedies), "columns": unclear}
 
 
 pages = [

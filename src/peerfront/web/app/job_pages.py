@@ -1,4 +1,4 @@
-"""The running job as a part of a page, and the button that stops it; files to download."""
+"""The running job as a part of a page, and the button that stops it; files to download; pages for failures."""
 
 import mimetypes
 import re
@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
-from peerfront.web.app.folder import REPORT
-from peerfront.web.app.progress_of_steps import STEPS
-from peerfront.web.app.serving import app_folder, jobs
+from peerfront.web.app.app_server import app_folder, jobs
+from peerfront.web.app.study_steps import STEPS
+from peerfront.words.commands import REPORT
 
 _DOWNLOADS = re.compile(
     r"sheet\.(csv|xlsx|pdf)|sheet-curve\.csv|waiting\.csv|schema\.toml|report\.html|log\.jsonl"
@@ -79,6 +79,25 @@ def _saved_as(file: Path) -> str:
     """The name under which a browser saves it: with the study's folder, so that sheets of two studies differ."""
     folder = re.sub(r"[^A-Za-z0-9_-]+", "-", app_folder().path.name).strip("-") or "study"
     return f"{folder}-{file.name}"
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    what = _("Perhaps it was not made yet. Go on with the steps.")
+    return _failure(request, 404, _("There is no such page"), what)
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    what = _("The form was cut short, or is too large. Nothing was done. Go back, load the page again, and send it.")
+    return _failure(request, 400, _("This form could not be read"), what)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    what = _("The terminal shows what happened. Your files and everything that was made are still in the folder.")
+    return _failure(request, 500, _("This page failed"), what)
+
+
+def _failure(request: HttpRequest, status: int, title: str, what: str) -> HttpResponse:
+    return render(request, "app/failure.html", {"title": title, "what": what}, status=status)
 
 
 pages = [

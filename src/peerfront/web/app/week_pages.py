@@ -1,4 +1,4 @@
-"""Next week the same folder goes on, as `peerfront week` does: what changed, plan against done, sheet, forecast."""
+"""The weeks of a running study: what changed, plan against done, the next sheet and the forecast by date."""
 
 from datetime import date
 from typing import Any
@@ -12,13 +12,13 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from peerfront.foundation.errors import PeerfrontError
-from peerfront.web.app import commands
-from peerfront.web.app.forms import WeekForm
-from peerfront.web.app.jobs import Order
-from peerfront.web.app.printed_words import sections_of
-from peerfront.web.app.serving import app_folder
-from peerfront.web.app.starting import start, step_context
-from peerfront.web.app.tables import people_on, rows_of
+from peerfront.foundation.messages import Message
+from peerfront.web.app.app_folder import STATE
+from peerfront.web.app.app_jobs import Order
+from peerfront.web.app.app_server import app_folder
+from peerfront.web.app.sheet_pages import by_coupons
+from peerfront.web.app.step_forms import WeekForm
+from peerfront.web.app.study_steps import asked_in_the_address, start, step_context
 
 _FILES = (
     ("sheet.xlsx", gettext_lazy("Excel, to print and fill in")),
@@ -33,10 +33,10 @@ _OF_ONE_WEEK = ("date", "more_coupons")  # not kept from week to week
 def week(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     choices = folder.choices
-    known, fault = _weeks()
-    first = not known
+    weeks, fault = _weeks()
+    last = weeks[-1] if weeks else None
     if request.method == "POST":
-        form = WeekForm(request.POST, request.FILES, first=first)
+        form = WeekForm(request.POST, request.FILES, first=last is None)
         if form.is_valid():
             chosen = form.chosen
             upload = chosen.pop("study_file", None)
@@ -45,50 +45,54 @@ def week(request: HttpRequest) -> HttpResponse:
                 messages.error(request, _("Choose this week's file."))
                 return redirect("week")
             folder.choose(week={name: value for name, value in chosen.items() if name not in _OF_ONE_WEEK})
-            return start(request, Order("week", (commands.week(file, chosen),)))
+            return start(request, Order("week", "week", {"file": file, **chosen}))
     else:
-        form = WeekForm(initial=_usual(choices) if first else _as_last_week(known[-1]), first=first)
-    last = known[-1] if known else None
-    context: dict[str, Any] = {"form": form, "weeks": known[::-1], "fault": fault, "first": first, "last": last}
-    if last is not None:
-        place = folder.path / last["folder"]
-        summary = place / "summary.txt"
-        text = summary.read_text(encoding="utf-8") if summary.exists() else ""
-        context |= {
-            "sections": sections_of(text),
-            "people": people_on(rows_of(place / "sheet.csv")),
-            "downloads": [(name, label) for name, label in _FILES if (place / name).exists()],
-            "picture": (place / "forecast.png").exists(),
-        }
-    return render(request, "app/week.html", {**step_context("week"), **context})
+        initial = _usual(choices) if last is None else _as_last_week(last)
+        form = WeekForm(initial={**initial, **asked_in_the_address(request, WeekForm)}, first=last is None)
+    context = {**step_context("week", form), "weeks": weeks[::-1], "fault": fault, "first": last is None, "last": last}
+    return render(request, "app/week.html", context if last is None else {**context, **_week_context(last["folder"])})
+
+
+def _week_context(name: str) -> dict[str, Any]:
+    """What the page shows of a week: its result as data, or its summary if it was made in a terminal."""
+    folder = app_folder()
+    place, result = folder.path / name, folder.read(f"{STATE}/{name}.json")
+    summary = place / "summary.txt"
+    return {
+        "sections": result.get("sections", []),
+        "summary": summary.read_text(encoding="utf-8") if not result and summary.exists() else "",
+        "people": by_coupons(result.get("people", ())),
+        "downloads": [(file, label) for file, label in _FILES if (place / file).exists()],
+        "picture": (place / "forecast.png").exists(),
+    }
 
 
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
     """Take back the week that the page showed as the last; its folder and its lines in the log stay."""
-    known, _fault = _weeks()
-    if not known or request.POST.get("week") != str(known[-1]["number"]):
+    weeks, _fault = _weeks()
+    if not weeks or request.POST.get("week") != str(weeks[-1]["number"]):
         messages.error(request, _("Nothing was done: another week is the last one by now, perhaps by another tab."))
         return redirect("week")
-    return start(request, Order("week", (commands.undo_week(),)))
+    return start(request, Order("week", "undo_week"))
 
 
-def _weeks() -> tuple[list[dict[str, Any]], str]:
+def _weeks() -> tuple[list[dict[str, Any]], Message | None]:
     """The weeks of the log, the first one first, and what is wrong with the log, if anything."""
     folder = app_folder()
     if not folder.has("log.jsonl"):
-        return [], ""
+        return [], None
     from peerfront.study.study_folder import StudyFolder  # only here: it takes a while to load
 
     try:
         kept = StudyFolder(folder.path)
     except PeerfrontError as problem:
-        return [], str(problem)
+        return [], problem.message
     weeks = [
         {"number": week.number, "day": week.day, "folder": week.folder, **dict(week.facts), "log_head": kept.log.head}
         for week in kept.weeks
     ]
-    return weeks, ""
+    return weeks, None
 
 
 def _usual(choices: dict[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,13 @@
 
 import json
 import os
-import re
 import shlex
 from typing import Any
 
-from django import forms, template
+from django import template
 from django.utils.formats import number_format
 
 from peerfront.foundation.shown import LONGEST_LINE, visible, visible_message
-from peerfront.web.app.column_choices import ColumnsForm
 
 register = template.Library()
 
@@ -28,27 +26,6 @@ def message(value: Any) -> str:
 
 
 @register.filter
-def fields_named(text: str, form: forms.Form | None) -> list[tuple[str, Any]]:
-    """Options of commands that a message names, with the label of the form's field that sets the same."""
-    fields = form.fields if form is not None else {}
-    options = ((f"--{name.replace('_', '-')}", field.label) for name, field in fields.items())
-    return [(option, label) for option, label in options if re.search(rf"{option}(?![\w-])", text)]
-
-
-@register.filter
-def columns_named(text: str) -> list[tuple[str, Any]]:
-    """Entries of a schema file that a message names, with the label of the field on the page of the columns."""
-    fields = {"still_open": "still_open", "valid_days": "valid_for", "--missing": "missing"}
-    return [(entry, ColumnsForm.base_fields[name].label) for entry, name in fields.items() if entry in text]
-
-
-@register.filter
-def purpose(progress: str) -> str:
-    """What is being done, without the names of the models that are tried for it."""
-    return progress.partition(":")[0]
-
-
-@register.filter
 def roughly(seconds: int) -> int:
     """Seconds in steps of five, so that an estimate does not look exact."""
     return max(5 * round(seconds / 5), 5)
@@ -61,7 +38,7 @@ def minutes(seconds: int) -> int:
 
 @register.filter
 def rounded(value: Any, digits: int = 1) -> str:
-    """A number with so many decimals, as the page's language writes it; nothing for no number."""
+    """A number with this many decimals, as the page's language writes it; nothing for no number."""
     try:
         number = float(value)
     except (TypeError, ValueError):

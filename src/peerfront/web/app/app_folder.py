@@ -22,12 +22,15 @@ from typing import Any
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_bytes, write_text
+from peerfront.foundation.messages import Message, Remedy
+from peerfront.words.commands import FILES
+from peerfront.words.language import Text
+from peerfront.words.stored_text import as_data, from_data
 
-FILES, STATE, SCHEMA, WAITING, MODEL = "files", "app", "schema.toml", "waiting.csv", "model"
-CHECKED, REPORT, FORECAST, BY_DATE, ESTIMATES = "checked", "report.html", "forecast", "forecast-by-date", "estimates"
-SHEET, CURVE, WORKBOOK, PDF = "sheet.csv", "sheet-curve.csv", "sheet.xlsx", "sheet.pdf"
-LOOK = "app/look.json"
+STATE = "app"
+_LOOK = "app/look.json"
 _CHOICES = "app/choices.json"
+_KIND = "in words"  # marks a sentence or message within stored data
 _LONGEST_STEM = 80
 _ENDINGS = frozenset(
     (
@@ -43,7 +46,7 @@ class AppFolder:
 
     def __init__(self, path: Path) -> None:
         if path.exists() and not path.is_dir():
-            raise DataFileError(f"{path} is a file. Name a folder for the study, such as {path.stem}-study.")
+            raise DataFileError("app.no_folder", path=path, other=f"{path.stem}-study")
         self.path = path.resolve()
         self._digests: dict[tuple[Path, int, int, int], bytes] = {}
         self._lock = threading.Lock()  # two tabs may upload, or choose, at once
@@ -75,12 +78,12 @@ class AppFolder:
     def digest(self, relative: str) -> str:
         """A checksum of a file, or of all files of a folder; empty if there is none."""
         place = self.path / relative
-        found = hashlib.sha256()
+        checksum = hashlib.sha256()
         files = sorted(place.rglob("*")) if place.is_dir() else [place]
         for file in files:
             if not file.name.startswith("."):
-                found.update(self._file_digest(file))
-        return found.hexdigest()[:16] if place.exists() else ""
+                checksum.update(self._file_digest(file))
+        return checksum.hexdigest()[:16] if place.exists() else ""
 
     def _file_digest(self, file: Path) -> bytes:
         """The checksum of a file, computed again only after it was written again; empty for a folder or no file.
@@ -113,28 +116,55 @@ class AppFolder:
             self.write(_CHOICES, {**self.choices, **changed})
 
     @property
-    def seen(self) -> dict[str, Any]:
-        """What was found in the chosen file; empty if none was chosen, or nothing was found out yet."""
-        found = self.read(LOOK)
-        return found if found.get("file") == self.choices.get("file") else {}
+    def contents(self) -> dict[str, Any]:
+        """What the chosen file contains (`file_look`); empty if none was chosen, or it was not read yet."""
+        content = self.read(_LOOK)
+        return content if content.get("file") == self.choices.get("file") else {}
+
+    def write_contents(self, content: Mapping[str, Any]) -> None:
+        self.write(_LOOK, content)
 
     def outcome(self, step: str) -> dict[str, Any]:
-        """How a step ended the last time; empty if it never did."""
+        """How a step ended the last time, with what it was ordered with and its result; empty if it never ended."""
         return self.read(f"{STATE}/{step}.json")
 
-    def note_outcome(self, step: str, outcome: Mapping[str, Any]) -> None:
-        self.write(f"{STATE}/{step}.json", dict(outcome))
+    def write_outcome(self, step: str, outcome: Mapping[str, Any]) -> None:
+        self.write(f"{STATE}/{step}.json", outcome)
 
     def read(self, relative: str) -> dict[str, Any]:
         """A file of the app's own; one that is damaged counts as none, and the step is done again."""
-        try:
-            content = json.loads((self.path / relative).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return content if isinstance(content, dict) else {}
+        return read_data(self.path / relative)
 
     def write(self, relative: str, content: Mapping[str, Any]) -> None:
-        write_text(self.path / relative, json.dumps(content, ensure_ascii=False, indent=1) + "\n", private=True)
+        write_data(self.path / relative, content)
+
+
+def write_data(file: Path, content: Mapping[str, Any]) -> None:
+    """Write values, sentences and messages as JSON; sentences stay data, and are read in any language."""
+    write_text(file, json.dumps(_stored(content), ensure_ascii=False, indent=1) + "\n", private=True)
+
+
+def read_data(file: Path) -> dict[str, Any]:
+    """What `write_data` wrote; empty if there is no such file, or it is damaged."""
+    try:
+        content = _restored(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, Text | Message | Remedy):
+        return {_KIND: as_data(value)}
+    if isinstance(value, Mapping):
+        return {str(name): _stored(each) for name, each in value.items()}
+    return [_stored(each) for each in value] if isinstance(value, list | tuple) else as_data(value)
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, dict):
+        return from_data(value[_KIND]) if _KIND in value else {name: _restored(each) for name, each in value.items()}
+    return [_restored(each) for each in value] if isinstance(value, list) else value
 
 
 def _harmless(name: str) -> tuple[str, str]:

@@ -1,14 +1,12 @@
-"""Look at the study's file for the pages: what is in it, what is wrong with it, which column is what.
+"""What pages show about the study's file: what is in it, what is wrong with it, which column is what.
 
-`python -m peerfront.web.app.look`, run in the study's folder, reads the file as the forms say, writes what pages show
-to `app/look.json`, and the schema that other commands read to `schema.toml`. It is a process of its own, so that a
-large or damaged file never stops the pages.
+Part of the work of a step (`step_work.read`); it also writes the schema by which later steps read the file.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,37 +19,46 @@ from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.schema_guess import Guess, guess_schema
-from peerfront.data.study import Study, summarise
+from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_calendar import coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
-from peerfront.data.suggestions import suggested_columns
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import write_text
-from peerfront.foundation.shown import visible, visible_message
+from peerfront.foundation.messages import note
+from peerfront.foundation.shown import visible
 from peerfront.study.study_sample import groups_of, outcome_of
+from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.file_header import MOST_COLUMNS, header_of, read_settings_of
-from peerfront.web.app.folder import LOOK, SCHEMA, AppFolder
+from peerfront.words.commands import SCHEMA
 
 _MOST_PROBLEMS, _MOST_TREES = 1_000, 8
-_LONGEST = 600  # characters of a problem that are shown
 _BEFORE = "app/schema-before.toml"
 
 
-def look(folder: AppFolder) -> dict[str, Any]:
-    """Read the file that was chosen, and return everything that pages show about it."""
-    choices = folder.choices
+@dataclass(frozen=True)
+class Look:
+    """A file as it was read, or why it cannot be."""
+
+    contents: dict[str, Any]
+    """What pages show: values, messages, rows."""
+    error: PeerfrontError | None = None
+    parts: tuple[Study, Summary, Guess] | None = None
+
+
+def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
+    """Read a file as it was chosen to be read, and write its schema; a file with faults is described, too."""
     file = str(choices["file"])
     path = Path(file)
     reading, ticks = dict(choices.get("reading", {})), dict(choices.get("ticks", {}))
     header = header_of(path, reading)
-    notes: list[str] = []
+    notes = []
     if reading.get("sheet", "") not in ("", *header.sheets):  # that of a workbook given before
         reading["sheet"] = ""
     if header.names and not set(choices.get("columns", ())) <= set(header.names):
-        notes += ["This file has other columns than the one before, so the choices made for that are not used here."]
+        notes.append(note("work.other_columns"))
         reading, ticks = {}, {}
         header = header_of(path, reading)
-    seen: dict[str, Any] = {
+    contents: dict[str, Any] = {
         "file": file,
         "digest": folder.digest(file),
         "reading": reading,
@@ -60,7 +67,7 @@ def look(folder: AppFolder) -> dict[str, Any]:
         "columns": [{"name": name, "examples": list(values)} for name, values in header.columns[:MOST_COLUMNS]],
         "recognised": {role: list(names) for role, names in (header.recognised or {}).items()},
         "sheets": list(header.sheets),
-        "error": "",
+        "error": None,
         "problems": [],
         "problem_count": 0,
         "place": "row",
@@ -72,18 +79,19 @@ def look(folder: AppFolder) -> dict[str, Any]:
         allowed = vetted(study, schema)
         history_of(study, allowed.schema)
     except FaultyStudy as faults:
-        return {**seen, "error": visible_message(str(faults)), **_problems(faults.problems)}
+        return Look({**contents, "error": faults.message, **_problems(faults.problems)}, faults)
     except PeerfrontError as problem:
-        return {**seen, "error": visible_message(str(problem)), **_suggested(problem)}
+        return Look({**contents, "error": problem.message}, problem)
     _keep_schema(folder, schema_text(schema, guess.reasons, study.source))
-    return {
-        **seen,
+    summary = summarise(study)
+    contents |= {
         **_problems(study.problems),
-        **_contents(study),
+        **_contents(study, summary),
         "place": study.place,
         "fields": _fields(study, guess, schema),
-        "warnings": [f"Warning: {each}" for each in allowed.notes],
+        "warnings": list(allowed.notes),
     }
+    return Look(contents, parts=(study, summary, guess))
 
 
 def _ticked(schema: StudySchema, ticks: Mapping[str, Any]) -> StudySchema:
@@ -112,22 +120,6 @@ def _keep_schema(folder: AppFolder, text: str) -> None:
 # What is in it -------------------------------------------------------------------------------------------------------
 
 
-def _suggested(error: PeerfrontError) -> dict[str, Any]:
-    """Columns and settings that would mend the error, so that the form offers them, and its way out."""
-    columns = suggested_columns(error.remedies)
-    settings = {each.setting: each.value for each in error.remedies if each.setting != "map"}
-    found: dict[str, Any] = {"suggested": {role: list(names) for role, names in columns.items()}, "way_out": ""}
-    if settings.get("coupons_each"):
-        found["suggested_each"] = settings["coupons_each"]
-    if columns:
-        found["way_out"] = "suggested"
-    elif "sheet" in settings or "coupons_each" in settings:
-        found["way_out"] = "sheet" if "sheet" in settings else "coupons_each"
-    elif error.code == "recognition.unclear":
-        found["way_out"] = "columns"
-    return found
-
-
 def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
     counts = Counter(problem.kind for problem in problems)
     return {
@@ -136,9 +128,9 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
         "problem_kinds": [
             {
                 "kind": kind,
-                "title": str(KINDS[kind].title),
+                "title": KINDS[kind].title,
                 "severity": KINDS[kind].severity,
-                "remedy": str(KINDS[kind].remedy),
+                "remedy": KINDS[kind].remedy,
                 "count": count,
             }
             for kind, count in counts.most_common()
@@ -149,23 +141,22 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
                 "severity": problem.severity,
                 "row": problem.row,
                 "person": visible(problem.person),
-                "title": str(problem.title),
-                "what": visible(str(problem.message), _LONGEST),
-                "remedy": str(problem.remedy),
+                "title": problem.title,
+                "what": problem.message,
+                "remedy": problem.remedy,
             }
             for problem in problems[:_MOST_PROBLEMS]
         ],
     }
 
 
-def _contents(study: Study) -> dict[str, Any]:
-    summary = summarise(study)
+def _contents(study: Study, summary: Summary) -> dict[str, Any]:
     shown = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
     trees = summary.trees
     return {
         "roles": {role: list(names) for role, names in study.columns.items()},
         "coupons_each": study.settings.coupons_each,
-        "steps": list(map(str, study.steps)),
+        "steps": list(study.steps),
         "facts": [[what, number] for what, number in summary.facts if number or what in shown],
         "people": len(study),
         "waiting": len(study.waiting),
@@ -188,13 +179,13 @@ def _contents(study: Study) -> dict[str, Any]:
 
 
 def _fit_for(read: Callable[[Study, str], object], study: Study) -> list[str]:
-    """Columns that can be read so: not those of one answer, or of too many."""
-    found = []
+    """Columns that can be estimated, or grouped by: not those of one answer, or of too many."""
+    names = []
     for name in map(str, study.people.columns[:MOST_COLUMNS]):
         with suppress(PeerfrontError):
             read(study, name)
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _calendar(study: Study) -> dict[str, Any] | None:
@@ -231,29 +222,10 @@ def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, A
                 "can": rule is not None,
                 "used": name in used,
                 "sensitive": is_sensitive(reason),
-                "reason": "" if reason is None else str(reason),
+                "reason": reason,
                 "kind": "" if rule is None else "bands" if rule.cuts else "categories",
                 "categories": [] if rule is None else list(rule.categories[:50]),
                 "missing": missing.get(name, 0),
             }
         )
     return listed[:MOST_COLUMNS]
-
-
-def main() -> None:
-    folder = AppFolder(Path())
-    file = str(folder.choices.get("file", ""))
-    try:
-        seen = look(folder)
-    except MemoryError:
-        seen = {
-            "file": file,
-            "error": "There is not enough memory to read this file. Leave out columns, or use a larger computer.",
-        }
-    except Exception as problem:  # a defect of ours must not leave the page with what it knew of another file
-        seen = {"file": file, "error": f"This file could not be looked at ({type(problem).__name__}: {problem})."}
-    folder.write(LOOK, seen)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from peerfront.web.app.serving import serving
+from peerfront.web.app.app_server import serving
 
 Answer = Callable[[HttpRequest], HttpResponse]
 LARGEST_UPLOAD = 100_000_000

@@ -1,0 +1,231 @@
+"""Fit a model with progress, and make this round's sheet: who gets how many coupons, why, what else could be done."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from peerfront.web.app.app_jobs import Order
+from peerfront.web.app.app_server import app_folder
+from peerfront.web.app.step_forms import FitForm, OrderForm, UploadForm
+from peerfront.web.app.study_steps import (
+    asked_in_the_address,
+    go_first,
+    is_busy,
+    nobody_waits,
+    sheet_order,
+    start,
+    state_of,
+    step_context,
+    waiting_file,
+)
+from peerfront.words.commands import MODEL, SCHEMA, WAITING
+
+_WIDTH, _HEIGHT, _EDGE = 640, 150, 8  # of the picture of the curve
+_USUAL_ROUNDS = 5
+_LONGEST_NUMBER = 9  # digits of a number of coupons
+
+
+@require_http_methods(["GET", "POST"])
+def fit(request: HttpRequest) -> HttpResponse:
+    folder = app_folder()
+    if not state_of(folder, "columns").made:
+        return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
+    choices = folder.choices
+    if request.method == "POST":
+        form = FitForm(request.POST)
+        if form.is_valid():
+            folder.choose(fit=form.chosen)
+            file = str(choices["file"])
+            return start(request, Order("fit", "fit", {"file": file, **form.chosen}, (file, SCHEMA)))
+    else:
+        asked = asked_in_the_address(request, FitForm)
+        form = FitForm(initial={"rounds": _USUAL_ROUNDS, **choices.get("fit", {}), **asked})
+    return render(request, "app/fit.html", step_context("fit", form))
+
+
+@require_http_methods(["GET", "POST"])
+def sheet(request: HttpRequest) -> HttpResponse:
+    folder = app_folder()
+    if not state_of(folder, "fit").made:
+        return go_first(request, "fit", _("First fit a model: the sheet is planned with it."))
+    choices = folder.choices
+    if request.method == "POST":
+        form = OrderForm(request.POST, groups=used_groups())
+        if nobody_waits():
+            form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
+        if form.is_valid():
+            return _plan(request, form.chosen)
+    else:
+        asked = asked_in_the_address(request, OrderForm)
+        form = OrderForm(initial={**_usual_order(choices), **asked}, groups=used_groups())
+    context = step_context("sheet", form)
+    by = "person" if request.GET.get("by") == "person" else "coupons"
+    people = by_coupons(context["result"].get("people", ()))
+    if by == "person":
+        people = sorted(people, key=lambda row: str(row["person"]))
+    spend = sum(row["coupons"] for row in people)
+    order = sheet_order(folder)  # of the sheet as it is; what is in the form may have been refused since
+    return render(
+        request,
+        "app/sheet.html",
+        {
+            **context,
+            "people": people,
+            "by": by,
+            "spend": spend,
+            "getting": sum(row["coupons"] > 0 for row in people),
+            "expected": sum(row["expected_now"] for row in people),
+            "left": max(int(order.get("budget") or 0) - spend, 0),
+            "curve": curve_of(context["result"].get("curve", ()), spend),
+            "asked": order.get("spend"),
+            "number_is_drawn": bool(order.get("strata") or order.get("randomise")),
+            "waiting": waiting_file(),
+            "nobody_waits": nobody_waits(),
+            "own_waiting": waiting_file() != WAITING,
+            "upload": UploadForm(),
+        },
+    )
+
+
+def _plan(request: HttpRequest, chosen: dict[str, Any]) -> HttpResponse:
+    waiting = waiting_file()
+    if waiting == WAITING and not state_of(app_folder(), "file").made:  # who waits is of another file
+        return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
+    app_folder().choose(plan=chosen)
+    return start(request, Order("sheet", "plan", {"waiting": waiting, **chosen}, (MODEL, waiting)))
+
+
+@require_POST
+def spend(request: HttpRequest) -> HttpResponse:
+    """Make the sheet for another number of coupons this round, or for the best one again."""
+    order = sheet_order(app_folder())
+    order.pop("spend", None)
+    wanted = request.POST.get("spend", "")
+    if "best" not in request.POST:
+        if not wanted.isdecimal() or len(wanted) > _LONGEST_NUMBER:
+            messages.error(request, _("Choose a whole number of coupons."))
+            return redirect("sheet")
+        order["spend"] = int(wanted)
+    if not app_folder().outcome("sheet").get("choices"):
+        return redirect("sheet")
+    return _plan(request, order)
+
+
+@require_POST
+def waiting(request: HttpRequest) -> HttpResponse:
+    """Take the people who wait from a file of their own, or from the study's file again."""
+    folder = app_folder()
+    if is_busy(request):
+        return redirect("sheet")
+    if "of_the_study" in request.POST:
+        folder.choose(waiting="")
+    else:
+        form = UploadForm(request.POST, request.FILES)
+        if form.is_valid():
+            upload = form.cleaned_data["study_file"]
+            folder.choose(waiting=folder.keep(str(upload.name), upload.read()))
+            messages.success(request, _("These people are taken from now on. Make the sheet again."))
+        else:
+            messages.error(request, _("Choose a file with the people who wait."))
+    return redirect("sheet")
+
+
+def used_groups() -> dict[str, list[str]]:
+    """Columns that are used to plan, with their categories."""
+    fields = app_folder().contents.get("fields", [])
+    return {each["name"]: each["categories"] for each in fields if each["used"]}
+
+
+def _usual_order(choices: dict[str, Any]) -> dict[str, Any]:
+    fitted = choices.get("fit", {})
+    usual = {name: fitted[name] for name in ("budget", "max_per_person", "round_cap") if name in fitted}
+    return {"date": date.today().isoformat(), **usual, **choices.get("plan", {})}
+
+
+def by_coupons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The people of a sheet, those with the most coupons first."""
+    return sorted(rows, key=lambda row: -int(row["coupons"]))
+
+
+# The curve of spends -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another number of coupons this round, and what it would lose."""
+
+    spend: int
+    value: float
+    lost: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What every number of coupons this round would bring, and a picture of it."""
+
+    alternatives: tuple[Alternative, ...]
+    spend: int
+    """Coupons on the sheet."""
+
+    @property
+    def best(self) -> Alternative:
+        return max(self.alternatives, key=lambda each: each.value)
+
+    @property
+    def low(self) -> int:
+        return self.alternatives[0].spend
+
+    @property
+    def high(self) -> int:
+        return self.alternatives[-1].spend
+
+    @property
+    def points(self) -> str:
+        return " ".join(f"{self._x(each.spend):.1f},{self._y(each.value):.1f}" for each in self.alternatives)
+
+    @property
+    def marks(self) -> list[tuple[float, float, str]]:
+        """Where the best number and that of the sheet lie in the picture, and which is which."""
+        places = {each.spend: each for each in self.alternatives}
+        own = places.get(self.spend, self.best)
+        return [
+            (self._x(self.best.spend), self._y(self.best.value), "best"),
+            (self._x(own.spend), self._y(own.value), "chosen"),
+        ]
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """What each number loses, for the slider."""
+        return {str(each.spend): round(each.lost, 2) for each in self.alternatives}
+
+    def _x(self, spend: int) -> float:
+        return _EDGE + (_WIDTH - 2 * _EDGE) * (spend - self.low) / max(self.high - self.low, 1)
+
+    def _y(self, value: float) -> float:
+        least = min(each.value for each in self.alternatives)
+        return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (value - least) / max(self.best.value - least, 1e-9)
+
+
+def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> Curve | None:
+    """The curve of spends; None where there is nothing to choose."""
+    values = sorted((int(row["spend"]), float(row["value"])) for row in rows)
+    if len(values) < 2:
+        return None
+    best = max(value for _, value in values)
+    return Curve(tuple(Alternative(number, value, best - value) for number, value in values), spend)
+
+
+pages = [
+    path("fit/", fit, name="fit"),
+    path("sheet/", sheet, name="sheet"),
+    path("sheet/spend/", spend, name="spend"),
+    path("sheet/waiting/", waiting, name="waiting"),
+]

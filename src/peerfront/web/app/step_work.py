@@ -1,0 +1,304 @@
+"""The work of the steps, in a process of its own: `python -m peerfront.web.app.step_work FOLDER-OF-THE-JOB`.
+
+It runs in the study's folder, so that a large or damaged file, or a fault of ours, never stops the pages. Each function
+takes what was chosen in the forms, calls the library as the command of the same name does, writes the same files, and
+returns what the page shows: sentences and messages as data, tables as rows.
+"""
+
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peerfront.foundation.claims import claimed
+from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.messages import Message, Severity
+from peerfront.foundation.progress import Progress
+from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data
+from peerfront.web.app.app_jobs import ORDER_FILE, PROGRESS_FILE, RESULT_FILE
+from peerfront.words import commands, result_files
+from peerfront.words.language import Medium, catalogue, speaking
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from peerfront.study.heading import Heading
+    from peerfront.study.orders import PlanOrder
+
+Choices = Mapping[str, Any]
+Result = dict[str, Any]
+_ENDED = 143  # exit code of a process that SIGTERM ended
+_ORDER_SETTINGS = (
+    "max_per_person", "min_per_person", "round_cap", "rounds_left", "reserve", "response", "randomise", "at_least",
+    "spend", "seed",
+)  # fmt: skip
+_WEEK_SETTINGS = (
+    "budget", "more_coupons", "deadline", "valid_days", "target", "max_per_person", "min_per_person", "reserve",
+    "interviews_per_week",
+)  # fmt: skip
+
+
+def main() -> None:
+    """Do what the order in the job's folder says, and leave the result, or the error, beside it."""
+    own = Path(sys.argv[1])
+    if hasattr(signal, "SIGTERM"):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as Ctrl-C does: temporary files are removed
+    order = read_data(own / ORDER_FILE)
+    try:
+        with speaking(catalogue(order["language"], Medium.TERMINAL)):  # files are those that the command would write
+            content = _content(order, own)
+    except KeyboardInterrupt:
+        sys.exit(_ENDED)
+    write_data(own / RESULT_FILE, content)
+
+
+def _content(order: Mapping[str, Any], own: Path) -> Result:
+    def progress(share: float, what: object) -> None:
+        write_data(own / PROGRESS_FILE, {"share": share, "what": what})
+
+    try:
+        return {"result": WORK[order["work"]](order["choices"], progress)}
+    except PeerfrontError as problem:
+        return {"error": problem.message}
+    except MemoryError:
+        return {"error": Message("work.out_of_memory", severity=Severity.ERROR)}
+
+
+# The steps -----------------------------------------------------------------------------------------------------------
+
+
+def read(choices: Choices, progress: Progress) -> Result:
+    """Read the study's file: what is in it for the pages, its schema, and what `check` writes."""
+    from peerfront.web.app.file_look import look
+
+    if choices.get("example"):
+        _write_example(Path(commands.EXAMPLE))
+    folder = AppFolder(Path())
+    looked = look(folder, choices)
+    if looked.parts is not None:
+        study, summary, guess = looked.parts
+        checked, waiting = Path(commands.CHECKED), Path(commands.WAITING)
+        with _outputs([checked, waiting], {checked: result_files.CHECK_FILES}, inputs=(Path(choices["file"]),)):
+            result_files.write_check(checked, study, summary, guess.schema, guess.reasons)
+            result_files.write_waiting(waiting, study)
+    folder.write_contents(looked.contents)
+    if looked.error is not None:
+        raise looked.error
+    return {"choices": {"reading": looked.contents["reading"]}}
+
+
+def _write_example(folder: Path) -> None:
+    from peerfront.foundation.files import write_csv
+    from peerfront.simulation.demo_study import demo_study
+
+    example = demo_study()
+    with claimed(folder, ("frontier.csv", "study.csv"), overwrite=True):
+        for name, table in (("study.csv", example.study), ("frontier.csv", example.frontier)):
+            write_csv(folder / name, table.to_csv(index=False, lineterminator="\n"))
+
+
+def fit(choices: Choices, progress: Progress) -> Result:
+    """Fit a model to the study's file, and prepare plans for the coupons that are left."""
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+    from peerfront.study.artifacts import claimed_target
+    from peerfront.study.fit_settings import FitSettings
+    from peerfront.study.model import fit as fit_model
+
+    model = Path(commands.MODEL)
+    with claimed_target(model, overwrite=True):
+        names = ("budget", "rounds", "max_per_person", "people", "response", "discount", "accept_gain")
+        settings = FitSettings(**_given(choices, names), max_per_round=choices.get("round_cap"))
+        schema = read_schema(Path(commands.SCHEMA))
+        study = read_study(Path(choices["file"]), schema.reading)
+        fitted = fit_model(study, schema, settings, progress=progress)
+        fitted.save(model, overwrite=True)
+    return {"lines": list(fitted.summary)}
+
+
+def plan(choices: Choices, progress: Progress) -> Result:
+    """Make this round's coupon sheet."""
+    from peerfront.study.model import load
+
+    files = [Path(name) for name in (commands.SHEET, commands.WORKBOOK, commands.PDF)]
+    outputs = [*files, result_files.curve_file(files[0])]
+    with _outputs(outputs, inputs=(Path(commands.MODEL), Path(choices["waiting"]))):
+        order, heading = _order(choices), _heading(choices)
+        fitted = load(Path(commands.MODEL))
+        sheet = fitted.plan(fitted.frontier(Path(choices["waiting"])), order)
+        for file in files:
+            result_files.write_sheet(file, sheet, heading)
+    return {"lines": sheet.lines(), "people": _rows(sheet.table), "curve": _rows(sheet.curve)}
+
+
+def forecast(choices: Choices, progress: Progress) -> Result:
+    """Simulate the rest of the study by rounds, from the people who wait."""
+    from peerfront.study.model import load
+
+    place = Path(commands.FORECAST)
+    inputs = (Path(commands.MODEL), Path(choices["waiting"]))
+    with _outputs([place], {place: result_files.FORECAST_FILES}, inputs=inputs):
+        order = _order(choices["order"], floors=False)
+        fitted = load(Path(commands.MODEL))
+        made = fitted.forecast(
+            fitted.frontier(Path(choices["waiting"])), order, progress=progress,
+            **_given(choices, ("target", "already", "episodes")),
+        )  # fmt: skip
+        result_files.write_forecast(place, made)
+    own = made.rounds[made.rounds["policy"] == made.summary["policy"].iloc[0]]
+    return {"by_date": False, "lines": made.lines(), "summary": _rows(made.summary), "periods": _rows(own)}
+
+
+def forecast_by_date(choices: Choices, progress: Progress) -> Result:
+    """Simulate the rest of the study by date, from its file."""
+    from peerfront.study.model import load
+
+    place, file = Path(commands.BY_DATE), Path(choices["file"])
+    with _outputs([place], {place: result_files.DATE_FORECAST_FILES}, inputs=(Path(commands.MODEL), file)):
+        order = _order(choices["order"], floors=False)
+        made = load(Path(commands.MODEL)).forecast_by_date(
+            file, choices["until"], order, progress=progress,
+            **_given(choices, ("target", "interviews_per_week", "episodes")),
+        )  # fmt: skip
+        result_files.write_date_forecast(place, made)
+    own = made.weeks[made.weeks["policy"] == made.summary["policy"].iloc[0]]
+    return {"by_date": True, "lines": made.lines(), "summary": _rows(made.summary), "periods": _rows(own)}
+
+
+def estimate(choices: Choices, progress: Progress) -> Result:
+    """Estimate shares and means in the population."""
+    from peerfront.data.reading import read_study
+    from peerfront.data.schema_file import read_schema
+    from peerfront.study.estimation import estimate as estimates_of
+
+    place, file, outcomes = Path(commands.ESTIMATES), Path(choices["file"]), choices["outcome"]
+    names = result_files.estimate_files(len(outcomes))
+    with _outputs([place], {place: names}, inputs=(file, Path(commands.SCHEMA))):
+        study = read_study(file, read_schema(Path(commands.SCHEMA)).reading)
+        made = estimates_of(
+            study, outcomes, decisions=Path(choices["decisions"]) if choices.get("decisions") else (),
+            **_given(choices, ("population", "by", "interval", "bootstraps")),
+        )  # fmt: skip
+        result_files.write_estimates(place, made)
+    pictures = [name for name in names if name.startswith("estimates") and name.endswith(".svg")]
+    return {"lines": list(made.lines()), "rows": _rows(made.table), "pictures": pictures}
+
+
+def report(choices: Choices, progress: Progress) -> Result:
+    """Write the report about study, model, plan and what to expect."""
+    from peerfront.data.reading import read_study
+    from peerfront.study.model import load
+
+    out, file, waiting = Path(commands.REPORT), Path(choices["file"]), choices.get("waiting")
+    with _outputs([out], inputs=(Path(commands.MODEL), file)):
+        fitted = load(Path(commands.MODEL))
+        order = _order({"budget": fitted.fit.rules.budget, **choices["order"], "spend": None, "seed": None})
+        heading = _heading({**choices["order"], "date": choices.get("date")})
+        fitted.report(
+            read_study(file, fitted.schema.reading),
+            fitted.frontier(Path(waiting)) if waiting else None,
+            order,
+            out=out,
+            heading=heading,
+            with_trees=not choices.get("without_trees"),
+            progress=progress,
+            **_given(choices, ("target", "episodes", "with_ids", "outcome")),
+        )
+    return {}
+
+
+def week(choices: Choices, progress: Progress) -> Result:
+    """Make this week of the running study."""
+    from peerfront.foundation.settings import calendar_day
+    from peerfront.study.week import WeekRequest, run_week
+
+    given = {**_given(choices, _WEEK_SETTINGS), "round_cap": choices.get("week_cap")}
+    request = WeekRequest(
+        calendar_day("date", choices["date"]) if choices.get("date") else None,
+        choices.get("refit") or "auto",
+        study=choices.get("study") or "",
+        given=given,
+    )
+    made = run_week(Path(choices["file"]), Path(), request, progress)
+    if made.plan is not None:
+        result = {"sections": _sections(made.lines), "people": _rows(made.plan.table)}
+        AppFolder(Path()).write(f"{STATE}/{made.folder.name}.json", result)
+    return {}
+
+
+def undo_week(choices: Choices, progress: Progress) -> Result:
+    """Take back the last week."""
+    from peerfront.study.week import undo_week as undo
+
+    undo(Path())
+    return {}
+
+
+WORK: Mapping[str, Callable[[Choices, Progress], Result]] = {
+    work.__name__: work
+    for work in (read, fit, plan, forecast, forecast_by_date, estimate, report, week, undo_week)
+}  # fmt: skip
+
+
+# Parts ---------------------------------------------------------------------------------------------------------------
+
+
+def _given(choices: Choices, names: Iterable[str]) -> Result:
+    """The settings that were chosen; the others are as the library has them."""
+    return {name: choices[name] for name in names if choices.get(name) is not None}
+
+
+def _order(choices: Choices, *, floors: bool = True) -> "PlanOrder":
+    from peerfront.study.orders import PlanOrder
+
+    left_out = () if floors else ("at_least", "spend", "seed")
+    settings = _given(choices, (name for name in _ORDER_SETTINGS if name not in left_out))
+    if "at_least" in settings:
+        settings["at_least"] = tuple(settings["at_least"])
+    if choices.get("strata"):
+        settings["strata"] = (choices["strata"],)
+    return PlanOrder(choices["budget"], **settings)
+
+
+def _heading(choices: Choices) -> "Heading":
+    from datetime import date
+
+    from peerfront.study.heading import Heading
+
+    return Heading(choices.get("study") or "", choices.get("date") or date.today().isoformat(), choices.get("round"))
+
+
+def _outputs(
+    paths: Sequence[Path], names: Mapping[Path, tuple[str, ...]] | None = None, *, inputs: Sequence[Path] = ()
+) -> ExitStack:
+    """Hold the outputs until they are written; `names` are the files of those that are folders."""
+    with ExitStack() as held:
+        for path in paths:
+            held.enter_context(claimed(path, (names or {}).get(path, ()), overwrite=True, inputs=inputs))
+        return held.pop_all()
+
+
+def _sections(lines: Sequence[str]) -> list[Result]:
+    """The parts of a week, until `run_week` returns them apart: an empty line begins one, with its title."""
+    sections: list[Result] = [{"title": "", "lines": []}]
+    titled = False
+    for line in lines:
+        if not line:
+            titled = True
+        elif titled:
+            shows = {"This week": "sheet", "What to expect": "forecast"}.get(line, "")
+            sections.append({"title": line, "lines": [], "shows": shows})
+            titled = False
+        else:
+            sections[-1]["lines"].append(line.strip())
+    return sections
+
+
+def _rows(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""The steps of a study in the app: how far each is, how its job is started, and what its page shows of it."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib import messages
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from peerfront.foundation.messages import Severity
+from peerfront.web.app.app_folder import AppFolder
+from peerfront.web.app.app_jobs import Order
+from peerfront.web.app.app_server import app_folder, jobs, serving
+from peerfront.words.commands import (
+    BY_DATE,
+    ESTIMATES,
+    FILES,
+    FORECAST,
+    MODEL,
+    REPORT,
+    SCHEMA,
+    SHEET,
+    WAITING,
+    command_line,
+    commands_of,
+    order_options,
+)
+from peerfront.words.language import language_of_the_user
+
+STEPS: tuple[tuple[str, Promise | str], ...] = (
+    ("file", gettext_lazy("File")),
+    ("columns", gettext_lazy("Columns")),
+    ("fit", gettext_lazy("Fit")),
+    ("sheet", gettext_lazy("Sheet")),
+    ("forecast", gettext_lazy("Forecast")),
+    ("estimates", gettext_lazy("Estimates")),
+    ("report", gettext_lazy("Report")),
+    ("week", gettext_lazy("Next week")),
+)
+"""Name of the page and what the menu calls it, in the order of work."""
+_SHORT = 3.0  # seconds after which the page shows progress instead of waiting
+_MADE = {
+    "fit": (f"{MODEL}/manifest.json",),
+    "sheet": (SHEET,),
+    "forecast": (f"{FORECAST}/summary.csv", f"{BY_DATE}/summary.csv"),
+    "estimates": (f"{ESTIMATES}/estimates.csv",),
+    "report": (REPORT,),
+    "week": ("log.jsonl",),
+}
+
+
+@dataclass(frozen=True)
+class StepState:
+    """How far a step is."""
+
+    made: bool
+    """Whether there is something to show."""
+    outdated: bool = False
+    """Whether what it was made from has changed since."""
+
+
+def state_of(folder: AppFolder, step: str) -> StepState:
+    if step in ("file", "columns"):
+        return StepState(_is_read(folder))
+    made = any(folder.has(name) for name in _MADE[step])
+    inputs: dict[str, str] = folder.outcome(step).get("inputs", {})
+    in_use = (folder.choices.get("file"), folder.choices.get("waiting"))
+    others = any(name.startswith(f"{FILES}/") and name not in in_use for name in inputs)
+    changed = others or folder.digests(inputs) != inputs or _ordered_otherwise(folder, step)
+    return StepState(made, made and changed)
+
+
+def sheet_order(folder: AppFolder) -> dict[str, Any]:
+    """What the sheet was made with, or the coupons that the model was fitted for: what other steps look ahead from."""
+    choices: dict[str, Any] = folder.outcome("sheet").get("choices") or {
+        "budget": folder.choices.get("fit", {}).get("budget")
+    }
+    return {name: value for name, value in choices.items() if name != "waiting"}
+
+
+def _ordered_otherwise(folder: AppFolder, step: str) -> bool:
+    """Whether a step rests on another order than that of the sheet as it is now."""
+    order = folder.outcome(step).get("choices", {}).get("order")
+    return bool(order) and order_options(order) != order_options(sheet_order(folder))
+
+
+def _is_read(folder: AppFolder) -> bool:
+    """Whether the chosen file was read to the end, as it is to be read: then who waits is of this file, too."""
+    contents = folder.contents
+    if not contents or contents.get("error") or not folder.has(SCHEMA):
+        return False
+    used = [folder.outcome(step).get("choices", {}) for step in ("file", "columns")]
+    return any(
+        each.get("file") == contents["file"] and each.get("reading") == contents.get("reading", {}) for each in used
+    )
+
+
+def waiting_file() -> str:
+    """The people who wait: a file of their own, or those of the study's file."""
+    return str(app_folder().choices.get("waiting") or WAITING)
+
+
+def nobody_waits() -> bool:
+    """Whether the people who wait are those of the study's file, and it has none."""
+    return waiting_file() == WAITING and app_folder().contents.get("waiting") == 0
+
+
+# The job of a step ---------------------------------------------------------------------------------------------------
+
+
+def start(request: HttpRequest, order: Order) -> HttpResponse:
+    """Start a job and show its page again; where another one runs, say so."""
+    if not jobs().start(replace(order, language=get_language() or "en"), wait=_SHORT):
+        messages.error(
+            request, _("Something else is still running. Wait until it has ended, or stop it; what you chose is kept.")
+        )
+    return redirect(order.step)
+
+
+def is_busy(request: HttpRequest) -> bool:
+    """Whether a job runs, so that another file cannot be taken now; if so, say it."""
+    if jobs().running is None:
+        return False
+    messages.error(
+        request, _("Something is still running. Wait until it has ended, or stop it, then choose the file again.")
+    )
+    return True
+
+
+def go_first(request: HttpRequest, step: str, why: str) -> HttpResponse:
+    """Send to a step that has to be done before."""
+    messages.info(request, why)
+    return redirect(step)
+
+
+def step_context(step: str, form: Form | None = None) -> dict[str, Any]:
+    """What every page of a step shows: how far it is, how it ended, what it says, and the commands that do the same."""
+    outcome, job = app_folder().outcome(step), jobs().running
+    running = job is not None and job.order.step == step
+    result = outcome.get("result", {})
+    lines = result.get("lines", ())
+    return {
+        "step": step,
+        "form": form,
+        "state": state_of(app_folder(), step),
+        "outcome": outcome,
+        "remedies": _fields_to_set(outcome.get("error"), form),
+        "result": result,
+        "warnings": [line for line in lines if _is_warning(line)],
+        "lines": [line for line in lines if not _is_warning(line)],
+        "running": running,
+        "other_runs": job is not None and not running,
+        "commands": _commands(outcome),
+    }
+
+
+def asked_in_the_address(request: HttpRequest, form_class: type[Form]) -> dict[str, str]:
+    """Values of fields that a remedy on the page put into its address."""
+    return {name: request.GET[name] for name in form_class.base_fields if name in request.GET}
+
+
+def _is_warning(line: Any) -> bool:
+    return getattr(line, "severity", None) is Severity.WARNING
+
+
+def _commands(outcome: dict[str, Any]) -> list[str]:
+    if "work" not in outcome:
+        return []
+    language = outcome.get("language", "en")
+    other = "" if language == language_of_the_user() else language
+    return [command_line(command) for command in commands_of(outcome["work"], outcome["choices"], other)]
+
+
+def _fields_to_set(error: Any, form: Form | None) -> list[tuple[str, str, Any]]:
+    """Remedies of an error that the page's form can take: name and label of the field, and the value."""
+    fields = {} if form is None else form.fields
+    return [
+        (remedy.setting, str(fields[remedy.setting].label), remedy.value)
+        for remedy in (error.remedies if error else ())
+        if remedy.setting in fields and remedy.value is not None
+    ]
+
+
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """What every page knows: the steps and how far they are, the folder, and the job that runs."""
+    now = serving()
+    page = request.resolver_match.url_name if request.resolver_match else ""
+    if page is None or request.resolver_match is None:
+        return {"folder_name": "", "menu": [], "job": None}
+    job = now.jobs.running
+    return {
+        "folder_name": now.folder.path.name,
+        "folder_path": str(now.folder.path),
+        "menu": [(name, label, name == page, state_of(now.folder, name)) for name, label in STEPS],
+        "job": job,
+        "job_label": dict(STEPS)[job.order.step] if job is not None else "",
+    }

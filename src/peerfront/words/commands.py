@@ -1,0 +1,156 @@
+"""The command that repeats a piece of the app's work in a terminal, made from what was ordered.
+
+Commands run in the study's folder, so paths are relative to it. A setting that was left as a command has it anyway is
+left out.
+"""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+Command = tuple[str, ...]
+Choices = Mapping[str, Any]
+
+FILES, SCHEMA, WAITING, CHECKED, MODEL = "files", "schema.toml", "waiting.csv", "checked", "model"
+SHEET, WORKBOOK, PDF = "sheet.csv", "sheet.xlsx", "sheet.pdf"
+FORECAST, BY_DATE, ESTIMATES, REPORT = "forecast", "forecast-by-date", "estimates", "report.html"
+EXAMPLE = f"{FILES}/example"
+
+_ORDER = {
+    "budget": None, "max_per_person": None, "min_per_person": 0, "round_cap": None, "rounds_left": None, "reserve": 0,
+    "response": "average", "strata": None, "randomise": 0.0,
+}  # fmt: skip
+"""What sheet, forecast and report are ordered with, and what commands take if nothing is given."""
+_HEADING = dict.fromkeys(("study", "date", "round"))
+_EPISODES = {"episodes": 1000}
+
+
+def commands_of(work: str, choices: Choices, language: str = "") -> tuple[Command, ...]:
+    """The arguments of `peerfront` that do the same, one command after another."""
+    first = ("--language", language) if language else ()
+    return tuple((*first, *command) for command in _COMMANDS[work](choices))
+
+
+def command_line(command: Command) -> str:
+    """A command as it can be pasted into a terminal; characters that would not be seen are spelled out."""
+    words = ("peerfront", *command)
+    if os.name == "nt":
+        return subprocess.list2cmdline(words)
+    return " ".join(map(_quoted, words))
+
+
+def order_options(choices: Choices) -> Command:
+    """Options that sheet, forecast and report share: equal if the same was ordered."""
+    return _options(choices, _ORDER)
+
+
+def _read(choices: Choices) -> tuple[Command, ...]:
+    reading: Choices = choices.get("reading", {})
+    maps = [f"{role}={'+'.join(names)}" for role, names in reading.get("columns", {}).items()]
+    options = {"sheet": None, "map": None, "missing": None, "coupons_each": None, "still_open": "", "valid_days": None}
+    check = (
+        *("check", str(choices["file"]), *_options({**reading, "map": maps}, options)),
+        *("--out", CHECKED, "--waiting", WAITING, "--overwrite"),
+    )
+    return (("example", "--out", EXAMPLE, "--overwrite"), check) if choices.get("example") else (check,)
+
+
+def _fit(choices: Choices) -> tuple[Command, ...]:
+    options = {
+        **dict.fromkeys(("budget", "rounds", "max_per_person", "round_cap", "people")),
+        "response": "auto", "discount": 1.0, "accept_gain": False,
+    }  # fmt: skip
+    start = ("fit", str(choices["file"]), "--schema", SCHEMA, "--out", MODEL)
+    return ((*start, *_options(choices, options), "--overwrite"),)
+
+
+def _plan(choices: Choices) -> tuple[Command, ...]:
+    options = {**_ORDER, "at_least": None, "spend": None, "seed": 0, **_HEADING}
+    outputs = ("--out", SHEET, "--out", WORKBOOK, "--out", PDF, "--overwrite")
+    return (("plan", MODEL, str(choices["waiting"]), *_options(choices, options), *outputs),)
+
+
+def _forecast(choices: Choices) -> tuple[Command, ...]:
+    start = ("forecast", MODEL, str(choices["waiting"]), *order_options(choices["order"]))
+    return ((*start, *_options(choices, {"target": None, "already": 0, **_EPISODES}), *_to(FORECAST)),)
+
+
+def _forecast_by_date(choices: Choices) -> tuple[Command, ...]:
+    options = {"until": None, "target": None, "interviews_per_week": None, **_EPISODES}
+    start = ("forecast", MODEL, "--study", str(choices["file"]), *order_options(choices["order"]))
+    return ((*start, *_options(choices, options), *_to(BY_DATE)),)
+
+
+def _estimate(choices: Choices) -> tuple[Command, ...]:
+    options = {
+        **dict.fromkeys(("outcome", "by", "population", "decisions")), "interval": "neighbourhood", "bootstraps": 1000,
+    }  # fmt: skip
+    return (("estimate", str(choices["file"]), "--schema", SCHEMA, *_options(choices, options), *_to(ESTIMATES)),)
+
+
+def _report(choices: Choices) -> tuple[Command, ...]:
+    order = {**choices["order"], "date": choices.get("date")}
+    own = {"target": None, "outcome": None, "with_ids": False, "without_trees": False, **_EPISODES}
+    return (
+        (
+            *("report", MODEL, str(choices["file"]), *_option("frontier", choices.get("waiting"))),
+            *_options(order, {**_ORDER, "at_least": None, **_HEADING}),
+            *_options(choices, own),
+            *_to(REPORT),
+        ),
+    )
+
+
+def _week(choices: Choices) -> tuple[Command, ...]:
+    names = (
+        "budget", "more_coupons", "deadline", "target", "valid_days", "max_per_person", "min_per_person", "week_cap",
+        "reserve", "interviews_per_week", "study", "date",
+    )  # fmt: skip
+    options = {**dict.fromkeys(names), "refit": "auto"}
+    return (("week", str(choices["file"]), "--folder", ".", *_options(choices, options)),)
+
+
+def _undo_week(choices: Choices) -> tuple[Command, ...]:
+    return (("week", "--folder", ".", "--undo"),)
+
+
+_COMMANDS = {
+    "read": _read,
+    "fit": _fit,
+    "plan": _plan,
+    "forecast": _forecast,
+    "forecast_by_date": _forecast_by_date,
+    "estimate": _estimate,
+    "report": _report,
+    "week": _week,
+    "undo_week": _undo_week,
+}
+
+
+def _options(choices: Choices, usual: Mapping[str, Any]) -> Command:
+    return tuple(part for name, value in usual.items() for part in _option(name, choices.get(name), value))
+
+
+def _option(name: str, value: Any, usual: Any = None) -> Command:
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, list | tuple):
+        return tuple(part for each in value for part in (option, str(each)))
+    if value is None or value is False or value in ("", usual):
+        return ()
+    if value is True:
+        return (option,)
+    return (option, f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _to(place: str) -> Command:
+    return ("--out", place, "--overwrite")
+
+
+def _quoted(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    plain = word.replace("\\", "\\\\").replace("'", "\\'")
+    spelled = "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in plain)
+    return f"$'{spelled}'"  # understood by bash and zsh
