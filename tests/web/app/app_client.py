@@ -70,7 +70,7 @@ def running_app(folder: Path, *options: str, browser: str = ""):
             process.terminate()  # not SIGINT, which a process that was started in the background ignores
             rest = process.communicate(timeout=60)[0]
             assert "Traceback" not in rest, rest
-    assert process.returncode == 0, process.returncode
+    assert process.returncode in (0, 143), process.returncode
 
 
 @dataclass
@@ -155,19 +155,37 @@ def _multipart(pairs: list, files: dict) -> tuple[bytes, str]:
     return b"".join(parts) + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
 
 
-def run_shown(commands: str) -> None:
-    """Run what a page shows as it would be pasted into a terminal."""
-    script = f'set -e\npeerfront() {{ "{sys.executable}" -m peerfront "$@"; }}\n{commands}'
-    environment = {**os.environ, "COLUMNS": "80"}
+_EACH_LINE = """
+import shlex, sys, typer
+from peerfront.cli.main import app
+from peerfront.words.language import Medium, catalogue, speaking
+command = typer.main.get_command(app)
+with speaking(catalogue("en", Medium.TERMINAL)):
+    for line in sys.stdin:
+        command(shlex.split(line)[1:], standalone_mode=False)
+"""
+
+
+def run_commands(lines: list[str], folder: Path) -> None:
+    """Run commands that pages show, one after another, in a folder."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    environment = {**os.environ, **threads, "COLUMNS": "80"}
     environment.pop("COVERAGE_PROCESS_CONFIG", None)
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", _EACH_LINE],
+        input="\n".join(lines),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
 
 
-def contents(*paths: Path) -> dict[str, bytes]:
-    """Every file below these paths, by its name."""
-    files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
-    return {str(file): file.read_bytes() for file in files if file.is_file()}
+def contents(folder: Path, *names: str) -> dict[str, bytes]:
+    """The files of these names in a folder, and those of its folders of these names."""
+    paths = [path for name in names for path in ((folder / name), *sorted((folder / name).rglob("*")))]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.is_file()}
 
 
 def choices(app: RunningApp) -> dict:
