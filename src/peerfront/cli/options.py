@@ -1,6 +1,5 @@
 """Options that several commands share, with what turns them into settings, and the progress bar of long work."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
-PROGRESS_FILE = "PEERFRONT_PROGRESS"
-"""Environment variable: a file in which progress is noted instead of a bar, for programs that run commands."""
 
 # What there is to give out. Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says
 # what was found.
@@ -330,14 +327,6 @@ def shown_progress() -> "Iterator[Progress]":
 
     Ctrl-C says that nothing was written, unless the command handles it within.
     """
-    if os.environ.get(PROGRESS_FILE):
-        from peerfront.foundation.progress import noted_in
-
-        try:
-            yield noted_in(Path(os.environ[PROGRESS_FILE]))
-        except KeyboardInterrupt:
-            raise _stopped() from None
-        return
     try:
         with _bar() as bar:
             task = None

@@ -1,10 +1,7 @@
 """One way to report how far long work has come."""
 
-import json
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 Progress = Callable[[float, str], None]
 """Called with the share that is done, from 0 to 1, and what is being done."""
@@ -20,21 +17,6 @@ def printed(share: float, what: str) -> None:
     if share >= 1.0:
         sys.stderr.write("\n")
     sys.stderr.flush()
-
-
-def noted_in(file: Path) -> Progress:
-    """Report in a file, which another program reads: the share and what is being done, as JSON.
-
-    What cannot be written is left out: the work matters, not the report.
-    """
-    from peerfront.foundation.errors import PeerfrontError
-    from peerfront.foundation.files import write_text
-
-    def note(share: float, what: str) -> None:
-        with suppress(PeerfrontError):
-            write_text(file, json.dumps({"share": share, "what": what}))
-
-    return note
 
 
 def part_of(progress: Progress, start: float, end: float, purpose: str = "") -> Progress:

@@ -46,14 +46,8 @@ def forecast(request: HttpRequest) -> HttpResponse:
         asked = asked_in_the_address(request, ForecastForm)
         form = ForecastForm(initial={**folder.choices.get("forecast", {}), **asked})
     context = step_context("forecast", form)
-    result = context["result"]
-    summary = result.get("summary", [])
     context |= {
-        "by_date": result.get("by_date", False),
-        "place": BY_DATE if result.get("by_date") else FORECAST,
-        "summary": summary,
-        "plan": summary[0] if summary else None,
-        "periods": result.get("periods", []),
+        "place": BY_DATE if context["result"].get("by_date") else FORECAST,
         "has_target": "target" in context["outcome"].get("choices", {}),
         "without_floors": bool(sheet_order(folder).get("at_least")),
     }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from peerfront.study.heading import Heading
     from peerfront.study.orders import PlanOrder
+    from peerfront.words.result_table import ResultTable
 
 Choices = Mapping[str, Any]
 Result = dict[str, Any]
@@ -136,6 +137,7 @@ def plan(choices: Choices, progress: Progress) -> Result:
 def forecast(choices: Choices, progress: Progress) -> Result:
     """Simulate the rest of the study by rounds, from the people who wait."""
     from peerfront.study.model import load
+    from peerfront.words.forecast_words import forecast_tables
 
     place = Path(commands.FORECAST)
     inputs = (Path(commands.MODEL), Path(choices["waiting"]))
@@ -147,13 +149,13 @@ def forecast(choices: Choices, progress: Progress) -> Result:
             **_given(choices, ("target", "already", "episodes")),
         )  # fmt: skip
         result_files.write_forecast(place, made)
-    own = made.rounds[made.rounds["policy"] == made.summary["policy"].iloc[0]]
-    return {"by_date": False, "lines": made.lines(), "summary": _rows(made.summary), "periods": _rows(own)}
+    return {"by_date": False, **_in_words(made.lines(), forecast_tables(made)), "plan": _rows(made.summary)[0]}
 
 
 def forecast_by_date(choices: Choices, progress: Progress) -> Result:
     """Simulate the rest of the study by date, from its file."""
     from peerfront.study.model import load
+    from peerfront.words.date_forecast_words import date_forecast_tables
 
     place, file = Path(commands.BY_DATE), Path(choices["file"])
     with _outputs([place], {place: result_files.DATE_FORECAST_FILES}, inputs=(Path(commands.MODEL), file)):
@@ -162,9 +164,8 @@ def forecast_by_date(choices: Choices, progress: Progress) -> Result:
             file, choices["until"], order, progress=progress,
             **_given(choices, ("target", "interviews_per_week", "episodes")),
         )  # fmt: skip
-        result_files.write_date_forecast(place, made)
-    own = made.weeks[made.weeks["policy"] == made.summary["policy"].iloc[0]]
-    return {"by_date": True, "lines": made.lines(), "summary": _rows(made.summary), "periods": _rows(own)}
+        result_files.write_forecast(place, made)
+    return {"by_date": True, **_in_words(made.lines(), date_forecast_tables(made)), "plan": _rows(made.summary)[0]}
 
 
 def estimate(choices: Choices, progress: Progress) -> Result:
@@ -278,6 +279,10 @@ def _outputs(
         for path in paths:
             held.enter_context(claimed(path, (names or {}).get(path, ()), overwrite=True, inputs=inputs))
         return held.pop_all()
+
+
+def _in_words(lines: Iterable[object], tables: Iterable["ResultTable"]) -> Result:
+    return {"lines": list(lines), "tables": [vars(table) for table in tables]}
 
 
 def _sections(lines: Sequence[str]) -> list[Result]:
