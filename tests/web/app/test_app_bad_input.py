@@ -255,7 +255,7 @@ def test_a_file_whose_reading_was_stopped_is_read_again(app, client) -> None:
         kwargs={"token": False},
     )
     sent.start()
-    while choices(app)["file"] != "files/later.csv":
+    while choices(app)["file"] != "files/later.csv" or "data-done" in client.get("/job/").text:
         time.sleep(0.02)
     client.post("/job/stop/", [("csrfmiddlewaretoken", token)], token=False)
     sent.join()

@@ -302,7 +302,7 @@ def test_the_first_week_and_the_next(page, app, study) -> None:
     again = next(each for each in app.folder.glob("week-02_*") if each != undone)
     assert (again / "sheet.csv").read_bytes() == (undone / "sheet.csv").read_bytes()
     open_step(page, app, "week")
-    assert "Week 2, 2024-03-11" in page.inner_text("pre"), "a week of the terminal is shown by its summary"
+    assert "Week 2, 2024-03-11" in page.inner_text(".card.good"), "a week of the terminal is shown, too"
     check_accessible(page)
 
 

@@ -224,8 +224,7 @@ def week(choices: Choices, progress: Progress) -> Result:
     )
     made = run_week(Path(choices["file"]), Path(), request, progress)
     if made.plan is not None:
-        result = {"sections": _sections(made.lines), "people": _rows(made.plan.table)}
-        AppFolder(Path()).write(f"{STATE}/{made.folder.name}.json", result)
+        AppFolder(Path()).write(f"{STATE}/{made.folder.name}.json", {"people": _rows(made.plan.table)})
     return {}
 
 
@@ -283,22 +282,6 @@ def _outputs(
 
 def _in_words(lines: Iterable[object], tables: Iterable["ResultTable"]) -> Result:
     return {"lines": list(lines), "tables": [vars(table) for table in tables]}
-
-
-def _sections(lines: Sequence[str]) -> list[Result]:
-    """The parts of a week, until `run_week` returns them apart: an empty line begins one, with its title."""
-    sections: list[Result] = [{"title": "", "lines": []}]
-    titled = False
-    for line in lines:
-        if not line:
-            titled = True
-        elif titled:
-            shows = {"This week": "sheet", "What to expect": "forecast"}.get(line, "")
-            sections.append({"title": line, "lines": [], "shows": shows})
-            titled = False
-        else:
-            sections[-1]["lines"].append(line.strip())
-    return sections
 
 
 def _rows(table: "pd.DataFrame") -> list[dict[str, Any]]:

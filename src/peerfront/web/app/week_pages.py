@@ -54,13 +54,13 @@ def week(request: HttpRequest) -> HttpResponse:
 
 
 def _week_context(name: str) -> dict[str, Any]:
-    """What the page shows of a week: its result as data, or its summary if it was made in a terminal."""
+    """What the page shows of a week; who gets how many coupons only if it was made here, and not in a terminal."""
+    from peerfront.words.week_words import stored_sections  # only here: it takes a while to load
+
     folder = app_folder()
     place, result = folder.path / name, folder.read(f"{STATE}/{name}.json")
-    summary = place / "summary.txt"
     return {
-        "sections": result.get("sections", []),
-        "summary": summary.read_text(encoding="utf-8") if not result and summary.exists() else "",
+        "sections": stored_sections(place),
         "people": by_coupons(result.get("people", ())),
         "downloads": [(file, label) for file, label in _FILES if (place / file).exists()],
         "picture": (place / "forecast.png").exists(),
