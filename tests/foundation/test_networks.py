@@ -3,10 +3,20 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.networks import ACTIVATIONS, EpochSettings, frozen, perceptron, thawed, train_epochs
+from peerfront.foundation.networks import (
+    ACTIVATIONS,
+    EpochSettings,
+    frozen,
+    perceptron,
+    row_by_row,
+    thawed,
+    train_epochs,
+)
 from peerfront.foundation.randomness import named_generator
 
 NAN = float("nan")
@@ -22,7 +32,7 @@ def test_a_frozen_network_is_the_network(activation, hidden) -> None:
     plain = frozen(network, activation)
     assert plain(rows).dtype == np.float32
     assert np.allclose(plain(rows), outputs, atol=1e-5)
-    assert np.array_equal(plain.after_first(rows @ plain.weights[0] + plain.biases[0]), plain(rows))
+    assert np.array_equal(plain.after_first(row_by_row(rows, plain.weights[0]) + plain.biases[0]), plain(rows))
     with torch.inference_mode():
         assert np.array_equal(thawed(plain)(torch.as_tensor(rows)).numpy(), outputs)
 
@@ -89,3 +99,14 @@ def test_a_network_that_diverges_is_an_error(judged) -> None:
 def test_impossible_epochs_are_refused(wrong) -> None:
     with pytest.raises(SettingError, match="found"):
         EpochSettings(**{"epochs": 3, "batch": 8, "learning_rate": 0.1, **wrong})
+
+
+@given(st.integers(1, 130), st.integers(1, 40), st.integers(1, 40))
+def test_nobody_s_outputs_depend_on_who_else_is_asked(rows: int, inputs: int, outputs: int) -> None:
+    """Blocks of rows and what is left over are multiplied in other orders on some processors."""
+    draws = named_generator("rows of a product", rows)
+    table = draws.standard_normal((150, inputs)).astype(np.float32)
+    weights = draws.standard_normal((inputs, outputs)).astype(np.float32)
+    together = row_by_row(table, weights)
+    assert np.array_equal(row_by_row(table[:rows], weights), together[:rows])
+    np.testing.assert_allclose(together, table @ weights, rtol=1e-4, atol=1e-4)

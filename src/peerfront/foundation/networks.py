@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.float32]
 ACTIVATIONS = ("relu", "gelu")
+_BLOCK = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +39,12 @@ class FrozenNetwork:
         check_fields(self, activation=among("activation", ACTIVATIONS))
 
     def __call__(self, rows: Rows) -> Rows:
-        return self.after_first(rows @ self.weights[0] + self.biases[0])
+        return self.after_first(row_by_row(rows, self.weights[0]) + self.biases[0])
 
     def after_first(self, sums: Rows) -> Rows:
         """The network's outputs from its first layer's sums, [rows, outputs]."""
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            sums = _activated(sums, self.activation) @ weight + bias
+            sums = row_by_row(_activated(sums, self.activation), weight) + bias
         return sums
 
     def stored(self) -> Stored:
@@ -53,6 +54,19 @@ class FrozenNetwork:
     def restored(cls, stored: Stored, inputs: int, outputs: int, activation: str = "relu") -> "FrozenNetwork":
         layers = restored_layers(stored, inputs, outputs)
         return cls(tuple(weight for weight, _ in layers), tuple(bias for _, bias in layers), activation)
+
+
+def row_by_row(rows: Rows, weights: Rows) -> Rows:
+    """rows @ weights, of which no row depends on the others.
+
+    Libraries multiply the rows of a block together and those left over in another order, whose sums differ in the last
+    digit. So the rows are filled up to whole blocks: of 4, 6, 8, 12, 16, 24 or 48, whatever a processor likes.
+    """
+    missing = -len(rows) % _BLOCK
+    if not missing:
+        return rows @ weights
+    filled = np.concatenate([rows, np.zeros((missing, rows.shape[1]), dtype=rows.dtype)])
+    return (filled @ weights)[: len(rows)]
 
 
 def _activated(rows: Rows, activation: str) -> Rows:
