@@ -147,7 +147,7 @@ def test_what_it_was_not_trained_for_is_refused() -> None:
         ("batch", 2.5, "batch"),
         ("warm_up", -1, "warm up"),
         ("learning_rate", 0.0, "learning rate must be a number above 0"),
-        ("follow", 2, "follow must be a share"),
+        ("follow", 2, "follow must be a number above 0"),
     ],
 )
 def test_impossible_settings_are_refused(setting, value, message) -> None:

@@ -78,7 +78,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys) -> None:
         (["--sample", "5"], "cannot be drawn with 20 seeds"),
         (["--strata", "district"], "no field called 'district'"),
         (["--repetitions", "1"], "repetitions must be a whole number of at least 2"),
-        (["--randomise", "0.9"], "a chance above 0 and at most 0.5"),
+        (["--randomise", "0.9"], "a number above 0 and at most 0.5"),
     ],
 )
 def test_bad_orders_are_refused(more, message, tmp_path, monkeypatch, capsys) -> None:

@@ -70,7 +70,7 @@ def test_a_sheet_of_a_csv_file(run, tmp_path) -> None:
     path.write_bytes(EXPORTS["semicolons.csv"](made_study()))
     code, _, err = run("check", path, "--sheet", "x")
     assert code == 2
-    assert "is no Excel workbook and no file of R. Leave --sheet out." in err
+    assert "is no Excel workbook and no file of R. Leave --sheet x out." in err
 
 
 def test_the_line_that_is_offered_works(run, tmp_path) -> None:

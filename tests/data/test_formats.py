@@ -135,8 +135,8 @@ def test_columns_by_hand(tmp_path) -> None:
     ("texts", "message"),
     [
         (["own_cupon=x"], "no part of a study called 'own_cupon'. Did you mean 'own_coupon'"),
-        (["id"], "Cannot read --map 'id'"),
-        (["id=a", "id=b"], "--map id is given twice"),
+        (["id"], "Cannot read 'id' as a column"),
+        (["id=a", "id=b"], "column of id is given twice"),
     ],
 )
 def test_wrong_maps(texts, message) -> None:

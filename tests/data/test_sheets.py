@@ -109,7 +109,7 @@ def test_people_waiting_in_one_sheet_of_the_study_workbook(tmp_path) -> None:
     alone = put(tmp_path, {"Waiting": waiting, "Codes": [["q", "a"], [1, 2]]})
     assert read_frontier(alone, schema).ids.tolist() == ["x", "y"]
     (tmp_path / "w.csv").write_text("id,sex\nx,f\n")
-    with pytest.raises(DataFileError, match="is no Excel workbook, so there is no sheet"):
+    with pytest.raises(DataFileError, match="is no Excel workbook and no file of R"):
         read_frontier(tmp_path / "w.csv", schema, sheet="Waiting")
 
 

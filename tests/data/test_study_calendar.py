@@ -155,7 +155,7 @@ def test_a_study_without_dates_has_no_day() -> None:
     assert study.issued_days is None
     assert not len(study.open)
     assert len(study.waiting)
-    with pytest.raises(SettingError, match="how it was on '2024-03-01'. .* --map date=COLUMN"):
+    with pytest.raises(SettingError, match="how it was on '2024-03-01'. .* columns={'date'"):
         study.as_of("2024-03-01")
 
 

@@ -93,7 +93,7 @@ def test_files_are_not_replaced_and_marked_for_spreadsheets(tmp_path) -> None:
     study = read_study(tmp_path / "a.csv")
     write_study(study, tmp_path / "b.csv", "recruiter")
     assert (tmp_path / "b.csv").read_bytes().startswith(b"\xef\xbb\xbfid,")
-    with pytest.raises(OutputExists, match="exists already. Use --overwrite"):
+    with pytest.raises(OutputExists, match="exists already. Use overwrite=True"):
         write_study(study, tmp_path / "b.csv", "recruiter")
     write_study(study, tmp_path / "b.csv", "app", overwrite=True)
     assert (tmp_path / "b.csv").read_text().startswith("[")

@@ -10,7 +10,7 @@ def test_a_file_that_exists(tmp_path) -> None:
     path = tmp_path / "a.csv"
     check_output(path, overwrite=False)
     path.write_text("")
-    with pytest.raises(OutputExists, match=r"a.csv exists already. Use --overwrite"):
+    with pytest.raises(OutputExists, match=r"a.csv exists already. Use overwrite=True"):
         check_output(path, overwrite=False)
     check_output(path, overwrite=True)
     with pytest.raises(OutputExists, match="is a folder. Name a file"):
@@ -24,8 +24,8 @@ def test_a_folder_with_files_that_exist(tmp_path) -> None:
     check_output(tmp_path, names, overwrite=False)
     for name in names[:2]:
         (tmp_path / name).write_text("")
-    with pytest.raises(OutputExists, match=r"holds a.csv, b.csv already. Use --overwrite .* Or this\."):
-        check_output(tmp_path, names, overwrite=False, advice=" Or this.")
+    with pytest.raises(OutputExists, match=r"holds a.csv, b.csv already. Use overwrite=True .* Or this\."):
+        check_output(tmp_path, names, overwrite=False, advice="Or this.")
     check_output(tmp_path, names, overwrite=True)
     with pytest.raises(OutputExists, match="is a file. Choose another folder"):
         check_output(tmp_path / "a.csv", names, overwrite=True)

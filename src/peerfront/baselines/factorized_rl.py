@@ -55,7 +55,7 @@ class FactorizedRLSettings:
     """Train each head with an error of its own (`separate_heads`) instead of their sum."""
 
     def __post_init__(self) -> None:
-        above_0 = between(1e-6, 1e6, "a number above 0, such as 0.3")
+        above_0 = between(1e-6, 1e6)
         check_fields(self, most_activated=one_or_more, temperature=above_0, separate_heads=truth)
 
     @classmethod

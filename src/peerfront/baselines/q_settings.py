@@ -17,6 +17,7 @@ from peerfront.foundation.settings import (
     seed_number,
     step_size,
     truth,
+    up_to,
 )
 
 Array = NDArray[np.float64]
@@ -33,7 +34,7 @@ class Exploration:
     """Factor from one episode to the next, down to `end`; None for a straight line from `start` to `end`."""
 
     def __post_init__(self) -> None:
-        factor = between(0.0, 1.0, "a factor between 0 and 1, such as 0.995")
+        factor = between(0.0, 1.0)
         check_fields(self, "exploration", start=proportion, end=proportion, decay=optional(factor))
 
     def shares(self, episodes: int) -> Array:
@@ -83,7 +84,7 @@ class QLearningSettings:
             **dict.fromkeys(counts, one_or_more),
             warm_up=at_least(0),
             learning_rate=step_size,
-            follow=between(1e-12, 1.0, "a share above 0 and at most 1"),
+            follow=up_to(1.0),
             follow_each=among("time to follow", FOLLOWS_EACH),
             copy_every=optional(one_or_more),
             longest_gradient=optional(positive),

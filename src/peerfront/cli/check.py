@@ -113,7 +113,7 @@ def check_command(
         valid_days=valid_days,
     )
     if sheet is not None:
-        _check_workbook(file)
+        _check_workbook(file, sheet)
     study = read_study(file, settings)
     if as_of is not None:
         study = study.as_of(as_of)
@@ -153,7 +153,7 @@ def _write_waiting(file: Path, study: "Study") -> None:
     show(say("Written: {file} (people who wait for coupons: {n:,}).", file=file, n=n))
 
 
-def _check_workbook(file: Path) -> None:
+def _check_workbook(file: Path, sheet: str) -> None:
     """Refuse the name of a sheet for a file that has none."""
     from peerfront.data.sheets import holds_sheets
     from peerfront.foundation.errors import SettingError
@@ -161,7 +161,7 @@ def _check_workbook(file: Path) -> None:
     from peerfront.foundation.text_files import file_bytes
 
     if not holds_sheets(file_bytes(file)):
-        raise SettingError("sheets.no_workbook", path=file, sheet=Remedy("sheet", True))
+        raise SettingError("sheets.no_workbook", path=file, sheet=Remedy("sheet", sheet))
 
 
 def _print_report(

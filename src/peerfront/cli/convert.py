@@ -38,12 +38,11 @@ def convert_command(
     write_study(study, out, to, overwrite=overwrite)
     show(say("{people} written to {file}.", people=n_people(len(study)), file=out))
     if study.problems:
-        n = len(study.problems)
         show(
             say_n(
                 "{n:,} warning: see peerfront check {file}.",
                 "{n:,} warnings: see peerfront check {file}.",
-                n,
+                len(study.problems),
                 file=file,
             )
         )

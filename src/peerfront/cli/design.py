@@ -133,7 +133,7 @@ def design_command(
         seed=seed,
     )
     if out is not None:
-        advice = " Or --resume to go on with them."
+        advice = "Or --resume to go on with them."
         claim(context, out, _FILES, overwrite=overwrite or resume, inputs=(model,), advice=advice)
     from peerfront.study.model import load
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from peerfront.data.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
+    from peerfront.foundation.messages import Message
     from peerfront.foundation.progress import Progress
     from peerfront.problem import Rules
     from peerfront.study.heading import Heading
@@ -279,7 +280,7 @@ def claim(
     *,
     overwrite: bool,
     inputs: Iterable[Path | None] = (),
-    advice: str = "",
+    advice: "str | Message" = "",
     make_folder: bool = True,
 ) -> None:
     """Hold the output until the command has ended; refuse one that cannot be written, before any work."""

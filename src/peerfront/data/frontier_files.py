@@ -11,13 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.listing import guess_columns, texts
+from peerfront.data.problems import at
 from peerfront.data.read_settings import AUTO
 from peerfront.data.reading import MOST_KNOWN
 from peerfront.data.shaping import Shaped, shape
 from peerfront.data.study_files import fault_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Lines, Message, Remedy, first_of, note
 from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
@@ -25,6 +26,7 @@ from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier
 
+_MOST_LISTED = 10
 LEFT_COLUMN = "acquaintances left"
 """The column of acquaintances who have not taken part, however it is written (`Acquaintances_Left`)."""
 
@@ -52,7 +54,7 @@ def read_frontier(
     content = file_bytes(path)
     if not (is_workbook(content) or is_r_data(content)):
         if sheet:
-            raise DataFileError("sheets.no_workbook", path=path, sheet=Remedy("sheet", True))
+            raise DataFileError("sheets.no_workbook", path=path, sheet=Remedy("sheet", sheet))
         table = read_table(path, decoded(path, content)[0], may_be_empty=True)
         return _frontier(path, table, schema, id_column, left_column)
     from peerfront.data.sheets import sheet_of  # only here: openpyxl takes a while to load
@@ -94,17 +96,18 @@ def _frontier(
     path: Path, table: TextTable, schema: StudySchema, id_column: str | None, left_column: str | None = None
 ) -> Frontier:
     if not len(table.rows):
-        raise DataFileError(f"{path}: there is a header and nobody below it: nobody is on the frontier. Add people.")
+        raise DataFileError("frontier_file.nobody", path=path)
     shaped = _shaped(path, table, schema)
     frame, rows = shaped.table.frame, shaped.table.rows
     ids = texts(frame, _id_column(path, shaped, schema, id_column))
-    faults = [f"row {row:,}: the id is empty." for row in rows[ids == ""]]
+    faults = [note("frontier_file.no_id_in", at=at("row", row)) for row in rows[ids == ""]]
     again = np.flatnonzero(pd.Series(ids, dtype=object).duplicated().to_numpy() & (ids != ""))
-    faults += [f"row {rows[i]:,}: id {ids[i]!r} stands already above." for i in again]
+    faults += [note("frontier_file.id_again", at=at("row", rows[i]), id=ids[i]) for i in again]
     if faults:
-        more = f"\n  ... and {len(faults) - 10:,} more." if len(faults) > 10 else ""
-        listed = "\n  ".join(faults[:10])
-        raise DataFileError(f"{path}: everybody needs a row and an id of their own.\n  {listed}{more}")
+        listed = faults[:_MOST_LISTED]
+        if len(faults) > _MOST_LISTED:
+            listed.append(note("problems.more", n=len(faults) - _MOST_LISTED))
+        raise DataFileError("frontier_file.faults", path=path, faults=Lines(listed))
     return Frontier(ids, schema.encode(frame, rows, str(path), "row"), _left(path, shaped.table, schema, left_column))
 
 
@@ -112,7 +115,7 @@ def _left(path: Path, table: TextTable, schema: StudySchema, named: str | None) 
     """Acquaintances left, [people], -1 where the cell is empty; None without such a column."""
     header = [str(name) for name in table.frame.columns]
     if named is not None and named not in header:
-        raise UnknownName(f"column in {path}", named, header)
+        raise UnknownName(note("recognition.column_in", source=path), named, header)
     used = {rule.name for rule in schema.used}
     found = [name for name in header if _plain(name) == _plain(LEFT_COLUMN) and name not in used]
     column = named if named is not None else found[0] if found else None
@@ -123,11 +126,11 @@ def _left(path: Path, table: TextTable, schema: StudySchema, named: str | None) 
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers <= MOST_KNOWN) & (numbers == np.floor(numbers))) & (cells != "")
     if wrong.any():
-        faults = [f"row {table.rows[i]:,}: {cells[i]!r}" for i in np.flatnonzero(wrong)]
-        more = f", and {len(faults) - 5:,} more" if len(faults) > 5 else ""
+        values = [
+            note("frontier_file.value_in", value=cells[i], at=at("row", table.rows[i])) for i in np.flatnonzero(wrong)
+        ]
         raise DataFileError(
-            f"{path}: {column!r} says how many acquaintances have not taken part, a whole number from 0 to "
-            f"{MOST_KNOWN:,}, or nothing where it is not known. Found in {'; '.join(faults[:5])}{more}."
+            "frontier_file.acquaintances", path=path, column=column, most=MOST_KNOWN, values=first_of(values, 5)
         )
     return np.where(np.isfinite(numbers), numbers, -1).astype(np.int64)
 
@@ -141,7 +144,7 @@ def _id_column(path: Path, shaped: Shaped, schema: StudySchema, named: str | Non
     header = [str(name) for name in shaped.table.frame.columns]
     if named is not None:
         if named not in header:
-            raise UnknownName(f"column in {path}", named, header)
+            raise UnknownName(note("recognition.column_in", source=path), named, header)
         return named
     of_study = schema.reading.columns.get("id", ())
     if of_study and of_study[0] in header:
@@ -149,5 +152,5 @@ def _id_column(path: Path, shaped: Shaped, schema: StudySchema, named: str | Non
     guessed = guess_columns([name for name in header if name not in shaped.own], {}, path.name).get("id")
     instead = shaped.instead.get("id")
     if guessed is None and instead is None:
-        raise DataFileError(f"{path}: there is no id column. Name one column 'id'. Found: {', '.join(header)}.")
+        raise DataFileError("frontier_file.no_id", path=path, header=list(header))
     return guessed[0] if guessed is not None else str(instead)

@@ -15,7 +15,7 @@ from peerfront.data.listing import Listing, texts, without_missing
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import MOST_COUPONS_EACH, RDSAT, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.text_tables import MOST_COLUMNS
 
 NETWORK_SIZE = "network.size"
@@ -29,51 +29,42 @@ def coupon_names(count: int) -> tuple[str, ...]:
 def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     """List the people of an RDSAT file."""
     if settings.columns:
-        raise SettingError(
-            f"{path.name} is an RDSAT file, whose columns have fixed places. "
-            "Leave --map ([columns] in a schema file) out."
-        )
+        raise SettingError("rdsat.fixed_places", source=path.name, map=Remedy("map", ("ROLE",)))
     if settings.coupons_each is not None:
-        raise SettingError(
-            f"{path.name} lists the coupons issued to each person. "
-            "Leave --coupons-each (coupons_each in a schema file) out."
-        )
+        raise SettingError("rdsat.lists_coupons", source=path.name, coupons_each=Remedy("coupons_each"))
     lines = text.splitlines()
     if len(lines) < 2:
-        raise DataFileError(f"{path}: an RDSAT file needs a second line (people, coupons, code for none, names).")
+        raise DataFileError("rdsat.short", path=path)
     header = _cut(lines[1], _separator(lines[1:2]))
     try:
         announced, slots, none = _count(header[0]), _count(header[1]), header[2]
     except (IndexError, ValueError):
-        raise DataFileError(
-            f"{path}, line 2: expected the number of people, the most coupons, the code for none and then names, "
-            f"such as '264 7 0 Gender Age'; found {lines[1].strip()!r}."
-        ) from None
+        raise DataFileError("rdsat.second_line", path=path, line=lines[1].strip()) from None
     if slots > MOST_COUPONS_EACH:
-        raise DataFileError(
-            f"{path}, line 2: it announces {slots:,} coupons a person; at most {MOST_COUPONS_EACH:,} are possible. "
-            "Correct the second number."
-        )
+        raise DataFileError("rdsat.too_many_coupons", path=path, coupons=slots, most=MOST_COUPONS_EACH)
     if len(header) - 3 > MOST_COLUMNS:
-        raise DataFileError(
-            f"{path}, line 2: there are {len(header) - 3:,} covariates; a file may have {MOST_COLUMNS:,}. "
-            "Leave out those that are not needed."
-        )
+        raise DataFileError("rdsat.too_many_columns", path=path, n=len(header) - 3, most=MOST_COLUMNS)
     names = ["id", NETWORK_SIZE, OWN_COUPON, *coupon_names(slots), *header[3:]]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise DataFileError(f"{path}, line 2: the name {repeated[0]!r} stands twice or is reserved. Rename it.")
+        raise DataFileError("rdsat.name_twice", path=path, name=repeated[0])
     numbered = [(number, line) for number, line in enumerate(lines[2:], start=3) if line.strip()]
     if not numbered:
-        raise DataFileError(f"{path}: there is nobody below line 2. Add one line per person.")
+        raise DataFileError("rdsat.nobody", path=path)
     separator = _separator([line for _, line in numbered])
     records = []
     for number, line in numbered:
         cells = _cut(line, separator)
         if len(cells) != len(names):
             raise DataFileError(
-                f"{path}, line {number}: {len(cells)} values; expected {len(names)}: id, network size, own coupon, "
-                f"{slots} coupons and {len(header) - 3} covariates. Use {none!r} for none."
+                "rdsat.cells",
+                path=path,
+                line=number,
+                n=len(cells),
+                expected=len(names),
+                coupons=slots,
+                covariates=len(header) - 3,
+                none=none,
             )
         records.append(cells)
     frame = pd.DataFrame(records, columns=names, dtype=object)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.settings import (
+    Name,
     among,
     at_least,
     between,
@@ -115,22 +116,25 @@ class ReadSettings:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            format=among("format", (AUTO, *FORMATS)),
+            format=among(note("formats.format"), (AUTO, *FORMATS)),
             columns=_column_roles,
             missing=text_list,
             coupons_each=optional(at_least(0, MOST_COUPONS_EACH)),
             still_open=_open_rule,
             strict=truth,
             sheet=text,
-            preset=among("preset", (AUTO, *PRESETS)),
+            preset=among(note("reading.preset"), (AUTO, *PRESETS)),
             checkboxes=optional(text_list),
             valid_days=optional(_days_valid),
             active_after_days=_days_valid,
         )
         if self.valid_days is not None and self.valid_days < self.active_after_days:
             raise SettingError(
-                f"Coupons are valid for {self.valid_days:g} days (valid_days) and cannot be used before "
-                f"{self.active_after_days:g} days have passed (active_after_days). Correct one of the two."
+                "reading.never_valid",
+                valid_days=self.valid_days,
+                active_after_days=self.active_after_days,
+                valid=Remedy("valid_days"),
+                active=Remedy("active_after_days"),
             )
 
     @property
@@ -148,34 +152,31 @@ class ReadSettings:
         return self.still_open == _LAST_WAVE
 
 
-def settle_with(options: str) -> str:
-    """Say how to settle what a file leaves open, in words that are right for every command."""
-    return (
-        f"run `peerfront check FILE {options} --out FOLDER`; other commands then read the file as it says with "
-        "`--schema FOLDER/schema.toml`"
-    )
-
-
-def _column_roles(name: str, value: Any) -> Columns:
+def _column_roles(name: Name, value: Any) -> Columns:
     """Rule: a tuple of columns for each role."""
     if not isinstance(value, Mapping):
-        raise SettingError(f"{name} must name columns by role, such as {{'id': ('person',)}}; found {value!r}.")
+        raise SettingError("reading.columns_by_role", name=name, value=value)
     for role in value:
-        one_of("part of a study", role, ROLES)
-    return {role: text_list(f"{name} for {role}", names) for role, names in value.items()}
+        one_of(note("reading.role"), role, ROLES)
+    return {role: text_list(note("reading.columns_for", name=name, role=role), names) for role, names in value.items()}
 
 
-def _open_rule(name: str, value: Any) -> str:
+def _open_rule(name: Name, value: Any) -> str:
     """Rule: `auto`, `none`, `last-wave`, or a number of days."""
     if not isinstance(value, str) or (value not in (BY_DATES, _NONE, _LAST_WAVE) and _days(value) is None):
         raise SettingError(
-            f"Coupons {name}: {value!r} is not understood. Allowed: {BY_DATES}, {_NONE}, {_LAST_WAVE}, or a number of "
-            f'days up to {_MOST_OPEN_DAYS:,.0f}, such as "30".'
+            "reading.open_rule",
+            name=name,
+            value=value,
+            by_dates=BY_DATES,
+            none=_NONE,
+            last_wave=_LAST_WAVE,
+            most=_MOST_OPEN_DAYS,
         )
     return value
 
 
-_days_valid = between(0.0, MOST_DAYS_VALID, f"a number of days from 0 to {MOST_DAYS_VALID:,.0f}")
+_days_valid = between(0.0, MOST_DAYS_VALID, note("reading.days_valid", most=MOST_DAYS_VALID))
 
 
 def _days(text: str) -> float | None:
@@ -191,13 +192,11 @@ def parse_columns(definitions: Iterable[str]) -> Columns:
         role, equals, names = definition.partition("=")
         role = role.strip()
         if not equals:
-            raise SettingError(
-                f"Cannot read --map {definition!r}. Write --map own_coupon=CouponR or --map coupons=C1+C2."
-            )
+            raise SettingError("reading.bad_map", definition=definition)
         if role not in ROLES:
-            raise UnknownName("part of a study", role, ROLES)
+            raise UnknownName(note("reading.role"), role, ROLES)
         if role in columns:
-            raise SettingError(f"--map {role} is given twice. Give it once; several coupon columns as coupons=C1+C2.")
+            raise SettingError("reading.map_twice", role=role)
         columns[role] = tuple(name.strip() for name in names.split("+") if name.strip())
         if role != "coupons" and len(columns[role]) > 1:
             columns[role] = (names.strip(),)  # only coupons may be several: this name contains a plus

@@ -14,7 +14,7 @@ from peerfront.data.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSet
 from peerfront.data.sensitive import MEANING
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
-from peerfront.foundation.messages import Message
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
@@ -27,7 +27,6 @@ _LONG_KEY = re.compile(
     rf"""(?:(?:"[^"\n]*+"|'[^'\n]*+'|(?<![\w-])[\w-]++)[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}"""
 )  # possessive: no text takes long to search
 _FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown", "use")
-_TEXTS = 'a list of texts, such as ["a", "b"]'
 
 
 def schema_text(
@@ -149,34 +148,30 @@ def parse_schema(written: bytes, path: Path | str) -> StudySchema:
         _check_keys(text, path)
         content = tomllib.loads(text)
     except RecursionError:
-        raise DataFileError(
-            f"{path} is not a correct schema file: its lists are nested too deeply. "
-            "`peerfront check STUDY --out FOLDER` writes a new one."
-        ) from None
+        raise DataFileError("schema_file.too_deep", path=path) from None
     except (UnicodeDecodeError, ValueError) as problem:  # ValueError: incorrect TOML, or a date that does not exist
-        raise DataFileError(
-            f"{path} is not a correct schema file: {problem}. Texts need quotation marks, and lists commas between "
-            "their parts; `peerfront check STUDY --out FOLDER` writes a new one."
-        ) from None
-    _only(path, "", content, _TOP)
+        raise DataFileError("schema_file.bad_toml", path=path, problem=str(problem)) from None
+    _only(path, content, _TOP)
     fields = content.get("field", [])
     if not isinstance(fields, list):
-        raise DataFileError(f"{path}: field must be begun by a line [[field]], one block for each column that counts.")
+        raise DataFileError("schema_file.no_field_list", path=path)
     headers = [n for n, line in enumerate(text.splitlines(), start=1) if re.match(r"\s*\[\[\s*field\s*\]\]", line)]
     rules = []
     for number, entry in enumerate(fields):
-        line = f", line {headers[number]}" if len(headers) == len(fields) else ""
-        rules.append(_rule(f"{path}{line}", number + 1, entry))
+        place: object = path
+        if len(headers) == len(fields):
+            place = note("schema_file.at_line", path=path, line=headers[number])
+        rules.append(_rule(place, number + 1, entry))
     repeated = next((name for name, count in Counter(rule.name for rule in rules).items() if count > 1), None)
     if repeated is not None:
-        raise DataFileError(f"{path}: there are two fields for the column {repeated!r}. Remove one of them.")
-    exclude = _texts(str(path), "exclude", content.get("exclude", []))
+        raise DataFileError("schema_file.column_twice", path=path, column=repeated)
+    exclude = _texts(path, "exclude", content.get("exclude", []))
     try:
         return StudySchema(tuple(rules), exclude, _reading(path, content), str(path))
     except UnknownName:
         raise
     except PeerfrontError as problem:
-        raise DataFileError(f"{path}: {problem}") from None
+        raise DataFileError("schema_file.fault_in", place=path, fault=problem.message) from None
 
 
 def _check_keys(text: str, path: Path | str) -> None:
@@ -184,10 +179,7 @@ def _check_keys(text: str, path: Path | str) -> None:
     key = _LONG_KEY.search(text)
     if key:
         line = text.count("\n", 0, key.start()) + 1
-        raise DataFileError(
-            f"{path}, line {line} is not a correct line of a schema file: its key has more than {_MOST_KEY_PARTS} "
-            "parts between dots. `peerfront check STUDY --out FOLDER` writes a new one."
-        )
+        raise DataFileError("schema_file.long_key", path=path, line=line, most=_MOST_KEY_PARTS)
 
 
 def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
@@ -195,12 +187,12 @@ def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
     file, columns = content.get("file", {}), content.get("columns", {})
     for name, part in (("file", file), ("columns", columns)):
         if not isinstance(part, dict):
-            raise DataFileError(f"{path}: {name} must be a section, begun by a line [{name}].")
-    _only(path, "of [file] ", file, _FILE)
-    _only(path, "of [columns] ", columns, tuple(ROLES))
+            raise DataFileError("schema_file.no_section", path=path, name=name)
+    _only(path, file, _FILE, "file")
+    _only(path, columns, tuple(ROLES), "columns")
     for key in ("format", "sheet", "preset", "still_open"):
         if not isinstance(file.get(key, ""), str):
-            raise DataFileError(f"{path}, [file]: {key} must be a text in quotation marks; found {file[key]!r}.")
+            raise DataFileError("schema_file.no_text_in_file", path=path, key=key, value=file[key])
     roles = {
         role: (names,) if isinstance(names, str) else _texts(f"{path}, [columns]", role, names)
         for role, names in columns.items()
@@ -221,26 +213,26 @@ def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
     )
 
 
-def _rule(place: str, number: int, entry: Any) -> FieldRule:
+def _rule(place: object, number: int, entry: Any) -> FieldRule:
     """Read one block [[field]]; `place` is the file and line for messages."""
     if not isinstance(entry, dict):
-        raise DataFileError(f"{place}: field must be begun by a line [[field]].")
+        raise DataFileError("schema_file.no_field", place=place)
     name = entry.get("name")
     if not isinstance(name, str):
-        raise DataFileError(f'{place}: field {number} needs a name = "COLUMN" in quotation marks; found {name!r}.')
-    place = f"{place}, field {name!r}"
-    _only(place, "", entry, _FIELD)
+        raise DataFileError("schema_file.no_name", place=place, number=number, name=name)
+    place = note("schema_file.at_field", place=place, name=name)
+    _only(place, entry, _FIELD)
     for key in ("missing_category", "other"):
         if not isinstance(entry.get(key, ""), str):
-            raise DataFileError(f"{place}: {key} must be a text in quotation marks; found {entry[key]!r}.")
+            raise DataFileError("schema_file.no_text", place=place, key=key, value=entry[key])
     for key in ("others_unknown", "use"):
         if not isinstance(entry.get(key, False), bool):
-            raise DataFileError(f"{place}: {key} must be true or false; found {entry[key]!r}.")
+            raise DataFileError("schema_file.no_truth", place=place, key=key, value=entry[key])
     cuts = entry.get("cuts", [])
     if not isinstance(cuts, list) or not all(map(_is_number, cuts)):
-        raise DataFileError(f"{place}: cuts must be a list of numbers, such as [25, 40]; found {cuts!r}.")
+        raise DataFileError("schema_file.bad_cuts", place=place, cuts=cuts)
     if "categories" not in entry:
-        raise DataFileError(f"{place}: there is no categories = [...]. List the values that may occur.")
+        raise DataFileError("schema_file.no_categories", place=place)
     categories, missing = (_texts(place, key, entry.get(key, [])) for key in ("categories", "missing"))
     try:
         return FieldRule(
@@ -254,7 +246,7 @@ def _rule(place: str, number: int, entry: Any) -> FieldRule:
             entry.get("use"),
         )
     except PeerfrontError as problem:
-        raise DataFileError(f"{place}: {problem}") from None
+        raise DataFileError("schema_file.fault_in", place=place, fault=problem.message) from None
 
 
 def _is_number(value: Any) -> bool:
@@ -262,14 +254,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300)
 
 
-def _texts(place: str, key: str, value: Any) -> tuple[str, ...]:
+def _texts(place: object, key: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise DataFileError(f"{place}: {key} must be {_TEXTS}, also where values are numbers; found {value!r}.")
+        raise DataFileError("schema_file.no_texts", place=place, key=key, value=value)
     return tuple(value)
 
 
-def _only(place: Path | str, part: str, section: Mapping[str, Any], allowed: Sequence[str]) -> None:
+def _only(place: object, entries: Mapping[str, Any], allowed: Sequence[str], section: str = "") -> None:
     """Refuse keys that a section does not have."""
-    for key in section:
+    for key in entries:
         if key not in allowed:
-            raise UnknownName(f"setting {part}in {place}", key, allowed)
+            kind = note("schema_file.setting_in", place=place)
+            if section:
+                kind = note("schema_file.setting_of", section=section, place=place)
+            raise UnknownName(kind, key, allowed)

@@ -13,10 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.dates import EPOCH, Days, date_text, dates_as_text, last_day, latest_date
-from peerfront.data.read_settings import ReadSettings, settle_with
+from peerfront.data.read_settings import ReadSettings
 from peerfront.data.seeds import NOT_SAID, SEED, seed_marks
 from peerfront.data.trees import NOBODY, trees_of
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.settings import calendar_day
 from peerfront.foundation.typed_values import typed_number
 
@@ -64,8 +65,11 @@ def still_open(
         return np.zeros(len(wave), dtype=bool)
     if days is None or day is None or not np.isfinite(days).any():
         raise SettingError(
-            f"Coupons still open for {window:g} days: {source} has no dates to count from. Name their column: "
-            f"{settle_with('--map date=COLUMN')}. Or use --still-open last-wave (still_open in a schema file)."
+            "study_day.no_dates_to_count",
+            days=window,
+            source=source,
+            column=Remedy("map", ("date",)),
+            still_open=Remedy("still_open", "last-wave"),
         )
     with np.errstate(invalid="ignore"):
         return np.asarray(np.floor(days) > day - window)
@@ -188,20 +192,18 @@ def study_as_of(study: "Study", date: str | calendar_date) -> "Study":
     """The study as it was seen in the evening of a day: later people are not there, later coupons not issued."""
     if study.day is None:
         raise SettingError(
-            f"{study.source} has no dates, so nobody knows how it was on {str(date)[:40]!r}. Name their column: "
-            f"{settle_with('--map date=COLUMN')}."
+            "study_day.no_dates", source=study.source, date=str(date)[:40], column=Remedy("map", ("date",))
         )
     day = _wanted_day(study, date)
     if study.cut and day > study.day:
         raise SettingError(
-            f"This is {study.source} as it was on {date_text(study.day, study.numbered_days)}; what came later is not "
-            f"in it. Read the file again to see it on {date}."
+            "study_day.cut", source=study.source, day=date_text(study.day, study.numbered_days), date=date
         )
     enters, issues = _first_days(study)
     there = enters <= day
     if not there.any():
         first = date_text(float(enters.min()), study.numbered_days)
-        raise SettingError(f"{study.source} had nobody yet on {date}: it begins on {first}. Give a later day.")
+        raise SettingError("study_day.before_start", source=study.source, date=date, first=first)
     not_yet = (study.issued > 0) & (issues > day)
     if there.all() and not not_yet.any():
         return replace(study, day=day, still_open=_still_open_on(study, day, study.days, study.trees.wave))
@@ -212,11 +214,11 @@ def _wanted_day(study: "Study", date: str | calendar_date) -> float:
     if study.numbered_days:
         number = typed_number(str(date))
         if number is None:
-            raise SettingError(f"{study.source} numbers its days, so give a number of days; found {str(date)[:40]!r}.")
+            raise SettingError("study_day.numbered", source=study.source, date=str(date)[:40])
         return float(np.floor(number))
-    wanted = calendar_day("A day", date)
+    wanted = calendar_day(note("study_day.day"), date)
     if wanted > latest_date():
-        raise SettingError(f"{wanted} lies in the future. Give a day up to today: what is seen then is not known yet.")
+        raise SettingError("study_day.future", day=str(wanted))
     return float((wanted - EPOCH).days)
 
 

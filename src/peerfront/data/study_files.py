@@ -15,7 +15,7 @@ from peerfront.data.recognition import layout_in, recognised
 from peerfront.data.shaping import shape
 from peerfront.data.survey_app import list_app
 from peerfront.foundation.errors import PeerfrontError, SettingError
-from peerfront.foundation.messages import Message
+from peerfront.foundation.messages import Message, Remedy
 from peerfront.foundation.r_data import is_r_data
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
@@ -42,8 +42,7 @@ def list_file(path: Path, settings: ReadSettings) -> Listed:
 
     if settings.format in (RDSAT, APP):
         raise SettingError(
-            f"{path.name} is an Excel workbook or a file of R, and no {settings.format} file. "
-            "Leave --format (format in a schema file) out."
+            "recognition.is_workbook", source=path.name, format=settings.format, wrong=Remedy("format", settings.format)
         )
     table, steps = sheet_of(path, content, settings.sheet, lambda table: misfit(table, settings, path))
     return _list_table(path, table, settings, (), steps)

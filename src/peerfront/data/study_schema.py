@@ -13,15 +13,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.data.problems import at
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.messages import Lines, Message, note
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier, History
 
-_SHOWN = 10  # faulty values that a message lists
+_MOST_LISTED = 10  # faulty values that a message lists
 EVERYBODY = Field("everybody", ("person",))
 """The only field where no column describes people: everybody is in its one category."""
 
@@ -54,22 +56,22 @@ class FieldRule:
         for key, category in named.items():
             if category is not None and category not in self.categories:
                 raise SettingError(
-                    f"Field {self.name!r}: {key} = {category!r} is not among its categories "
-                    f"({', '.join(self.categories)}). Add it there."
+                    "schema.category_absent",
+                    name=self.name,
+                    key=key,
+                    category=category,
+                    categories=list(self.categories),
                 )
         if self.cuts and (self.other is not None or self.others_unknown):
-            raise SettingError(f"Field {self.name!r}: bands hold every number, so leave 'other' out.")
+            raise SettingError("schema.other_of_bands", name=self.name)
         if self.other is not None and self.others_unknown:
-            raise SettingError(f"Field {self.name!r}: values that are not listed are {self.other!r}, or not known.")
+            raise SettingError("schema.other_or_unknown", name=self.name, other=self.other)
         rising = all(a < b for a, b in pairwise(self.cuts)) and np.isfinite(self.cuts).all()
         if not rising:
-            raise SettingError(
-                f"Field {self.name!r}: cuts must be numbers that rise; found {', '.join(f'{c:g}' for c in self.cuts)}."
-            )
+            raise SettingError("schema.cuts_fall", name=self.name, cuts=[f"{c:g}" for c in self.cuts])
         if self.cuts and len(bands) != len(self.cuts) + 1:
             raise SettingError(
-                f"Field {self.name!r}: {len(self.cuts)} cuts make {len(self.cuts) + 1} bands; found "
-                f"{len(bands)} categories for them. Name each band, from the lowest to the highest."
+                "schema.bands_unnamed", name=self.name, cuts=len(self.cuts), bands=len(self.cuts) + 1, n=len(bands)
             )
 
     def encode(self, values: pd.Series) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
@@ -106,9 +108,7 @@ class StudySchema:
         _ = self.schema  # checks the fields together
         both = next((rule.name for rule in self.fields if rule.use and rule.name in self.exclude), None)
         if both is not None:
-            raise SettingError(
-                f"The column {both!r} is listed under exclude, and its field says use = true. Remove one of the two."
-            )
+            raise SettingError("schema.used_and_excluded", column=both)
 
     @cached_property
     def used(self) -> tuple[FieldRule, ...]:
@@ -129,30 +129,29 @@ class StudySchema:
         absent = [rule.name for rule in self.used if rule.name not in table.columns]
         if absent:
             raise DataFileError(
-                f"{source}: the columns {', '.join(map(repr, absent))} are missing; {self.source} uses them. "
-                f"Found: {', '.join(map(str, table.columns)) or 'none'}. Add them, or "
-                "list them under 'exclude' in the schema file (and fit again, if it is a model's)."
+                "schema.columns_missing",
+                source=source,
+                columns=list(absent),
+                schema=self.source,
+                header=list(map(str, table.columns)) or note("recognition.nothing"),
             )
         codes = np.zeros((len(table), len(self.schema.fields)), dtype=np.int16)
-        faults: list[tuple[int, str]] = []
+        faults: list[tuple[int, Message]] = []
         for number, rule in enumerate(self.used):
             values = table[rule.name].reset_index(drop=True)
             codes[:, number], wrong = rule.encode(values)
-            allowed = "a number" if rule.cuts else ", ".join(rule.categories)
-            faults += [
-                (int(rows[i]), f"column {rule.name!r}: {values[i]!r} is not allowed. Allowed: {allowed}.")
-                for i in np.flatnonzero(wrong)
-            ]
+            allowed = note("settings.number") if rule.cuts else list(rule.categories)
+            for person in np.flatnonzero(wrong):
+                row, value = int(rows[person]), values[person]
+                fault = note("schema.unknown_value", at=at(place, row), column=rule.name, value=value, allowed=allowed)
+                faults.append((row, fault))
         if faults:
-            faults.sort()
-            lines = [f"{source} has {len(faults):,} values that {self.source} does not know:"]
-            lines += [f"  {place} {row:,}, {text}" for row, text in faults[:_SHOWN]]
-            lines += [f"  ... and {len(faults) - _SHOWN:,} more."] if len(faults) > _SHOWN else []
-            lines += [
-                "Correct the value, or edit the field in the schema file: add the category, list the value under "
-                "'missing', or name a category for all others (other = \"other\")."
-            ]
-            raise DataFileError("\n".join(lines))
+            listed = [fault for _, fault in sorted(faults, key=lambda each: each[0])[:_MOST_LISTED]]
+            if len(faults) > _MOST_LISTED:
+                listed.append(note("problems.more", n=len(faults) - _MOST_LISTED))
+            raise DataFileError(
+                "schema.unknown_values", source=source, n=len(faults), schema=self.source, faults=Lines(listed)
+            )
         return codes
 
     def check_columns(self, study: Study) -> None:
@@ -160,7 +159,7 @@ class StudySchema:
         columns = {*study.people.columns, *(name for names in study.columns.values() for name in names)}
         for name in self.exclude:
             if name not in columns:
-                raise UnknownName(f"column to exclude in {study.source}", name, columns)
+                raise UnknownName(note("schema.excluded_column", source=study.source), name, columns)
 
 
 def encode_study(study: Study, schema: StudySchema) -> Codes:

@@ -19,7 +19,7 @@ from peerfront.data.listing import Listing, Texts, guess_columns, without_missin
 from peerfront.data.problems import Problem
 from peerfront.data.read_settings import ANSWER_ROLES, APP, CALENDAR_ROLES, MOST_COUPONS_EACH, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Message, Remedy, note
 
 SEED = "__SEED__"
 DATE = "createdAt"
@@ -30,20 +30,15 @@ _NEEDED = ("surveyCode", "parentSurveyCode", "childSurveyCodes")
 def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     """List the people of a survey app's export."""
     if settings.coupons_each is not None:
-        raise SettingError(
-            f"{path.name} lists the codes issued to each person. "
-            "Leave --coupons-each (coupons_each in a schema file) out."
-        )
+        raise SettingError("survey_app.lists_codes", source=path.name, coupons_each=Remedy("coupons_each"))
     records = _records(path, text)
     problems_so_far = list(problems)
     rows, kept = [], []
     for number, record in enumerate(records, start=1):
         absent = [name for name in _NEEDED if name not in record]
         if absent:
-            raise DataFileError(
-                f"{path}, record {number}: there is no {absent[0]!r}. Each record needs {', '.join(_NEEDED)}."
-            )
-        _check_record(f"{path}, record {number}", record)
+            raise DataFileError("survey_app.no_key", path=path, record=number, key=absent[0], needed=list(_NEEDED))
+        _check_record(note("survey_app.at_record", path=path, record=number), record)
         if record.get("deletedAt"):
             code = _text(record["surveyCode"])
             problems_so_far.append(Problem("deleted", number, code, note("problems.deleted", code=code)))
@@ -51,7 +46,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
         rows.append(number)
         kept.append(record)
     if not kept:
-        raise DataFileError(f"{path}: there is nobody in it. Export the surveys again.")
+        raise DataFileError("survey_app.nobody", path=path)
     answers = pd.DataFrame(
         [{str(name).strip(): _text(answer) for name, answer in (r.get("responses") or {}).items()} for r in kept],
         dtype=object,
@@ -61,12 +56,11 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
         answers.insert(0, DATE, [_text(record.get(DATE)) for record in kept], allow_duplicates=True)
     repeated = answers.columns[answers.columns.duplicated()]
     if len(repeated):
-        raise DataFileError(f"{path}: the answer {repeated[0]!r} has the name of another one. Rename it.")
+        raise DataFileError("survey_app.answer_twice", path=path, answer=repeated[0])
     answers = without_missing(answers.astype(object), settings.missing)
     if not set(settings.columns) <= set(ANSWER_ROLES):
         raise SettingError(
-            f"{path.name} is a survey app's file: --map ([columns] in a schema file) can name only network_size and "
-            f"the calendar in it ({', '.join(CALENDAR_ROLES)})."
+            "survey_app.roles", source=path.name, map=Remedy("map", ("ROLE",)), roles=list(CALENDAR_ROLES)
         )
     columns = guess_columns(list(answers.columns), settings.columns, path.name)
     parents = _codes([record["parentSurveyCode"] for record in kept])
@@ -92,69 +86,69 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
     )
 
 
+class _Unreadable(Exception):
+    """Something that JSON allows and a survey cannot hold, with a message that says what."""
+
+
 def _records(path: Path, text: str) -> list[dict[str, Any]]:
     try:
         content = json.loads(text, parse_float=_finite, parse_constant=_constant, object_pairs_hook=_once_each)
         if _ESCAPED_HALF.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except json.JSONDecodeError as problem:
-        raise DataFileError(
-            f"{path}, line {problem.lineno}: this is not correct JSON ({problem.msg}). Export it again."
-        ) from None
+        raise DataFileError("survey_app.bad_json", path=path, line=problem.lineno, problem=problem.msg) from None
     except RecursionError:
-        raise DataFileError(f"{path}: its lists are nested too deeply. Export the surveys again.") from None
+        raise DataFileError("survey_app.too_deep", path=path) from None
     except UnicodeEncodeError as problem:
         half = f"\\u{ord(problem.object[problem.start]):04x}"
-        raise DataFileError(
-            f"{path}: it holds half of a character ({half} without its other half). Export it again in UTF-8."
-        ) from None
-    except ValueError as problem:  # ours, and whole numbers of thousands of digits
-        reason = "a number has thousands of digits" if "integer string" in str(problem) else problem
-        raise DataFileError(f"{path}: this cannot be read ({reason}). Correct it, or export it again.") from None
+        raise DataFileError("survey_app.half_character", path=path, half=half) from None
+    except _Unreadable as problem:
+        raise DataFileError("survey_app.unreadable", path=path, reason=problem.args[0]) from None
+    except ValueError:  # whole numbers of thousands of digits
+        reason = note("survey_app.long_number")
+        raise DataFileError("survey_app.unreadable", path=path, reason=reason) from None
     if isinstance(content, dict):
         lists = [value for value in content.values() if isinstance(value, list)]
         content = lists[0] if len(lists) == 1 else [content]
     if not content or not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
-        raise DataFileError(f"{path}: expected a list of survey records. Export the surveys again.")
+        raise DataFileError("survey_app.no_list", path=path)
     return list(content)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"the number {text} is too large")
+        raise _Unreadable(note("survey_app.large_number", number=text))
     return number
 
 
 def _constant(name: str) -> None:
     """Read NaN, which JSON does not have and many programs write, as nothing; refuse the infinities."""
     if name != "NaN":
-        raise ValueError(f"{name} is not a number")
+        raise _Unreadable(note("survey_app.no_number", name=name))
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"one record gives {name!r} twice")
+        raise _Unreadable(note("survey_app.key_twice", name=name))
     return content
 
 
-def _check_record(place: str, record: dict[str, Any]) -> None:
+def _check_record(place: Message, record: dict[str, Any]) -> None:
     """Refuse codes and answers that cannot be any; `place` is the file and record for messages."""
     given, answers = record["childSurveyCodes"] or [], record.get("responses") or {}
     if not isinstance(given, list) or not isinstance(answers, dict):
-        raise DataFileError(f"{place}: childSurveyCodes must be a list of codes, and responses a set of answers.")
+        raise DataFileError("survey_app.no_codes", place=place)
     if len(given) > MOST_COUPONS_EACH:
-        raise DataFileError(
-            f"{place}: {len(given):,} codes were issued to one person; at most {MOST_COUPONS_EACH:,} are possible."
-        )
+        raise DataFileError("survey_app.too_many_codes", place=place, n=len(given), most=MOST_COUPONS_EACH)
     for code in (record["surveyCode"], record["parentSurveyCode"], *given):
         if code is not None and (isinstance(code, bool | list | dict) or (isinstance(code, float) and code % 1)):
-            raise DataFileError(f"{place}: a code must be a text or a whole number; found {code!r}.")
+            raise DataFileError("survey_app.bad_code", place=place, value=code)
     for answer in answers.values():
         if isinstance(answer, list) and any(isinstance(part, list) for part in answer):
-            raise DataFileError(f"{place}: answers may be lists, and not lists of lists; found {answer!r}.")
+            raise DataFileError("survey_app.nested_answer", place=place, value=answer)
 
 
 def _text(value: Any) -> str:

@@ -165,10 +165,7 @@ def _no_clash(study: Study, names: Sequence[str]) -> None:
     """Refuse columns that would have the same name."""
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
-        raise DataFileError(
-            f"{study.source}: this format would have two columns called {', '.join(map(repr, repeated))}. "
-            "Rename the column in the study's file."
-        )
+        raise DataFileError("study_writing.columns_alike", source=study.source, columns=list(repeated))
 
 
 def _one_line(text: str) -> str:

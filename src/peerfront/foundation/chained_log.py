@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message, note
 
 FIRST = "0" * 16
 """What stands for the hash of the line before the first."""
@@ -63,9 +64,7 @@ class ChainedLog:
                     file.truncate(self._whole)
                     raise
         except OSError as problem:
-            raise DataFileError(
-                f"Cannot write {self.path} ({problem}). Free some space, or allow writing to it; nothing was logged."
-            ) from None
+            raise DataFileError("log.unwritable", path=self.path, problem=str(problem)) from None
         self._whole += len(content)
         for entry, own in added:
             self.entries.append(entry)
@@ -74,30 +73,27 @@ class ChainedLog:
     def _read(self) -> None:
         try:
             if self.path.exists() and self.path.stat().st_size > _LARGEST:
-                raise DataFileError(f"{self.path} is larger than {_LARGEST >> 20} MB: this is no log of a study.")
+                raise DataFileError("log.too_large", path=self.path, megabytes=_LARGEST >> 20)
             content = self.path.read_bytes() if self.path.exists() else b""
         except OSError as problem:
-            raise DataFileError(f"Cannot read {self.path} ({problem}).") from None
+            raise DataFileError("log.unreadable", path=self.path, problem=str(problem)) from None
         lines = content.split(b"\n")
         self._whole = len(content) - len(lines[-1])
         for number, line in enumerate(lines[:-1], start=1):
             entry = _parsed(line)
             if entry is None:
-                raise self._edited(number, "it is not a line of this log")
+                raise self._edited(number, note("log.no_line"))
             own = entry.pop(_HASH, None)
             if entry.get(_BEFORE) != self.head or entry.get(_NUMBER) != number:
-                raise self._edited(number, f"it does not follow line {number - 1}: a line was removed, added or moved")
+                raise self._edited(number, note("log.no_successor", line=number - 1))
             if own != _digest(entry):
-                raise self._edited(number, f"its hash is {own}, its content gives {_digest(entry)}")
+                raise self._edited(number, note("log.other_hash", hash=str(own), digest=_digest(entry)))
             del entry[_BEFORE], entry[_NUMBER]
             self.entries.append(entry)
             self.hashes.append(str(own))
 
-    def _edited(self, number: int, why: str) -> DataFileError:
-        return DataFileError(
-            f"{self.path}, line {number}: the log was changed after it was written ({why}). Decisions and estimates "
-            "rest on it, so nothing is done. Restore the file from a copy; to correct a mistake, undo the week instead."
-        )
+    def _edited(self, number: int, why: Message) -> DataFileError:
+        return DataFileError("log.changed", path=self.path, line=number, why=why)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

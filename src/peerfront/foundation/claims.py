@@ -14,6 +14,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import check_output, output_path
 from peerfront.foundation.leftovers import remove_leftovers
 from peerfront.foundation.locks import lock_name, locked
+from peerfront.foundation.messages import Message
 
 _HELD: set[tuple[int, Path]] = set()  # (thread, lock): a claim within a claim of the same thread is granted
 
@@ -24,7 +25,7 @@ def claimed(
     names: Sequence[str] = (),
     *,
     overwrite: bool,
-    advice: str = "",
+    advice: str | Message = "",
     inputs: Iterable[Path] = (),
     make_folder: bool = True,
 ) -> Iterator[None]:
@@ -44,7 +45,7 @@ def claimed(
     check()
     target = output_path(path)
     if not make_folder and not target.parent.exists():
-        raise DataFileError(f"There is no folder {path.parent}. Make it first, or choose another place.")
+        raise DataFileError("outputs.no_folder", folder=path.parent)
     with _claimed(path, target.parent, lock_name(target.name), check):
         yield
 
@@ -84,13 +85,13 @@ def _make(folder: Path) -> list[Path]:
     """Make the folder and those above it; returns those that were made, outermost first."""
     made: list[Path] = []
     if folder.exists() and not folder.is_dir():
-        raise DataFileError(f"Cannot use {folder} (it is a file). Choose another folder.")
+        raise DataFileError("outputs.folder_is_file", folder=folder)
     for each in [each for each in (folder, *folder.parents) if not each.exists()][::-1]:
         try:
             each.mkdir(exist_ok=True)
         except OSError as problem:
             _unmake(made)
-            raise DataFileError(f"Cannot use {folder} ({problem.strerror}). Choose another folder.") from None
+            raise DataFileError("outputs.unusable", path=folder, problem=problem.strerror) from None
         made.append(each)
     return made
 

@@ -36,9 +36,7 @@ def check_table_size(n_people: int, max_count: int) -> None:
     """Refuse tables that would fill the memory, before they do."""
     if n_people * max_count > _MOST_ENTRIES:
         raise SettingError(
-            f"The chances of use of {max_count:,} coupons for each of {n_people:,} people are too many to compute at "
-            f"once ({n_people * max_count:,}; at most {_MOST_ENTRIES:,}). Set a limit of coupons per person, or lower "
-            "the budget."
+            "coupon_chances.too_many", coupons=max_count, people=n_people, n=n_people * max_count, most=_MOST_ENTRIES
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.typed_values import typed_number
 
 Codes = NDArray[np.int16]  # [people, fields]
@@ -31,15 +32,14 @@ class Field:
 
     def __post_init__(self) -> None:
         if not self.categories:
-            raise SettingError(f"Field {self.name!r} has no categories; give it at least one.")
+            raise SettingError("fields.no_categories", name=self.name)
         if len(self.categories) > MOST_CATEGORIES:
             raise SettingError(
-                f"Field {self.name!r} has {len(self.categories):,} categories; at most {MOST_CATEGORIES:,} are "
-                "possible. Group them, or leave the field out."
+                "fields.too_many_categories", name=self.name, n=len(self.categories), most=MOST_CATEGORIES
             )
         if len(set(self.categories)) != len(self.categories):
             repeated = sorted(c for c, count in Counter(self.categories).items() if count > 1)
-            raise SettingError(f"Field {self.name!r} lists {', '.join(repeated)} more than once; list each one once.")
+            raise SettingError("fields.category_twice", name=self.name, repeated=list(repeated))
 
     def __len__(self) -> int:
         return len(self.categories)
@@ -58,9 +58,9 @@ class Schema:
     def __post_init__(self) -> None:
         names = [field.name for field in self.fields]
         if not names:
-            raise SettingError("A schema needs at least one field.")
+            raise SettingError("fields.none")
         if len(set(names)) != len(names):
-            raise SettingError(f"Two fields share a name among {', '.join(names)}; give each its own.")
+            raise SettingError("fields.same_name", names=list(names))
 
     @classmethod
     def of_sizes(cls, sizes: Mapping[str, int]) -> "Schema":
@@ -128,17 +128,18 @@ class Schema:
             row = []
             for field in self.fields:
                 if field.name not in record:
-                    raise DataFileError(
-                        f"Record {number} has no field {field.name!r}. Needed: {', '.join(self.names)}."
-                    )
+                    raise DataFileError("fields.record_lacks", number=number, name=field.name, names=list(self.names))
                 value = record[field.name]
                 if value == "" and value not in field.code_of:
                     row.append(UNKNOWN)
                     continue
                 if value not in field.code_of:
                     raise DataFileError(
-                        f"Record {number}: {value!r} is not a category of {field.name!r}. "
-                        f"Allowed: {', '.join(field.categories)}."
+                        "fields.no_category",
+                        number=number,
+                        value=value,
+                        name=field.name,
+                        categories=list(field.categories),
                     )
                 row.append(field.code_of[value])
             rows.append(row)
@@ -153,22 +154,24 @@ class Schema:
     def check(self, codes: Codes) -> None:
         """Refuse what are not category codes of this schema, before they become a wrong answer."""
         if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
-            found = f"an array of {codes.dtype}" if isinstance(codes, np.ndarray) else type(codes).__name__
-            raise SettingError(
-                f"Covariates must be an array of whole-numbered category codes; found {found}. "
-                "Schema.encode makes one from records."
+            kind = (
+                note("fields.array_of", kind=str(codes.dtype))
+                if isinstance(codes, np.ndarray)
+                else type(codes).__name__
             )
+            raise SettingError("fields.no_codes", value=kind)
         if codes.ndim != 2 or codes.shape[1] != len(self.fields):
-            raise SettingError(
-                f"Covariates of shape {codes.shape} do not fit a schema of {len(self.fields)} fields; "
-                "give one row per person and one code per field."
-            )
+            raise SettingError("fields.bad_shape", shape=codes.shape, n=len(self.fields))
         wrong = (codes < UNKNOWN) | (codes >= self.sizes)
         if wrong.any():
             person, field = (int(index[0]) for index in np.nonzero(wrong))
             raise SettingError(
-                f"Row {person} (counted from 0) has code {codes[person, field]} in field {self.names[field]!r}; "
-                f"allowed are 0 to {self.sizes[field] - 1}, or {UNKNOWN} for unknown."
+                "fields.bad_code",
+                row=person,
+                value=codes[person, field],
+                name=self.names[field],
+                most=self.sizes[field] - 1,
+                unknown=UNKNOWN,
             )
 
 

@@ -64,7 +64,7 @@ class Workbook:
     def read(self, name: str, *, may_be_empty: bool = False) -> TextTable:
         """Read the table of one sheet, which may be a hidden one if it is named."""
         if name not in (*self.names, *self.hidden):
-            raise UnknownName(f"sheet in {self.path}", name, self.names)
+            raise UnknownName(note("workbook.sheet_in", path=self.path), name, self.names)
         with _in_words(self.path):
             sheet = _parsed(self.path, self.source, name)
         return _table(self.path, name, sheet, may_be_empty)
@@ -73,10 +73,7 @@ class Workbook:
 def open_workbook(path: Path, content: bytes) -> Workbook:
     """Open a workbook that is given as the bytes of its file; messages call it `path`."""
     if is_encrypted(content):
-        raise DataFileError(
-            f"{path} is protected by a password. Open it in Excel, choose File > Info > Protect Workbook > Encrypt "
-            "with Password, empty the password, save it under another name, and give that file."
-        )
+        raise DataFileError("workbook.encrypted", path=path)
     with _in_words(path):
         _check_archive(path, content)
         source = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
@@ -92,16 +89,12 @@ def _check_archive(path: Path, content: bytes) -> None:
     size = sum(part.file_size for part in parts)
     if size > LARGEST_UNPACKED or len(parts) > _MOST_PARTS:
         raise DataFileError(
-            f"{path}: unpacked, this workbook has {size:,} bytes in {len(parts):,} parts; {LARGEST_UNPACKED:,} bytes "
-            f"in {_MOST_PARTS:,} parts are possible. Save the sheet as CSV, and give that file."
+            "workbook.too_large", path=path, size=size, parts=len(parts), most=LARGEST_UNPACKED, most_parts=_MOST_PARTS
         )
     if "[Content_Types].xml" not in {part.filename for part in parts} or not any(
         part.filename.lower() == "xl/workbook.xml" for part in parts
     ):
-        raise DataFileError(
-            f"{path} is a zip archive and no Excel workbook (.xlsx). Unpack it and give the file inside; save sheets "
-            "of other programs as .xlsx or CSV."
-        )
+        raise DataFileError("workbook.no_workbook", path=path)
 
 
 @contextmanager
@@ -116,19 +109,10 @@ def _in_words(path: Path) -> Iterator[None]:
         IndexError, EOFError, NotImplementedError, RuntimeError, OSError, OverflowError, zipfile.LargeZipFile,
     ) as problem:  # fmt: skip
         if _is_forbidden(problem):
-            raise DataFileError(
-                f"{path}: this workbook defines XML entities, which Excel never does and which can harm. Ask where it "
-                "comes from; save it again in Excel, or as CSV."
-            ) from None
+            raise DataFileError("workbook.entities", path=path) from None
         if isinstance(problem, RuntimeError) and "password" in str(problem):
-            raise DataFileError(
-                f"{path} is protected by a password. Save it without one, and give that file."
-            ) from None
-        raise DataFileError(
-            f"{path} is an Excel workbook that cannot be read: it is damaged or not complete "
-            f"({type(problem).__name__}). Open it in Excel and save it again as .xlsx or 'CSV UTF-8', and give that "
-            "file."
-        ) from None
+            raise DataFileError("workbook.protected", path=path) from None
+        raise DataFileError("workbook.damaged", path=path, problem=type(problem).__name__) from None
 
 
 def _is_forbidden(problem: BaseException | None) -> bool:
@@ -192,7 +176,7 @@ def _parsed(path: Path, workbook: Any, name: str) -> _Sheet:
                         rows.setdefault(place[0], {})[place[1]] = text
                         count += 1
         if count > MOST_CELLS:
-            raise DataFileError(f"{path}: sheet {name!r} has {count:,} cells; a table may have {MOST_CELLS:,}.")
+            raise DataFileError("workbook.too_many_cells", path=path, sheet=name, n=count, most=MOST_CELLS)
         ranges = parser.merged_cells.mergeCell if parser.merged_cells is not None else ()
         merged = tuple(cells.bounds for cells in ranges)
     return _Sheet(dict(sorted(rows.items())), merged, faults)
@@ -222,9 +206,9 @@ def cell_text(value: Any, number_format: str = "General") -> str:
 
 def _table(path: Path, name: str, sheet: _Sheet, may_be_empty: bool) -> TextTable:
     """Find the header, name the columns, and put the rows below it into a table."""
-    called = Path(f"{path}, sheet {name!r}")
+    called = note("workbook.sheet", path=path, sheet=name)
     if not sheet.rows:
-        raise DataFileError(f"{called}: the sheet is empty. Name another one.")
+        raise DataFileError("workbook.empty_sheet", path=called)
     width = max(max(cells) for cells in sheet.rows.values())
     first = _header_row(sheet, width)
     last = _last_header_row(sheet, first)

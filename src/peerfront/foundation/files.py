@@ -14,8 +14,10 @@ from pathlib import Path
 
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.leftovers import temporary_name
+from peerfront.foundation.messages import Message, Remedy, note
 
 LONGEST_NAME = 255  # bytes, of the usual file systems
+_OVERWRITE = Remedy("overwrite", True)
 _PRIVATE, _PUBLIC = 0o600, 0o666
 
 
@@ -26,28 +28,22 @@ def output_path(path: Path) -> Path:
     """The absolute path of an output, links followed; names that cannot be used are refused in words."""
     text = str(path)
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
-        raise DataFileError(
-            f"The name {text!a} has characters that are not text (control characters, or bytes that are not "
-            "UTF-8). Choose another name for the output."
-        )
+        raise DataFileError("outputs.no_text", name=text)
     for part in path.parts:
         if len(part.encode()) > LONGEST_NAME:
-            raise DataFileError(
-                f"The name {part[:40]}... is {len(part.encode())} bytes long; a name has at most {LONGEST_NAME}. "
-                "Choose a shorter name for the output."
-            )
+            raise DataFileError("outputs.long_name", name=part[:40], n=len(part.encode()), most=LONGEST_NAME)
     try:
         absolute = path.resolve()
         absolute.exists()
     except (OSError, RuntimeError, ValueError) as problem:
-        raise DataFileError(f"Cannot use {text[:200]} ({_why(problem)}). Choose another folder.") from None
+        raise DataFileError("outputs.unusable", path=text[:200], problem=_why(problem)) from None
     if absolute.parent == absolute:
-        raise DataFileError(f"{path} is the root of the file system. Name a file or a folder below it.")
+        raise DataFileError("outputs.root", path=path)
     return absolute
 
 
 def check_output(
-    path: Path, names: Sequence[str] = (), *, overwrite: bool, advice: str = "", inputs: Iterable[Path] = ()
+    path: Path, names: Sequence[str] = (), *, overwrite: bool, advice: str | Message = "", inputs: Iterable[Path] = ()
 ) -> None:
     """Refuse to write to a path that is taken, or that is read; touches nothing.
 
@@ -57,32 +53,34 @@ def check_output(
     """
     found = output_path(path)
     if names and found.exists() and not found.is_dir():
-        raise OutputExists(f"{path} is a file. Choose another folder.")
+        raise OutputExists("outputs.is_file", path=path)
     check_not_read([found, *(found / name for name in names)], inputs)
     if not names:
         _check_file(found, path, overwrite, advice)
         return
     existing = [name for name in names if (found / name).exists()]
     if existing and not overwrite:
-        raise OutputExists(
-            f"{path} holds {', '.join(existing)} already. Use --overwrite to replace them, or choose another folder."
-            + advice
-        )
+        raise _exists(note("outputs.files_exist", path=path, names=existing, overwrite=_OVERWRITE), advice)
     for name in existing:
         _check_file(found / name, path / name, overwrite, advice)
 
 
-def _check_file(found: Path, path: Path, overwrite: bool, advice: str) -> None:
+def _check_file(found: Path, path: Path, overwrite: bool, advice: str | Message) -> None:
     if found.is_dir():
-        raise OutputExists(f"{path} is a folder. Name a file to write, such as {path / 'NAME'}.")
+        raise OutputExists("outputs.is_folder", path=path, example=path / "NAME")
     if not found.exists():
         return
     if not found.is_file():
-        raise OutputExists(f"{path} is not an ordinary file (a device or a pipe). Name a file to write.")
+        raise OutputExists("outputs.no_file", path=path)
     if not overwrite:
-        raise OutputExists(f"{path} exists already. Use --overwrite to replace it, or choose another name.{advice}")
+        raise _exists(note("outputs.exists", path=path, overwrite=_OVERWRITE), advice)
     if not os.access(found, os.W_OK):
-        raise OutputExists(f"{path} is read-only. Allow writing to it, or choose another name.")
+        raise OutputExists("outputs.read_only", path=path)
+
+
+def _exists(fault: Message, advice: str | Message) -> OutputExists:
+    """The error about an output that exists; the advice follows what `fault` says."""
+    return OutputExists("outputs.with_advice", fault=fault, advice=advice) if advice else OutputExists(fault)
 
 
 def check_not_read(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
@@ -91,10 +89,7 @@ def check_not_read(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     for output in outputs:
         for file in read:
             if _same_file(output, file):
-                raise OutputExists(
-                    f"{output} is read by this command (as {file}), and an output never replaces an input. "
-                    "Choose another name."
-                )
+                raise OutputExists("outputs.is_input", path=output, input=file)
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -109,7 +104,7 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as problem:
-        raise DataFileError(f"Cannot use {path} ({_why(problem)}). Choose another folder.") from None
+        raise DataFileError("outputs.unusable", path=path, problem=_why(problem)) from None
 
 
 def _why(problem: Exception) -> str:
@@ -130,7 +125,7 @@ def write_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
         write_temporary(temporary, path, content, private=private)
         temporary.replace(path)
     except OSError as problem:
-        raise DataFileError(f"Cannot write {path} ({problem}). Free some space or choose another folder.") from None
+        raise DataFileError("outputs.unwritable", path=path, problem=str(problem)) from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

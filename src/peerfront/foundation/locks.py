@@ -63,9 +63,7 @@ def _open(lock: Path, purpose: str) -> int:
         except FileExistsError:
             continue  # made by somebody else between two steps of ours
         except OSError as problem:
-            raise DataFileError(
-                f"Cannot write to {lock.parent} ({problem.strerror}). Allow writing there, or choose another place."
-            ) from None
+            raise DataFileError("outputs.not_allowed", folder=lock.parent, problem=problem.strerror) from None
         if not _try_to_hold(descriptor):
             owner = _note(descriptor)
             os.close(descriptor)

@@ -217,6 +217,6 @@ def train_epochs(
             for parameter, kept in zip(network.parameters(), best_state, strict=True):
                 parameter.copy_(kept)
     if diverged or not all(bool(torch.isfinite(parameter).all()) for parameter in network.parameters()):
-        raise SettingError(f"Training diverged at a learning rate of {settings.learning_rate:g}. Use a smaller one.")
+        raise SettingError("training.diverged", rate=settings.learning_rate)
     network.eval()
     return best_epoch if held_out_loss is not None else epoch

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import note
 
 LARGEST_UNPACKED = 500 * 2**20
 """Bytes that a file of R may have unpacked."""
@@ -40,7 +41,7 @@ _BUILT_IN = {7, 8}
 
 
 class _Unreadable(Exception):
-    """Something that is no data, or a damaged file."""
+    """Something that is no data, or a damaged file, with a message that says what."""
 
 
 @dataclass
@@ -84,11 +85,8 @@ def r_objects(path: Path, content: bytes) -> dict[str, RObject]:
         top = reader.start()
     except (_Unreadable, OSError, EOFError, lzma.LZMAError, zlib.error, struct.error, IndexError, ValueError,
             UnicodeDecodeError, StopIteration, RecursionError) as problem:  # fmt: skip
-        reason = str(problem) if isinstance(problem, _Unreadable) else "it is damaged or not complete"
-        raise DataFileError(
-            f"{path} is a file of R that cannot be read: {reason}. In R: write.csv(table, 'study.csv', row.names = "
-            "FALSE)."
-        ) from None
+        reason = problem.args[0] if isinstance(problem, _Unreadable) else note("r_file.damaged_file")
+        raise DataFileError("r_file.unreadable", path=path, reason=reason) from None
     if start == _STARTS[2]:
         return {path.stem: top}
     return (
@@ -102,7 +100,7 @@ def _unpacked(path: Path, content: bytes) -> bytes:
         return content
     data = bytes(opener(io.BytesIO(content)).read(LARGEST_UNPACKED + 1))
     if len(data) > LARGEST_UNPACKED:
-        raise _Unreadable(f"unpacked it has more than {LARGEST_UNPACKED:,} bytes")
+        raise _Unreadable(note("r_file.too_large", most=LARGEST_UNPACKED))
     return data
 
 
@@ -119,7 +117,7 @@ class _Reader:
         if version == 3:
             self.skip(self.length())  # the encoding of the machine
         elif version != 2:
-            raise _Unreadable(f"its format has the version {version}")
+            raise _Unreadable(note("r_file.other_version", version=version))
         found = self.item()
         return found if isinstance(found, RObject) else RObject([])
 
@@ -133,14 +131,14 @@ class _Reader:
     def length(self) -> int:
         size = self.integer()
         if size < 0 or size > len(self.data):
-            raise _Unreadable("a vector is longer than the file")
+            raise _Unreadable(note("r_file.long_vector"))
         return size
 
     def array(self, code: str, width: int) -> np.ndarray:
         size = self.length()
         end = self.at + size * width
         if end > len(self.data):
-            raise _Unreadable("it ends in the middle of a vector")
+            raise _Unreadable(note("r_file.cut_vector"))
         values = np.frombuffer(self.data[self.at : end], dtype=code)
         self.at = end
         return values
@@ -200,7 +198,7 @@ class _Reader:
             return list(self.array("u1", 1).tolist())
         if kind in (_TEXTS, _LIST, _EXPRESSION):
             return [self.item() for _ in range(self.length())]
-        raise _Unreadable(f"it holds something that is no data (kind {kind})")
+        raise _Unreadable(note("r_file.no_data", kind=kind))
 
     def text(self, flags: int) -> str | None:
         size = self.integer()
@@ -243,7 +241,7 @@ class _Reader:
         if name in ("compact_intseq", "compact_realseq"):
             size, first, step = (int(number) for number in state.value)
             if size > LARGEST_UNPACKED // 8:
-                raise _Unreadable("a vector is longer than the file")
+                raise _Unreadable(note("r_file.long_vector"))
             return RObject([first + step * n for n in range(size)], known)
         inner = state.value[0] if isinstance(state, RObject) and state.value else None
         inner = inner[1] if isinstance(inner, tuple) else inner
@@ -251,7 +249,7 @@ class _Reader:
             return RObject(inner.value, {**inner.attributes, **known})
         if name == "deferred_string" and isinstance(inner, RObject):
             return RObject([None if value is None else _plain(value) for value in inner.value], known)
-        raise _Unreadable(f"it holds a vector of an unknown kind ({name})")
+        raise _Unreadable(note("r_file.other_vector", name=name))
 
 
 def _plain(value: Any) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.messages import note
 from peerfront.foundation.r_data import RObject, r_objects
 from peerfront.foundation.text_tables import TextTable, table_of
 
@@ -32,14 +33,14 @@ class RFile:
     def read(self, name: str, *, may_be_empty: bool = False) -> TextTable:
         """Read one data frame as text."""
         if name not in self.names:
-            raise UnknownName(f"table in {self.path}", name, self.names)
+            raise UnknownName(note("r_file.table_in", path=self.path), name, self.names)
         frame = self.objects[name]
         header = frame.texts("names")
         columns = [_texts(column) for column in frame.value]
         if len(header) != len(columns) or len({len(column) for column in columns}) > 1:
-            raise DataFileError(f"{self.path}: the table {name!r} is damaged. In R: write.csv({name}, 'study.csv').")
+            raise DataFileError("r_file.damaged", path=self.path, table=name)
         records = [(row, row, list(cells)) for row, cells in enumerate(zip(*columns, strict=True), start=2)]
-        table = table_of(Path(f"{self.path}, table {name!r}"), header, records, may_be_empty=may_be_empty)
+        table = table_of(note("r_file.table", path=self.path, table=name), header, records, may_be_empty=may_be_empty)
         declared = {role: frame.texts(attribute)[:1] for attribute, role in DECLARED.items()}
         known = {role: names[0] for role, names in declared.items() if names and names[0] in header}
         return dataclasses.replace(table, sheet=name, declared=known)
@@ -50,10 +51,7 @@ def open_r_file(path: Path, content: bytes) -> RFile:
     objects = r_objects(path, content)
     tables = tuple(name for name, found in objects.items() if found.is_table)
     if not tables:
-        raise DataFileError(
-            f"{path} is a file of R without a table (data frame). Found: {', '.join(objects) or 'nothing'}. In R: "
-            "write.csv(table, 'study.csv', row.names = FALSE)."
-        )
+        raise DataFileError("r_file.no_table", path=path, names=list(objects) or note("r_file.nothing"))
     return RFile(path, tables, objects)
 
 

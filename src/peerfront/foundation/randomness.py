@@ -65,7 +65,7 @@ class Luck:
     def check(self, people: int) -> None:
         """Refuse anything but one luck for each person: a single one would silently be everybody's."""
         if len(self) != people:
-            raise SettingError(f"There are {people} covariate rows and {len(self)} lucks; give one of each per person.")
+            raise SettingError("luck.uneven", rows=people, lucks=len(self))
 
     def uniforms(self, purpose: str, columns: int) -> NDArray[np.float64]:
         """Uniforms strictly between 0 and 1, [people, columns]. More columns never change the earlier ones."""

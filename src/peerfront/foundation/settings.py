@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import Message, note
 
-Rule = Callable[[str, Any], Any]
+Name = str | Message
+"""What messages call a setting."""
+Rule = Callable[[Any, Any], Any]
 _NUMBERS = (int, float, np.integer, np.floating)
 MOST = 10**9
 """The largest whole number of anything: people, coupons, rounds. Settings with a tighter limit say so."""
@@ -29,9 +32,10 @@ def check_fields(settings: object, owner: str = "", /, **rules: Rule) -> None:
 
     `owner` tells users whose setting it is: "coupons of constant must be ...".
     """
-    ending = f" of {owner}" if owner else ""
-    for name, rule in rules.items():
-        object.__setattr__(settings, name, rule(name.replace("_", " ") + ending, getattr(settings, name)))
+    for field, rule in rules.items():
+        name: Name = field.replace("_", " ")
+        name = note("settings.of", name=name, owner=owner) if owner else name
+        object.__setattr__(settings, field, rule(name, getattr(settings, field)))
 
 
 # Rules -----------------------------------------------------------------------------------------------------------
@@ -50,131 +54,132 @@ def optional(rule: Rule) -> Rule:
 def several(rule: Rule) -> Rule:
     """Rule: one or more values, each as the other rule wants it; kept as a tuple."""
 
-    def check(name: str, value: Any) -> tuple[Any, ...]:
-        values = tuple(rule(f"each of {name}", each) for each in _several(name, value))
+    def check(name: Name, value: Any) -> tuple[Any, ...]:
+        values = tuple(rule(_each(name), each) for each in _several(name, value))
         if not values:
-            raise SettingError(f"{name} is empty; give at least one.")
+            raise SettingError("settings.empty", name=name)
         return values
 
     return check
 
 
-def among(kind: str, allowed: Iterable[str]) -> Rule:
+def among(kind: Name, allowed: Iterable[str]) -> Rule:
     """Rule: one of these names; `kind` says in messages what they are names of."""
     return lambda _, value: one_of(kind, value, allowed)
 
 
-def one_or_more(name: str, value: Any) -> int:
+def one_or_more(name: Name, value: Any) -> int:
     """Rule: a whole number of at least 1."""
     return whole_number(name, value, 1)
 
 
-def seed_number(name: str, value: Any) -> int:
+def seed_number(name: Name, value: Any) -> int:
     """Rule: any whole number of at most 18 digits."""
-    return int(
-        _number(name, value, "a whole number of at most 18 digits", lambda v: v == int(v) and abs(v) <= MOST_SEED)
-    )
+    allowed = note("settings.seed")
+    return int(_number(name, value, allowed, lambda v: v == int(v) and abs(v) <= MOST_SEED))
 
 
-def step_size(name: str, value: Any) -> float:
+def step_size(name: Name, value: Any) -> float:
     """Rule: a learning rate. Adam moves every weight by about that much at each step: above 1 nothing is learned."""
-    return float(_number(name, value, "a number above 0 and at most 1, such as 0.001", lambda v: 0 < v <= 1))
+    return float(_number(name, value, note("settings.step_size"), lambda v: 0 < v <= 1))
 
 
-def positive(name: str, value: Any) -> float:
+def positive(name: Name, value: Any) -> float:
     """Rule: a number above 0."""
-    return float(_number(name, value, "a number above 0 and at most 1e9", lambda v: 0 < v <= MOST))
+    return float(up_to(MOST)(name, value))
 
 
-def not_negative(name: str, value: Any) -> float:
+def not_negative(name: Name, value: Any) -> float:
     """Rule: a number of at least 0."""
-    return float(_number(name, value, "a number of at least 0 and at most 1e9", lambda v: 0 <= v <= MOST))
+    return float(between(0, MOST)(name, value))
 
 
-def spread(name: str, value: Any) -> float:
+def spread(name: Name, value: Any) -> float:
     """Rule: how much people differ (a standard deviation of log rates), from 0 to 100."""
-    return float(_number(name, value, "a number of at least 0 and at most 100", lambda v: 0 <= v <= 100))
+    return float(between(0, 100)(name, value))
 
 
-def mean_rate(name: str, value: Any) -> float:
+def mean_rate(name: Name, value: Any) -> float:
     """Rule: a mean number of recruits, above 0 and at most 1,000."""
-    return float(_number(name, value, "a number above 0 and at most 1,000", lambda v: 0 < v <= 1_000))
+    return float(up_to(1_000)(name, value))
 
 
-def share(name: str, value: Any) -> float:
+def share(name: Name, value: Any) -> float:
     """Rule: a part of the data that leaves something on both sides."""
-    return float(_number(name, value, "a share above 0 and below 1, such as 0.2", lambda v: 0 < v < 1))
+    return float(_number(name, value, note("settings.inner_share"), lambda v: 0 < v < 1))
 
 
-def proportion(name: str, value: Any) -> float:
+def proportion(name: Name, value: Any) -> float:
     """Rule: a share from 0 to 1, both included."""
-    return float(_number(name, value, "a share between 0 and 1", lambda v: 0 <= v <= 1))
+    return float(_number(name, value, note("settings.share"), lambda v: 0 <= v <= 1))
 
 
-def between(low: float, high: float, allowed: str) -> Rule:
+def between(low: float, high: float, allowed: Message | None = None) -> Rule:
     """Rule: a number from `low` to `high`, both included; `allowed` describes it in messages."""
-    return lambda name, value: float(_number(name, value, allowed, lambda v: low <= v <= high))
+    words = allowed or note("settings.between", low=low, high=high)
+    return lambda name, value: float(_number(name, value, words, lambda v: low <= v <= high))
 
 
-def up_to(high: float, allowed: str) -> Rule:
+def up_to(high: float, allowed: Message | None = None) -> Rule:
     """Rule: a number above 0 and at most `high`; `allowed` describes it in messages."""
-    return lambda name, value: float(_number(name, value, allowed, lambda v: 0.0 < v <= high))
+    words = allowed or note("settings.up_to", high=high)
+    return lambda name, value: float(_number(name, value, words, lambda v: 0.0 < v <= high))
 
 
 def inside(low: float, high: float) -> Rule:
     """Rule: a number above `low` and below `high`."""
-    allowed = f"a number above {low:g} and below {high:g}"
-    return lambda name, value: float(_number(name, value, allowed, lambda v: low < v < high))
+    words = note("settings.inside", low=low, high=high)
+    return lambda name, value: float(_number(name, value, words, lambda v: low < v < high))
 
 
-def number_pair(name: str, value: Any) -> tuple[float, float]:
+def number_pair(name: Name, value: Any) -> tuple[float, float]:
     """Rule: two numbers."""
     numbers = _several(name, value)
     if len(numbers) != 2:
-        raise SettingError(f"{name} must be two numbers; found {value!r}.")
-    first, second = (float(_number(f"each of {name}", each, "a number", lambda v: True)) for each in numbers)
+        raise SettingError("settings.no_pair", name=name, value=value)
+    first, second = (float(_number(_each(name), each, note("settings.number"), lambda v: True)) for each in numbers)
     return first, second
 
 
-def truth(name: str, value: Any) -> bool:
+def truth(name: Name, value: Any) -> bool:
     """Rule: True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise SettingError(f"{name} must be True or False; found {value!r}.")
+        raise SettingError("settings.no_truth", name=name, value=value)
     return bool(value)
 
 
-def layer_widths(name: str, value: Any) -> tuple[int, ...]:
+def layer_widths(name: Name, value: Any) -> tuple[int, ...]:
     """Rule: widths of hidden layers; none at all is allowed."""
-    return tuple(whole_number(f"each of {name} (a layer's width)", width, 1) for width in _several(name, value))
+    return tuple(whole_number(_each(name), width, 1) for width in _several(name, value))
 
 
-def text(name: str, value: Any) -> str:
+def text(name: Name, value: Any) -> str:
     """Rule: a text, which may be empty."""
     if not isinstance(value, str):
-        raise SettingError(f"{name} must be a text in quotation marks; found {value!r}.")
+        raise SettingError("settings.no_text", name=name, value=value)
     return str(value)
 
 
-def text_list(name: str, value: Any) -> tuple[str, ...]:
+def text_list(name: Name, value: Any) -> tuple[str, ...]:
     """Rule: texts, none at all included."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError(f"{name} must be a list of texts; found {value!r}. Write a single one as ({value!r},).")
+        raise SettingError("settings.no_texts", name=name, value=value)
     texts = tuple(value)
     for text in texts:
         if not isinstance(text, str):
-            raise SettingError(f"each of {name} must be a text in quotation marks; found {text!r}.")
+            raise SettingError("settings.no_text", name=_each(name), value=text)
     return tuple(map(str, texts))
 
 
-def penalty_list(name: str, value: Any) -> tuple[float, ...]:
+def penalty_list(name: Name, value: Any) -> tuple[float, ...]:
     """Rule: one or more numbers of at least 0."""
-    penalties = tuple(not_negative(f"each of {name}", penalty) for penalty in _several(name, value))
+    penalties = tuple(not_negative(_each(name), penalty) for penalty in _several(name, value))
     if not penalties:
-        raise SettingError(f"{name} is empty; give at least one number, such as 0.1.")
+        raise SettingError("settings.no_penalties", name=name)
     return penalties
 
 
-def discount_factor(name: str, value: Any) -> float:
+def discount_factor(name: Name, value: Any) -> float:
     """Rule: a discount above 0 and at most 1."""
     return checked_discount(value)
 
@@ -182,31 +187,27 @@ def discount_factor(name: str, value: Any) -> float:
 # Single values ---------------------------------------------------------------------------------------------------
 
 
-def whole_number(name: str, value: Any, at_least: int, at_most: int | None = None) -> int:
+def whole_number(name: Name, value: Any, at_least: int, at_most: int | None = None) -> int:
     """Return `value` as an int, or raise an error that says what was found and what is allowed."""
     largest = MOST if at_most is None else at_most
-    if not _is_finite(value):
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {_found(value)}.")
-    if value != int(value) or value < at_least:
-        raise SettingError(f"{name} must be a whole number of at least {at_least}; found {_found(value)}.")
-    if value > largest:
-        raise SettingError(
-            f"{name} must be a whole number of at least {at_least} and at most {largest:,}; found {_found(value)}."
-        )
-    return int(value)
+    whole = _is_finite(value) and value == int(value)
+    if whole and at_least <= value <= largest:
+        return int(value)
+    if whole and value > largest:
+        allowed = note("settings.whole_between", low=at_least, high=largest)
+    else:
+        allowed = note("settings.at_least", low=at_least)
+    raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
 
 
 def checked_discount(value: Any) -> float:
     """Return a discount factor in (0, 1], or raise an error."""
     if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0.0 < value <= 1.0:
-        raise SettingError(
-            f"A discount must lie above 0 and be at most 1; found {value!r}. "
-            "Use 1 to value late recruits like early ones."
-        )
+        raise SettingError("settings.discount", value=value)
     return float(value)
 
 
-def calendar_day(name: str, value: Any) -> date:
+def calendar_day(name: Name, value: Any) -> date:
     """Return a day that was typed as year-month-day, or raise an error."""
     if isinstance(value, date):
         return value
@@ -216,17 +217,15 @@ def calendar_day(name: str, value: Any) -> date:
             raise ValueError
         return date.fromisoformat(text)
     except ValueError:
-        raise SettingError(
-            f"{name} must be year-month-day, such as 2026-03-02; found {text[:40]!r}. Write it like that."
-        ) from None
+        raise SettingError("settings.no_day", name=name, value=text[:40]) from None
 
 
-def optional_day(name: str, value: Any) -> str:
+def optional_day(name: Name, value: Any) -> str:
     """Rule: a day as year-month-day, or nothing; kept as text."""
     return calendar_day(name, value).isoformat() if value is not None and str(value).strip() else ""
 
 
-def one_of(kind: str, value: Any, allowed: Iterable[str]) -> str:
+def one_of(kind: Name, value: Any, allowed: Iterable[str]) -> str:
     """Return a known name, or raise an error that suggests one."""
     names = tuple(allowed)
     if not isinstance(value, str) or value not in names:
@@ -234,10 +233,14 @@ def one_of(kind: str, value: Any, allowed: Iterable[str]) -> str:
     return value
 
 
-def _number(name: str, value: Any, allowed: str, fits: Callable[[Any], bool]) -> Any:
+def _number(name: Name, value: Any, allowed: Message, fits: Callable[[Any], bool]) -> Any:
     if not _is_finite(value) or not fits(value):
-        raise SettingError(f"{name} must be {allowed}; found {_found(value)}.")
+        raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
     return value
+
+
+def _each(name: Name) -> Message:
+    return note("settings.each", name=name)
 
 
 def _is_finite(value: Any) -> bool:
@@ -250,16 +253,16 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def _found(value: Any) -> str:
-    """Write a value for a message: numbers shortly, whole numbers of thousands of digits by their length."""
+def _readable(value: Any) -> str | Message:
+    """A value for a message: numbers shortly, whole numbers of thousands of digits by their length."""
     if isinstance(value, float | np.floating):
         return f"{value:g}"
     if isinstance(value, int | np.integer) and abs(int(value)) >= 10**18:
-        return f"a whole number of {int(abs(int(value)).bit_length() * math.log10(2)) + 1:,} digits or so"
+        return note("settings.huge", digits=int(abs(int(value)).bit_length() * math.log10(2)) + 1)
     return repr(value)
 
 
-def _several(name: str, value: Any) -> tuple[Any, ...]:
+def _several(name: Name, value: Any) -> tuple[Any, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError(f"{name} must be a list; found {value!r}. Write a single one as ({value!r},).")
+        raise SettingError("settings.no_list", name=name, value=value)
     return tuple(value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.messages import Message
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import MOST_SEED
 from peerfront.foundation.typed_values import typed_number
 
@@ -32,8 +32,8 @@ class Option:
             return int(text) if text.lstrip("+-").isdigit() else int(number)
         if self.kind is float and number is not None:
             return number
-        wanted = "a whole number" if self.kind is int else "a number"
-        raise SettingError(f"{owner}: {name} must be {wanted}; found {text!r}.")
+        allowed = note("settings.whole" if self.kind is int else "settings.number")
+        raise SettingError("specs.wrong", owner=owner, name=name, allowed=allowed, value=text)
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,9 @@ class Spec:
         for part in rest.split(",") if rest else []:
             key, equals, value = part.partition("=")
             if not equals or not key.strip():
-                raise SettingError(
-                    f"Cannot read {part!r} in {text!r}. Write settings as name:key=value,key=value, "
-                    "for example threshold:cutoff=0.9,at_least=12; values cannot contain commas."
-                )
+                raise SettingError("specs.unreadable", part=part, spec=text)
             if key.strip() == "name" and not re.fullmatch(r"\w[\w .-]{0,79}", value.strip()):
-                raise SettingError(
-                    f"The name {value!r} in {text!r} has signs that tables and file names cannot hold. "
-                    "Use at most 80 letters, digits, blanks, dots, hyphens and underscores."
-                )
+                raise SettingError("specs.bad_name", name=value, spec=text)
             options.append((key.strip(), value.strip()))
         return cls(name.strip(), tuple(options))
 
@@ -82,9 +76,9 @@ class Spec:
                 continue  # every world and policy can be given a name for tables and figures
             if key not in allowed:
                 if not allowed:
-                    raise SettingError(f"{self.name} has no settings; found {key!r}.")
-                raise UnknownName(f"setting of {self.name}", key, allowed)
+                    raise SettingError("specs.no_settings", name=self.name, key=key)
+                raise UnknownName(note("specs.setting_of", name=self.name), key, allowed)
             if key in values:
-                raise SettingError(f"{self}: {key} is given twice; give it once.")
+                raise SettingError("specs.twice", spec=str(self), key=key)
             values[key] = allowed[key].read(self.name, key, text)
         return values

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import note
 
 T = TypeVar("T")
 _LARGEST = 1e12  # numbers of any array: budgets and the like stay far below
@@ -53,8 +54,11 @@ class Stored:
             value = float(value)
         if type(value) is not kind:
             raise DataFileError(
-                f"In {self.place}, {name!r} is {value!r}; expected {_KINDS.get(kind, kind.__name__)}. "
-                "This fit cannot be used; make it again."
+                "stored_fit.other_kind",
+                place=self.place,
+                name=name,
+                value=value,
+                kind=_KINDS[kind],
             )
         return value
 
@@ -70,7 +74,7 @@ class Stored:
         """A list of texts."""
         values = self.setting(name, list)
         if not all(type(value) is str for value in values):
-            raise DataFileError(f"In {self.place}, {name!r} is {values!r}; expected texts. Make the fit again.")
+            raise DataFileError("stored_fit.no_texts", place=self.place, name=name, value=values)
         return tuple(values)
 
     def number(self, name: str, default: float, least: float) -> float:
@@ -79,17 +83,14 @@ class Stored:
         if value is None:
             return default
         if not least <= value < math.inf:
-            raise DataFileError(
-                f"In {self.place}, {name!r} is {value!r}; expected at least {least:g}. This fit cannot be used; "
-                "make it again."
-            )
+            raise DataFileError("stored_fit.too_small", place=self.place, name=name, value=value, least=least)
         return value
 
     def whole_numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers."""
         values = self.setting(name, list)
         if not all(type(value) is int for value in values):
-            raise DataFileError(f"In {self.place}, {name!r} is {values!r}; expected whole numbers. Make the fit again.")
+            raise DataFileError("stored_fit.no_whole_numbers", place=self.place, name=name, value=values)
         return tuple(values)
 
     def array(
@@ -107,7 +108,7 @@ class Stored:
         """
         found = self.arrays.get(name)
         if found is None:
-            raise DataFileError(f"In {self.place}, the array {name!r} is missing. Make the fit again.")
+            raise DataFileError("stored_fit.no_array", place=self.place, name=name)
         wanted = np.dtype(dtype)
         fits = len(found.shape) == len(shape) and all(
             size is None or size == own for size, own in zip(shape, found.shape, strict=True)
@@ -115,17 +116,18 @@ class Stored:
         if not fits or found.dtype != wanted:
             sizes = ", ".join("any" if size is None else str(size) for size in shape)
             raise DataFileError(
-                f"In {self.place}, the array {name!r} is {found.dtype} of shape {found.shape}; expected {wanted} of "
-                f"shape ({sizes}). Make the fit again."
+                "stored_fit.other_shape",
+                place=self.place,
+                name=name,
+                kind=str(found.dtype),
+                shape=found.shape,
+                expected=str(wanted),
+                sizes=sizes,
             )
         if finite and not np.isfinite(found).all():
-            raise DataFileError(
-                f"In {self.place}, the array {name!r} has numbers that are not finite. Refit the model."
-            )
+            raise DataFileError("stored_fit.not_finite", place=self.place, name=name)
         if finite and (np.abs(found) > largest).any():
-            raise DataFileError(
-                f"In {self.place}, the array {name!r} has numbers beyond {largest:g}, as no fit has. Refit the model."
-            )
+            raise DataFileError("stored_fit.too_large", place=self.place, name=name, largest=largest)
         return found
 
 
@@ -146,20 +148,17 @@ def restored_layers(stored: Stored, inputs: int, outputs: int) -> list[tuple[NDA
         biases = stored.array(f"biases {len(layers)}", (widths[-1],), np.float32, largest=_LARGEST_WEIGHT)
         layers.append((weight, biases))
     if not layers or widths[-1] != outputs:
-        raise DataFileError(
-            f"In {stored.place}, the network has layers {widths}; expected them to end with {outputs}. "
-            "Make the fit again."
-        )
+        raise DataFileError("stored_fit.layers", place=stored.place, widths=widths, outputs=outputs)
     return layers
 
 
 _KINDS = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "a table",
+    str: note("stored_fit.text"),
+    int: note("stored_fit.whole_number"),
+    float: note("stored_fit.number"),
+    bool: note("stored_fit.truth"),
+    list: note("stored_fit.list"),
+    dict: note("stored_fit.table"),
 }
 
 

@@ -14,33 +14,25 @@ from peerfront.foundation.messages import Message, note
 
 LARGEST_FILE = 2**30
 """Bytes of the largest file that is read; a study of a million people takes a tenth of it."""
-_AS_CSV = "choose File > Save As > 'CSV UTF-8 (comma delimited)'"
 _MARK_OF_ZIP = b"PK\x03\x04"
 _MARK_OF_OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream that holds a workbook protected by a password
 _MAGIC = (
-    (
-        _MARK_OF_ZIP,
-        f"is an Excel workbook, or a zip archive. Unpack an archive; in Excel {_AS_CSV}, and give that file.",
-    ),
-    (
-        _MARK_OF_OLE,
-        f"is an Excel workbook of the old kind (.xls). In Excel choose File > Save As > 'Excel Workbook (.xlsx)', or "
-        f"{_AS_CSV}, and give that file.",
-    ),
-    (b"\x1f\x8b", "is compressed, or R data. Unpack it, or in R: write.csv(table, 'study.csv', row.names = FALSE)."),
-    (b"\xfd7zXZ", "is compressed, or R data. Unpack it, or in R: write.csv(table, 'study.csv', row.names = FALSE)."),
-    (b"$FL2", "is an SPSS file. In SPSS choose File > Save As > CSV."),
-    (b"$FL3", "is an SPSS file. In SPSS choose File > Save As > CSV."),
-    (b"<stata_dta>", "is a Stata file. In Stata: export delimited using study.csv, quote."),
-    (b"%PDF", "is a PDF. Give the CSV file that the study database exports."),
+    (_MARK_OF_ZIP, "files.workbook"),
+    (_MARK_OF_OLE, "files.old_workbook"),
+    (b"\x1f\x8b", "files.compressed"),
+    (b"\xfd7zXZ", "files.compressed"),
+    (b"$FL2", "files.spss"),
+    (b"$FL3", "files.spss"),
+    (b"<stata_dta>", "files.stata"),
+    (b"%PDF", "files.pdf"),
 )
 _KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, note("files.folder")),
+    (stat.S_ISFIFO, note("files.pipe")),
+    (stat.S_ISSOCK, note("files.socket")),
+    (stat.S_ISCHR, note("files.device")),
+    (stat.S_ISBLK, note("files.device")),
 )
 # UTF-32 first: its mark begins with that of UTF-16.
 _MARKS = (
@@ -69,7 +61,7 @@ def file_bytes(path: Path) -> bytes:
     """Read a whole file, which must be an ordinary one and not empty."""
     content = _ordinary_bytes(path)
     if not content.strip():
-        raise DataFileError(f"{path}: the file is empty. Export it again.")
+        raise DataFileError("files.empty", path=path)
     return content
 
 
@@ -86,19 +78,16 @@ def _ordinary_bytes(path: Path) -> bytes:
         facts = path.stat()
         for is_kind, kind in _KINDS:
             if is_kind(facts.st_mode):
-                raise DataFileError(f"{path} is {kind}, not a file. Save what is to be read in a file, and give that.")
+                raise DataFileError("files.is_other", path=path, kind=kind)
         if facts.st_size > LARGEST_FILE:
-            raise DataFileError(
-                f"{path} has {facts.st_size:,} bytes; a file may have {LARGEST_FILE:,}. Leave out columns or rows that "
-                "are not needed."
-            )
+            raise DataFileError("files.too_large", path=path, n=facts.st_size, most=LARGEST_FILE)
         return path.read_bytes()
     except FileNotFoundError:
-        raise DataFileError(f"{path}: there is no such file. Check the path.") from None
+        raise DataFileError("files.missing", path=path) from None
     except OSError as problem:
-        raise DataFileError(f"{path}: cannot be read ({problem.strerror or problem}). Check the path.") from None
+        raise DataFileError("files.unreadable", path=path, problem=problem.strerror or str(problem)) from None
     except ValueError as problem:  # a NUL in the path
-        raise DataFileError(f"{str(path)!r}: this cannot be the name of a file ({problem}). Check the path.") from None
+        raise DataFileError("files.bad_name", path=str(path), problem=str(problem)) from None
 
 
 def is_workbook(content: bytes) -> bool:
@@ -113,25 +102,23 @@ def is_encrypted(content: bytes) -> bool:
 
 def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:
     """Decode UTF-8, UTF-16 and UTF-32 with their marks, or, with a note, Windows' Western encoding."""
-    for magic, advice in _MAGIC:
+    for magic, code in _MAGIC:
         if content.startswith(magic):
-            raise DataFileError(f"{path} {advice}")
+            raise DataFileError(code, path=path)
     encoding = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "utf-8")
     notes: tuple[Note, ...] = ()
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         if encoding in ("utf-16", "utf-32") or b"\0" in content:
-            raise DataFileError(f"{path} is not a text file. Export the study as CSV and give that file.") from None
+            raise DataFileError("files.no_text", path=path) from None
         try:
             text, name = content.decode("cp1252"), "Windows-1252"
         except UnicodeDecodeError:
             text, name = content.decode("latin-1"), "Latin-1"
         notes = (Note("encoding", None, note("problems.encoding", encoding=name)),)
     if "\0" in text:
-        raise DataFileError(
-            f"{path} is not a text file (it holds NUL characters). Export the study as CSV in UTF-8 and give that file."
-        )
+        raise DataFileError("files.nul", path=path)
     if not text.strip():
-        raise DataFileError(f"{path}: the file is empty. Export it again.")
+        raise DataFileError("files.empty", path=path)
     return text, notes

@@ -20,11 +20,16 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.blank_tables import BlankTable, read_blank_table
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.text_files import Note, decoded, file_bytes
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "upright bars"}
+_SEPARATORS = {
+    ",": note("tables.commas"),
+    ";": note("tables.semicolons"),
+    "\t": note("tables.tabs"),
+    "|": note("tables.bars"),
+}
 _GUESSED = (",", ";", "\t")
 MOST_COLUMNS = 10_000
 """Columns of the widest table that is read."""
@@ -75,7 +80,7 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     blank = next((n for n, (_, record) in enumerate(numbered) if any(map(str.strip, record))), len(numbered))
     numbered, first = numbered[blank:], first + blank
     if not numbered:
-        raise DataFileError(f"{path}: the file is empty. Export it again.")
+        raise DataFileError("files.empty", path=path)
     header = [typed(name.strip()) for name in numbered[0][1]]
     records = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1)]
     table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
@@ -83,7 +88,7 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
 
 
 def table_of(
-    path: Path,
+    path: Path | Message,
     header: list[str],
     records: Iterable[tuple[int, int, list[str]]],
     typed: Callable[[str], str] = str,
@@ -96,8 +101,12 @@ def table_of(
     full = [numbered for numbered in records if any(numbered[2])]
     if len(full) * len(header) > MOST_CELLS:
         raise DataFileError(
-            f"{path}: {len(full):,} rows of {len(header):,} columns are {len(full) * len(header):,} cells; a table may "
-            f"have {MOST_CELLS:,}. Leave out columns or rows that are not needed."
+            "tables.too_large",
+            path=path,
+            rows=len(full),
+            columns=len(header),
+            n=len(full) * len(header),
+            most=MOST_CELLS,
         )
     rows, lines, kept = [], [], []
     for row, line, record in full:
@@ -106,7 +115,7 @@ def table_of(
             lines.append(line)
             kept.append(_fitted(path, row, record, len(header), whole_rows))
     if not kept and not may_be_empty:
-        raise DataFileError(f"{path}: there is a header and nobody below it. Add one row per person.")
+        raise DataFileError("tables.nobody", path=path)
     columns: Iterable[Sequence[str]] = zip(*kept, strict=True) if kept else [() for _ in header]
     cells = [[typed(cell.strip()) for cell in column] for column in columns]
     frame = pd.DataFrame({n: pd.Series(column, dtype=object) for n, column in enumerate(cells)})
@@ -138,8 +147,7 @@ def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:
         return 1, text, ""
     if match[1] not in _SEPARATORS:
         raise DataFileError(
-            f"{path}: the first line says that {match[1]!r} separates columns. Separate them with "
-            f"{', '.join(_SEPARATORS.values())}."
+            "tables.bad_separator", path=path, separator=match[1], separators=list(_SEPARATORS.values())
         )
     return 2, text[match.end() :], match[1]
 
@@ -184,35 +192,27 @@ def _records(path: Path, body: str, separator: str, first: int) -> list[tuple[in
     except csv.Error as problem:
         if "field limit" in str(problem):
             raise DataFileError(
-                f"{path}, line {reader.line_num + first - 1:,}: a value has more than {LONGEST_CELL:,} characters. "
-                "Most often a quotation mark is opened and not closed. Close it, or shorten the text."
+                "tables.long_cell", path=path, line=reader.line_num + first - 1, most=LONGEST_CELL
             ) from None
         raise DataFileError(
-            f"{path}: cannot be read as a table separated by {_SEPARATORS[separator]} ({problem}). "
-            "Look for quotation marks that are opened and not closed, or export it again."
+            "tables.unreadable", path=path, separator=_SEPARATORS[separator], problem=str(problem)
         ) from None
 
 
-def _checked_header(path: Path, header: list[str]) -> list[str]:
+def _checked_header(path: Path | Message, header: list[str]) -> list[str]:
     """Drop empty names at the end; refuse too many columns, and names that stand twice."""
     named = max((n + 1 for n, name in enumerate(header) if name), default=1)
     header = header[:named]  # spreadsheets like to leave empty columns at the end
     if len(header) > MOST_COLUMNS:
-        raise DataFileError(
-            f"{path}: the header has {len(header):,} columns; a table may have {MOST_COLUMNS:,}. Leave out those that "
-            "are not needed."
-        )
+        raise DataFileError("tables.too_many_columns", path=path, n=len(header), most=MOST_COLUMNS)
     repeated = [name for name, count in Counter(filter(None, header)).items() if count > 1]
     if repeated:
-        more = f" and {len(repeated) - _NAMED:,} others" if len(repeated) > _NAMED else ""
-        shown = ", ".join(map(repr, repeated[:_NAMED]))
-        raise DataFileError(
-            f"{path}: the header names {shown}{more} more than once. Rename the columns so that they differ."
-        )
+        names = first_of([repr(name) for name in repeated], _NAMED)
+        raise DataFileError("tables.names_twice", path=path, names=names)
     return header
 
 
-def _fitted(path: Path, row: int, record: list[str], width: int, whole_rows: bool) -> list[str]:
+def _fitted(path: Path | Message, row: int, record: list[str], width: int, whole_rows: bool) -> list[str]:
     """Drop empty cells beyond the header, which spreadsheets add, and add those at the end that they leave out."""
     if len(record) == width:
         return record
@@ -220,10 +220,7 @@ def _fitted(path: Path, row: int, record: list[str], width: int, whole_rows: boo
         last = max((n + 1 for n in range(width, len(record)) if record[n].strip()), default=width)
         record = record[:last]
     if len(record) > width or (whole_rows and len(record) < width):
-        raise DataFileError(
-            f"{path}, row {row}: {len(record)} values for {width} columns. "
-            "Put quotation marks around values that contain the separator, and leave unknown ones empty."
-        )
+        raise DataFileError("tables.cells", path=path, row=row, n=len(record), expected=width)
     return record + [""] * (width - len(record))
 
 

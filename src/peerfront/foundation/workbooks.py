@@ -46,9 +46,7 @@ def put(sheet: Worksheet, row: int, column: int, value: str | int | float | None
 def check_rows(rows: int, what: str) -> None:
     """Refuse more rows than a worksheet has."""
     if rows > MOST_ROWS:
-        raise DataFileError(
-            f"{what} has {rows:,} rows, and a worksheet of Excel at most {MOST_ROWS:,}. Write a CSV file instead."
-        )
+        raise DataFileError("workbook.too_many_rows", what=what, rows=rows, most=MOST_ROWS)
 
 
 def set_print(sheet: Worksheet, *, repeated: str, landscape: bool, header: str = "", footer: str = "") -> None:

@@ -48,13 +48,13 @@ class OutcomeNetworkSettings:
         check_fields(
             self,
             people=lambda name, value: whole_number(name, value, 20, _MOST_PEOPLE),
-            prevalence=between(0.0, 1.0, "a share between 0 and 1"),
-            homophily=between(1.0, 20.0, "a number from 1 (none) to 20"),
-            activity=between(0.05, 20.0, "a number from 0.05 to 20"),
-            mean_degree=between(1.0, 1000.0, "a number from 1 to 1,000"),
-            degree_spread=between(0.0, 5.0, "a number from 0 to 5"),
-            agreement=between(0.0, 1.0, "a share between 0 and 1"),
-            group_homophily=between(-5.0, 5.0, "a number from -5 to 5"),
+            prevalence=between(0.0, 1.0),
+            homophily=between(1.0, 20.0),
+            activity=between(0.05, 20.0),
+            mean_degree=between(1.0, 1000.0),
+            degree_spread=between(0.0, 5.0),
+            agreement=between(0.0, 1.0),
+            group_homophily=between(-5.0, 5.0),
             draw=lambda name, value: whole_number(name, value, 0),
         )
         with_outcome = round(self.people * self.prevalence)

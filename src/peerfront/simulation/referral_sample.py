@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.settings import between, whole_number
+from peerfront.foundation.settings import proportion, whole_number
 from peerfront.simulation.society import Society
 
 
@@ -41,7 +41,7 @@ def referral_sample(
     """
     n_members = len(society)
     people, seeds = whole_number("people", people, 1, n_members), whole_number("seeds", seeds, 1, people)
-    chance = between(0.0, 1.0, "a share between 0 and 1")("chance", chance)
+    chance = proportion("chance", chance)
     if len(coupons) != n_members or (np.asarray(coupons) < 0).any():
         raise SettingError("network_world.coupons_for_everybody", people=n_members)
     order = _seed_order(n_members, seed_weights, rng)

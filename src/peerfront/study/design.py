@@ -106,9 +106,9 @@ class DesignSettings:
             self,
             population=at_least(20, 1_000_000),
             prevalence=inside(0.0, 1.0),
-            homophily=between(1.0, 20.0, "a number from 1 (none) to 20"),
-            activity=between(0.05, 20.0, "a number from 0.05 to 20"),
-            mean_degree=between(1.0, 1000.0, "a number from 1 to 1,000"),
+            homophily=between(1.0, 20.0),
+            activity=between(0.05, 20.0),
+            mean_degree=between(1.0, 1000.0),
             brings=mean_rate,
             unequal=not_negative,
             coupons=at_least(1, 100_000),
@@ -117,12 +117,10 @@ class DesignSettings:
             seeds=one_or_more,
             rounds=at_least(1, 104),
             strata=optional(text_list),
-            randomise=lambda name, value: (
-                several(up_to(0.5, "a chance above 0 and at most 0.5"))(name, value) if len(value) else ()
-            ),
+            randomise=lambda name, value: several(up_to(0.5))(name, value) if len(value) else (),
             repetitions=at_least(2, 100_000),
             bootstraps=at_least(2, 100_000),
-            effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
+            effort=up_to(10.0),
             seed=seed_number,
         )
         OutcomeNetworkSettings(self.population, self.prevalence, self.homophily, self.activity, self.mean_degree)
@@ -139,7 +137,7 @@ class DesignSettings:
 
 def _chances(name: str, value: Any) -> tuple[float, ...]:
     """Rule: chances above 0, none at all included."""
-    some: tuple[float, ...] = several(up_to(0.5, "a chance above 0 and at most 0.5"))(name, value) if value else ()
+    some: tuple[float, ...] = several(up_to(0.5))(name, value) if value else ()
     return some
 
 

@@ -78,7 +78,7 @@ class FitSettings:
             seed=at_least(0, MOST_SEED),
             response=among("response", (AUTO, *STORIES)),
             accept_gain=truth,
-            effort=up_to(10.0, "a number above 0 and at most 10 (1 is usual)"),
+            effort=up_to(10.0),
         )
 
     def rules_for(self, people: int, most_shown: int) -> Rules:

@@ -17,7 +17,7 @@ from peerfront.foundation.typed_values import typed_number
 from peerfront.foundation.words import n_coupons, n_people
 from peerfront.gfp.floored_greedy import MOST_PEOPLE, GroupFloors
 
-_SHARE = up_to(1.0, "a number above 0 and at most 1, such as 0.2")
+_SHARE = up_to(1.0)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def _field_names(name: str, value: Any) -> tuple[str, ...]:
     return names
 
 
-_chance_of_each = between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1")
+_chance_of_each = between(0.0, 0.5)
 
 
 @dataclass(frozen=True, eq=False)

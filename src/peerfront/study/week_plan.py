@@ -102,7 +102,7 @@ class WeekOrder:
             population=_texts,
             strata=_texts,
             prior=_texts,
-            randomise=between(0.0, 0.5, "a chance from 0 to 0.5, such as 0.1"),
+            randomise=between(0.0, 0.5),
             seed=seed_number,
         )
 

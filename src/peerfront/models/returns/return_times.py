@@ -57,8 +57,8 @@ class ReturnTimes:
         check_fields(
             self,
             family=among("family of return times", TIME_FAMILIES),
-            median=between(SHORTEST_MEDIAN, LONGEST_MEDIAN, f"from {SHORTEST_MEDIAN:g} to {LONGEST_MEDIAN:g} days"),
-            spread=between(SMALLEST_SPREAD, LARGEST_SPREAD, f"from {SMALLEST_SPREAD:g} to {LARGEST_SPREAD:g}"),
+            median=between(SHORTEST_MEDIAN, LONGEST_MEDIAN),
+            spread=between(SMALLEST_SPREAD, LARGEST_SPREAD),
             sites=text_list,
         )
         shifts = np.zeros(len(self.sites)) if self.shifts is None else np.asarray(self.shifts, dtype=np.float64)
