@@ -52,13 +52,16 @@ def sentences() -> dict[Sentence, str]:
     found: dict[Sentence, str] = {}
     for room in ROOMS:
         for path in sorted((SOURCE / room).rglob("*")):
+            method = "python"
             if path.suffix == ".py" and "migrations" not in path.parts:
                 code = path.read_bytes()
+            elif path.suffix == ".j2":
+                method, code = "jinja2", path.read_bytes()
             elif path.suffix in (".html", ".txt") and "templates" in path.parts:
                 code = _quoted(templatize(path.read_text("utf-8"))).encode()
             else:
                 continue
-            for _, message, _, context in extract("python", io.BytesIO(code), KEYWORDS):
+            for _, message, _, context in extract(method, io.BytesIO(code), KEYWORDS):
                 single, plural = (message, None) if isinstance(message, str) else (message[0], message[1])
                 if single:
                     found.setdefault((context, single, plural), str(path.relative_to(SOURCE)))

@@ -135,7 +135,8 @@ def test_a_world_is_never_replaced_by_its_comparison(run, place) -> None:
 
 
 def test_files_with_ids_are_private_and_replaced_ones_keep_their_permissions(run, place, monkeypatch) -> None:
-    monkeypatch.setattr("peerfront.study.report.study_report", lambda *_: "the page")  # which takes its time
+    monkeypatch.setattr("peerfront.study.report.study_report", lambda *_: None)  # which takes its time
+    monkeypatch.setattr("peerfront.words.report_page.report_page", lambda _: "the page")
 
     def modes() -> dict[str, int]:
         return {

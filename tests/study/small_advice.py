@@ -4,6 +4,7 @@ import dataclasses
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit
 from peerfront.problem import Frontier, History, Rules
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.orders import PlanOrder
+from peerfront.study.report import study_report
+from peerfront.words.report_page import report_page
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5, drop_fields=False)
@@ -95,3 +98,8 @@ def a_frontier(people: int = 6) -> Frontier:
     sizes = a_fit().schema.sizes
     codes = (named_generator("a frontier", people).random((people, len(sizes))) * sizes).astype(np.int16)
     return Frontier(np.array([f"waiting-{n}" for n in range(people)], dtype=object), codes)
+
+
+def page_of(*arguments: Any, **named: Any) -> str:
+    """The page of a report."""
+    return report_page(study_report(*arguments, **named))

@@ -32,9 +32,9 @@ from peerfront.study.published_counts import (
     safe_counts,
 )
 from peerfront.study.published_tables import published_homophily
-from peerfront.study.report import ReportSettings, study_report
+from peerfront.study.report import ReportSettings
 from peerfront.study.sheet import plan_coupons
-from study.small_advice import a_fit, a_frontier, a_study
+from study.small_advice import a_fit, a_frontier, a_study, page_of
 from study.subtraction_attack import recovered_cells
 
 STUDIES = int(os.environ.get("HIDDEN_GROUP_STUDIES", "40"))
@@ -326,7 +326,7 @@ def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
     study, schema = a_study()
     people = a_frontier(23)
     settings = ReportSettings(episodes=10, with_ids=with_ids)
-    page = re.sub(r"data:image/[^\"]+", "", study_report(a_fit(), study, schema, PlanOrder(12), people, settings))
+    page = re.sub(r"data:image/[^\"]+", "", page_of(a_fit(), study, schema, PlanOrder(12), people, settings))
     tables = [_cells(table) for table in re.findall(r"<table.*?</table>", page, re.DOTALL)]
     summary = summarise(study)
     counts = publish_study(study, summary)

@@ -8,15 +8,15 @@ from peerfront.estimates.sample import Outcome, Sample
 from peerfront.estimates.validity import judged, unequal_recruitment
 from peerfront.foundation.errors import UnknownName
 from peerfront.study.published_estimates import published_estimates
-from peerfront.study.report import ReportSettings, study_report
+from peerfront.study.report import ReportSettings
 from peerfront.words.estimates import published_rows, verdict_lines
-from study.small_advice import a_fit, a_frontier, a_study, order
+from study.small_advice import a_fit, a_frontier, a_study, order, page_of
 
 
 def a_page(**settings: object) -> str:
     study, schema = a_study()
     chosen = ReportSettings(episodes=10, with_trees=False, **settings)  # type: ignore[arg-type]
-    return study_report(a_fit(), study, schema, order(), a_frontier(), chosen)
+    return page_of(a_fit(), study, schema, order(), a_frontier(), chosen)
 
 
 def test_the_section_is_there_if_it_was_asked_for() -> None:

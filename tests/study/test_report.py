@@ -14,19 +14,19 @@ import pytest
 
 from peerfront.data.read_settings import ReadSettings
 from peerfront.data.reading import read_study
-from peerfront.data.study import NOBODY, summarise, trees_of
+from peerfront.data.study import NOBODY, trees_of
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.randomness import named_generator
-from peerfront.study.disclosure import disclosures
-from peerfront.study.figures import MOST_DRAWN, icicle, tree_figure
 from peerfront.study.heading import Heading
-from peerfront.study.homophily import homophily_figure, homophily_table
+from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
-from peerfront.study.published_counts import publish_study
-from peerfront.study.report import ReportSettings, _environment, study_report
-from study.small_advice import a_fit, a_frontier, a_study, study_csv
+from peerfront.study.report import ReportSettings, study_report
+from peerfront.words.disclosure import disclosures
+from peerfront.words.report_figures import MOST_DRAWN, homophily_figure, icicle, tree_figure
+from peerfront.words.report_page import page_environment
+from study.small_advice import a_fit, a_frontier, a_study, page_of, study_csv
 
 HEADINGS = (
     "The plan",
@@ -47,7 +47,7 @@ ORDER = PlanOrder(12, rounds_left=3)
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return study_report(a_fit(), *a_study(), ORDER, settings=QUICK)
+    return page_of(a_fit(), *a_study(), ORDER, settings=QUICK)
 
 
 class _Balance(HTMLParser):
@@ -85,7 +85,7 @@ def test_the_page_is_whole_and_asks_for_nothing(page: str) -> None:
     ):
         assert word in page
     assert "Warning." not in page
-    assert study_report(a_fit(), *a_study(), ORDER, settings=QUICK) == page  # byte for byte
+    assert page_of(a_fit(), *a_study(), ORDER, settings=QUICK) == page  # byte for byte
 
 
 def text_of(page: str) -> str:
@@ -95,7 +95,7 @@ def text_of(page: str) -> str:
 def test_nobody_s_id_or_coupon_is_on_the_page_unless_asked_for(page: str) -> None:
     assert not re.search(r"person-\d|SECRET", page)
     asked = dataclasses.replace(QUICK, with_ids=True)
-    named = text_of(study_report(a_fit(), *a_study(), ORDER, a_frontier(6), asked))
+    named = text_of(page_of(a_fit(), *a_study(), ORDER, a_frontier(6), asked))
     assert set(re.findall(r"waiting-\d", named)) == set(a_frontier(6).ids)
     assert not re.search(r"person-\d|SECRET", named)
     plan = named[named.index('id="plan"') : named.index('id="forecast"')]
@@ -113,7 +113,7 @@ def test_it_begins_with_study_date_round_and_plan(page: str) -> None:
     assert [page.index(f"<h2>{heading}</h2>") for heading in HEADINGS] == sorted(
         page.index(f"<h2>{heading}</h2>") for heading in HEADINGS
     )
-    unnamed = study_report(a_fit(), *a_study(), ORDER, settings=ReportSettings(episodes=10, with_trees=False))
+    unnamed = page_of(a_fit(), *a_study(), ORDER, settings=ReportSettings(episodes=10, with_trees=False))
     assert "<h1>study</h1>" in unnamed  # after its file
     assert "The recruitment trees" not in unnamed
     assert '<p class="when">' not in unnamed
@@ -126,7 +126,7 @@ def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
     (tmp_path / "study.csv").write_text("\n".join(lines))
     _, schema = a_study()
     study = read_study(tmp_path / "study.csv", dataclasses.replace(schema.reading, still_open="none"))
-    page = study_report(a_fit(), study, schema, ORDER, settings=QUICK)
+    page = page_of(a_fit(), study, schema, ORDER, settings=QUICK)
     assert "redeemed coupon nobody was issued" in page
     assert not re.search(r"person-\d|SECRET", page)
     assert "This file is not the one the model was fitted to" in page  # a warning, and the page all the same
@@ -138,11 +138,11 @@ def test_another_schema_is_an_error() -> None:
     study, schema = a_study()
     other = StudySchema((FieldRule("town", ("north", "south")),), reading=schema.reading)
     with pytest.raises(DataFileError, match="another schema"):
-        study_report(a_fit(), study, other, ORDER, settings=QUICK)
+        page_of(a_fit(), study, other, ORDER, settings=QUICK)
 
 
 def test_names_of_columns_cannot_break_the_page() -> None:
-    shown = _environment().from_string("{{ name }} {{ share|percent }}")
+    shown = page_environment().from_string("{{ name }} {{ share|percent }}")
     assert shown.render(name="<b>&sex", share=0.999) == "&lt;b&gt;&amp;sex over 99%"
 
 
@@ -201,15 +201,15 @@ def test_a_large_study_is_drawn_by_wave() -> None:
 
 
 def test_what_to_disclose_says_who_decides() -> None:
-    fit, (study, schema) = a_fit(), a_study()
-    summary = summarise(study)
-    points = disclosures(fit, study, summary, publish_study(study, summary), schema, fit.rules)
-    by_tool = [point.topic for point in points if point.decided_by == "peerfront"]
+    fit, order = a_fit(), PlanOrder(15)
+    report = study_report(fit, *a_study(), order, settings=ReportSettings(episodes=5))
+    points = disclosures(report)
+    by_tool = [str(point.topic) for point in points if str(point.decided_by) == "peerfront"]
     assert by_tool == ["Changes of coupon numbers during the study", "How recruitment was adapted"]
-    adapted = next(point for point in points if point.topic == "How recruitment was adapted")
+    adapted = next(point for point in points if str(point.topic) == "How recruitment was adapted")
     for fact in ("sex, town", fit.data_fingerprint[:16], "15 coupons", "4 rounds", "0.95 times as much"):
-        assert fact in adapted.text
-    assert all("[" in point.text for point in points)
+        assert fact in str(adapted.draft)
+    assert all("[" in str(point.draft) for point in points)
 
 
 # In a browser --------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_it_prints_on_pages_that_break_where_a_person_would(tmp_path: Path) -> N
     if browser is None or reader is None:
         pytest.skip("no chromium or no pdftotext is installed here")
     asked = dataclasses.replace(QUICK, with_ids=True)
-    (tmp_path / "page.html").write_text(study_report(a_fit(), *a_study(), ORDER, a_frontier(40), asked))
+    (tmp_path / "page.html").write_text(page_of(a_fit(), *a_study(), ORDER, a_frontier(40), asked))
     subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-pdf-header-footer",
          f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={tmp_path / 'page.pdf'}",
@@ -278,7 +278,7 @@ def test_it_prints_on_pages_that_break_where_a_person_would(tmp_path: Path) -> N
     assert pages[0][1] == "Harbour study"
     assert any("The plan" in line for line in pages[0])
     for lines in pages:
-        assert lines[-1].startswith("Page ")
+        assert re.fullmatch(r"\d+ / \d+", lines[-1])
         assert lines[-2] not in HEADINGS, "a heading stands alone at the end of a page"
     sheet = [lines for lines in pages if any("waiting-" in line for line in lines)]
     assert len(sheet) > 1
@@ -296,5 +296,5 @@ def test_typed_names_are_seen_as_they_are_on_the_page_and_in_its_pictures() -> N
     drawn = rendered(homophily_figure(table), "svg").decode()
     for name in ("$x$", "$\\frac$", "[/x]", "\\x1b[31m", "\\u202ex"):
         assert f"<!-- {name} -->" in drawn
-    page = _environment().from_string("{% for name in names %}{{ name }}\n{% endfor %}").render(names=names)
+    page = page_environment().from_string("{% for name in names %}{{ name }}\n{% endfor %}").render(names=names)
     assert page.split() == ["$x$", "$\\frac$", "[/x]", "&lt;script&gt;", "\\x1b[31m", "\\u202ex"]

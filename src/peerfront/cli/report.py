@@ -120,10 +120,13 @@ def report_command(
     from peerfront.cli.options import shown_progress
     from peerfront.data.reading import read_study
     from peerfront.foundation.errors import SettingError
+    from peerfront.foundation.messages import Remedy
     from peerfront.study.model import load
+    from peerfront.words.language import say
 
     if (population is not None or decisions is not None) and not outcome:
-        raise SettingError("--population and --decisions are for estimates; name what to estimate with --outcome.")
+        remedies = {name: Remedy(name) for name in ("population", "decisions", "outcome")}
+        raise SettingError("report.needs_outcome", **remedies)
     heading = heading_of(study_name, date, round)
     claim(
         context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest, decisions),
@@ -145,4 +148,4 @@ def report_command(
             with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
             outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip
-    show(f"Written: {out}.")
+    show(say("Written: {file}.", file=out))

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.shown import visible
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 _SHUFFLES = 1000
 _TWO_SIDED = 1.959963984540054  # of a normal, 95%
@@ -87,45 +86,3 @@ def _interval(alike: NDArray[np.bool_], recruiter: NDArray[np.int64]) -> tuple[f
     middle = (share + z2 / 2) / (1 + z2)
     reach = np.sqrt(z2 * share * (1 - share) + z2**2 / 4) / (1 + z2)
     return max(middle - reach, 0.0), min(middle + reach, 1.0)
-
-
-def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> "Figure":
-    """Draw for each field the share of recruits like their recruiter, and the range that chance gives."""
-    from matplotlib.ticker import PercentFormatter
-
-    from peerfront.foundation.figures import COLOURS, NARROW, new_figure
-
-    shown = table[table["pairs"] > 0].iloc[::-1]
-    figure = new_figure(NARROW if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
-    axis = figure.subplots()
-    places = np.arange(len(shown))
-    axis.barh(
-        places,
-        shown["chance_high"] - shown["chance_low"],
-        left=shown["chance_low"],
-        height=0.6,
-        color="#BBBBBB",
-        label="if recruits were dealt at random, 95%",
-    )
-    low, high = shown["low"].fillna(shown["same"]), shown["high"].fillna(shown["same"])  # no interval is told
-    reach = np.array([shown["same"] - low, high - shown["same"]])
-    axis.errorbar(
-        shown["same"],
-        places,
-        xerr=reach,
-        fmt="o",
-        color=COLOURS[0],
-        capsize=3,
-        label="recruits like their recruiter, 95%",
-    )
-    axis.set_yticks(places, [_short(name, 16 if narrow else 28) for name in shown["field"]])
-    axis.set_xlim(0, 1.02)
-    axis.xaxis.set_major_formatter(PercentFormatter(1.0))
-    axis.grid(axis="x", alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
-    return figure
-
-
-def _short(name: str, most: int = 28) -> str:
-    name = visible(name, 10 * most).replace("\n", " ")
-    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date as calendar_date
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +200,8 @@ class Model:
         checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
         before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
         tested = None if backtest is None else read_earlier_backtest(Path(backtest))
-        page = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)
+        report = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)
+        page = str(import_module("peerfront.words.report_page").report_page(report))
         if out is not None:
             write_text(Path(out), page, private=with_ids)
         return page

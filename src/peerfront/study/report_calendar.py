@@ -1,25 +1,23 @@
 """The calendar of the report: recruits by week beside a forecast that was made before, open coupons by age, and the
 back-test.
 
-Numbers of people and coupons are rounded to fives, so that no week and no age tells of a few.
+Numbers of people and coupons are rounded to fives, so that no week and no age shows a few.
 """
 
 import base64
 from dataclasses import dataclass
 from datetime import date
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from peerfront.data.dates import EPOCH, date_text
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_calendar import open_coupons
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.figures import COLOURS, NARROW, new_figure
+from peerfront.foundation.messages import note
 from peerfront.foundation.privacy import rounded_counts
 from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import read_table_file
@@ -59,45 +57,39 @@ class CalendarPage:
     ends: tuple[str, ...]
     """The last day of each week."""
     recruits: NDArray[np.float64]  # [weeks], rounded
-    open_by_age: tuple[tuple[str, str], ...]
-    """Ages and open coupons, rounded; empty where nothing says what is open."""
+    open_by_age: tuple[tuple[int, int | None, int], ...]
+    """First and last day of an age (None: any older one), and open coupons, rounded; empty where nothing says which
+    are open."""
     before: EarlierForecast | None
-    inside: str
-    """How many of the weeks that were forecast came out inside the band, in words; empty without one."""
+    weeks_over: int
+    """Weeks that were forecast before and are over."""
+    weeks_inside: int
+    """How many of them came out inside the band."""
     backtest: EarlierBacktest | None
 
 
 def read_earlier_forecast(path: Path) -> EarlierForecast:
-    """Read `weeks.csv` of an earlier `forecast --study --out`, or the folder it is in."""
+    """Read `weeks.csv` of an earlier forecast by date, or the folder it is in."""
     file = path / "weeks.csv" if path.is_dir() else path
     table = read_table_file(file).frame
     absent = [name for name in _NEEDED if name not in table.columns]
     if absent or not len(table):
-        raise DataFileError(
-            f"{file.name} is not the weeks.csv of a forecast by date: it has no "
-            f"{'column ' + ', '.join(absent) if absent else 'rows'}. Give the folder that `peerfront forecast --study` "
-            "wrote."
-        )
+        raise DataFileError("calendar.no_forecast", file=file.name, missing=absent or [note("calendar.no_rows")])
     own = table[table["policy"] == table["policy"].iloc[0]].head(_MOST_WEEKS)
     try:
         days = tuple(date.fromisoformat(text) for text in own["until"])
         numbers = [[_number(text) for text in own[name]] for name in ("interviews", "p10", "p90")]
     except ValueError as problem:
-        raise DataFileError(
-            f"{file.name}: {problem}. Give the file as `peerfront forecast --study` wrote it."
-        ) from None
+        raise DataFileError("calendar.bad_forecast", file=file.name, why=str(problem)) from None
     return EarlierForecast(days, *(np.array(each) for each in numbers))
 
 
 def read_earlier_backtest(folder: Path) -> EarlierBacktest:
-    """Read the folder that `peerfront backtest --out` wrote."""
+    """Read the folder of a back-test."""
     text = decoded(folder / "backtest.txt", file_bytes(folder / "backtest.txt"))[0]
     picture = file_bytes(folder / "backtest.png")
     if not picture.startswith(_PNG) or len(picture) > _LARGEST_PICTURE:
-        raise DataFileError(
-            f"{folder / 'backtest.png'} is not the picture of a back-test (a PNG of at most 5 MB). Give the folder "
-            "that `peerfront backtest --out FOLDER` wrote."
-        )
+        raise DataFileError("calendar.no_picture", file=folder / "backtest.png")
     lines = tuple(line.strip()[:_LONGEST_LINE] for line in text.splitlines() if line.strip())[:_MOST_LINES]
     return EarlierBacktest(lines, f"data:image/png;base64,{base64.b64encode(picture).decode()}")
 
@@ -109,15 +101,16 @@ def calendar_page(
     if study.day is None or study.days is None or study.numbered_days or not np.isfinite(study.days).any():
         if backtest is None:
             return None
-        return CalendarPage((), np.zeros(0), (), None, "", backtest)
+        return CalendarPage((), np.zeros(0), (), None, 0, 0, backtest)
     anchor = np.floor(study.day) if before is None else float((before.until[0] - EPOCH).days)
     ends, counts = recruits_by_week(study, anchor)
-    inside = "" if before is None else _inside(before, ends, counts, study.day)
+    over, inside = (0, 0) if before is None else _inside(before, ends, counts, study.day)
     return CalendarPage(
         tuple(date_text(end) for end in ends),
         rounded_counts(counts),
         tuple(_open_by_age(study)),
         before,
+        over,
         inside,
         backtest,
     )
@@ -128,10 +121,10 @@ def recruits_by_week(study: Study, anchor: float) -> tuple[NDArray[np.float64], 
     assert study.days is not None, "a calendar needs dates"
     assert study.day is not None, "a calendar needs dates"
     days = np.floor(study.days)
-    known = np.isfinite(days)
-    came = days[known & (study.recruiter != NOBODY)]
-    first = anchor - 7.0 * np.ceil((anchor - days[known].min()) / 7.0)
-    if first < days[known].min():
+    dated = np.isfinite(days)
+    came = days[dated & (study.recruiter != NOBODY)]
+    first = anchor - 7.0 * np.ceil((anchor - days[dated].min()) / 7.0)
+    if first < days[dated].min():
         first += 7.0
     last = first + 7.0 * np.ceil(max(np.floor(study.day) - first, 0.0) / 7.0)
     ends = np.arange(first, last + 1.0, 7.0)
@@ -139,24 +132,18 @@ def recruits_by_week(study: Study, anchor: float) -> tuple[NDArray[np.float64], 
     return ends, np.bincount(week, minlength=len(ends))
 
 
-def _inside(before: EarlierForecast, ends: NDArray[np.float64], counts: Whole, day: float) -> str:
-    """How the forecast fared in the weeks that are over."""
+def _inside(before: EarlierForecast, ends: NDArray[np.float64], counts: Whole, day: float) -> tuple[int, int]:
+    """Weeks that were forecast and are over, and how many of them came out inside the band."""
     forecast = {float((each - EPOCH).days): number for number, each in enumerate(before.until)}
     over = [
         (forecast[end], count)
         for end, count in zip(ends.tolist(), counts.tolist(), strict=True)
         if end in forecast and end <= day
     ]
-    if not over:
-        return "None of the weeks that were forecast is over."
-    held = sum(before.low[number] <= count <= before.high[number] for number, count in over)
-    return (
-        f"Of {len(over)} {'week' if len(over) == 1 else 'weeks'} that were forecast and are over, {held} came out "
-        "inside the 8-of-10 band."
-    )
+    return len(over), sum(bool(before.low[number] <= count <= before.high[number]) for number, count in over)
 
 
-def _open_by_age(study: Study) -> list[tuple[str, str]]:
+def _open_by_age(study: Study) -> list[tuple[int, int | None, int]]:
     """Open coupons by their age in days, rounded."""
     is_open = open_coupons(study)
     if study.issued_days is None or study.day is None or not is_open.any():
@@ -167,39 +154,12 @@ def _open_by_age(study: Study) -> list[tuple[str, str]]:
     for low, high in pairwise(edges):
         with np.errstate(invalid="ignore"):
             own = rounded_counts(is_open[(ages >= low) & (ages < high)].sum())
-        name = f"{low:.0f} days or older" if np.isinf(high) else f"{low:.0f} to {high - 1:.0f} days"
-        rows.append((name, f"about {own:,.0f}" if own else "hardly any"))
+        rows.append((int(low), None if np.isinf(high) else int(high) - 1, int(own)))
     return rows
-
-
-def calendar_figure(page: CalendarPage, *, narrow: bool = False) -> Figure:
-    """Draw recruits by week, and what was forecast for them."""
-    figure = new_figure(NARROW if narrow else 8.0, 4.4)
-    axis = figure.subplots()
-    days = np.array(page.ends, dtype="datetime64[D]")
-    width = np.timedelta64(5, "D")
-    axis.bar(days, page.recruits, width=width, color=COLOURS[5], label="recruits of the week, to the nearest five")
-    if page.before is not None:
-        then = np.array([each.isoformat() for each in page.before.until], dtype="datetime64[D]")
-        axis.fill_between(
-            then,
-            page.before.low,
-            page.before.high,
-            color=COLOURS[1],
-            alpha=0.25,
-            linewidth=0,
-            label="forecast before, 8 of 10",
-        )
-        axis.plot(then, page.before.interviews, color=COLOURS[1], linewidth=2.0, label="forecast before")
-    import_module("peerfront.words.calendar_words").by_date(axis, narrow)
-    axis.set(title="Recruits by week (at its last day)", ylabel="people")
-    axis.set_ylim(bottom=0)
-    figure.legend(loc="outside lower center", ncols=1, frameon=False)
-    return figure
 
 
 def _number(text: str) -> float:
     number = typed_number(text)
     if number is None:
-        raise ValueError(f"{text[:40]!r} is not a number")
+        raise ValueError(text[:40])
     return float(number)

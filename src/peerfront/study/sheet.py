@@ -6,6 +6,7 @@ any plan could expect. `CouponSheet` carries the result as tables, sentences and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,9 +167,8 @@ class CouponSheet:
 
     def plot(self) -> "Figure":
         """Draw the recruits expected in all against the coupons given out this round."""
-        from peerfront.study.figures import curve_figure
-
-        return curve_figure(self)
+        figure: Figure = import_module("peerfront.words.report_figures").curve_figure(self)
+        return figure
 
     def __str__(self) -> str:
         return "\n".join([self.table.drop(columns="reason").to_string(index=False), "", *self.lines()])

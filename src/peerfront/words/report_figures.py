@@ -4,16 +4,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.figures import COLOURS, NARROW, STYLES, label_of, new_figure, two_panels
-from peerfront.foundation.words import n_coupons
-from peerfront.study.stories import IN_WORDS
+from peerfront.foundation.shown import visible
+from peerfront.study.report_calendar import CalendarPage
+from peerfront.words.calendar_words import by_date
+from peerfront.words.language import Text, n_coupons, say
+from peerfront.words.story_phrases import story_phrase
 
 if TYPE_CHECKING:
     from peerfront.study.sheet import CouponSheet
@@ -33,9 +37,14 @@ def curve_figure(sheet: "CouponSheet") -> Figure:
     figure = new_figure(6.4, 4.0)
     axis = figure.subplots()
     axis.plot(sheet.curve["spend"], sheet.curve["value"], color=COLOURS[0], linewidth=2.0)
+    label = str(say("the plan: {coupons}", coupons=n_coupons(sheet.spend)))
     planned = sheet.curve[sheet.curve["spend"] == sheet.spend]
-    axis.plot(planned["spend"], planned["value"], "o", color=COLOURS[1], label=f"the plan: {n_coupons(sheet.spend)}")
-    axis.set(xlabel="coupons given out this round", ylabel="recruits expected in all", title="Other numbers of coupons")
+    axis.plot(planned["spend"], planned["value"], "o", color=COLOURS[1], label=label)
+    axis.set(
+        xlabel=str(say("coupons given out this round")),
+        ylabel=str(say("recruits expected in all")),
+        title=str(say("Other numbers of coupons")),
+    )
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
@@ -45,16 +54,17 @@ def curve_figure(sheet: "CouponSheet") -> Figure:
 # What a coupon does ---------------------------------------------------------------------------------------------------
 
 
-def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
+def coupons_figure(stories: Mapping[str, Any], *, narrow: bool = False) -> Figure:
     """Draw the recruits that 1, 2, 3, ... coupons would bring by each story that is left, with intervals.
 
-    `known` is what a fit tells about coupons (`Findings.coupon_stories`).
+    `stories` is what a fit says about coupons (its scores' `coupon_stories`).
     """
     figure = new_figure(NARROW if narrow else 7.2, 4.4)
     axis = figure.subplots()
-    fewest, most = known["shown"]
-    axis.axvspan(fewest - 0.35, most + 0.35, color="#EEEEEE", zorder=0, label="coupons that people of the study had")
-    left = [story for story in known["stories"] if not story["ruled_out"]]
+    fewest, most = stories["shown"]
+    label = str(say("coupons that people of the study had"))
+    axis.axvspan(fewest - 0.35, most + 0.35, color="#EEEEEE", zorder=0, label=label)
+    left = [story for story in stories["stories"] if not story["ruled_out"]]
     for number, story in enumerate(left):
         coupons = np.arange(1, len(story["expected"]) + 1) + 0.06 * (number - (len(left) - 1) / 2)
         middle = np.array(story["expected"])
@@ -67,14 +77,22 @@ def coupons_figure(known: Mapping[str, Any], *, narrow: bool = False) -> Figure:
             linestyle=STYLES[number % len(STYLES)],
             marker="o",
             capsize=3,
-            label=label_of(f"if {IN_WORDS[story['name']]} (weight {story['weight']:.0%})", narrow),
+            label=label_of(_believed(story), narrow),
         )
-    axis.set(xlabel="coupons for a person", ylabel="recruits expected, with 95% interval", title="What coupons bring")
+    axis.set(
+        xlabel=str(say("coupons for a person")),
+        ylabel=str(say("recruits expected, with 95% interval")),
+        title=str(say("What coupons bring")),
+    )
     axis.set_ylim(bottom=0)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure
+
+
+def _believed(story: Mapping[str, Any]) -> Text:
+    return say("if {story} (weight {weight:.0%})", story=story_phrase(story["name"]), weight=story["weight"])
 
 
 # Recruitment trees ---------------------------------------------------------------------------------------------------
@@ -95,13 +113,14 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
         mine = tree == number if number < _TREES_NAMED else tree >= _TREES_NAMED
         people = np.bincount(study.trees.wave[mine], minlength=len(waves)).astype(np.float64)
         colour = _TREE_COLOURS[number]
-        label = f"tree {number + 1}" if number < _TREES_NAMED else "smaller trees"  # sizes would tell of few people
-        counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=label)
+        # Sizes of trees would tell of few people.
+        label = say("tree {number}", number=number + 1) if number < _TREES_NAMED else say("smaller trees")
+        counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=str(label))
         below += people
     counts.set(
-        xlabel="wave (seeds are wave 0)",
-        ylabel="people",
-        title="People by wave",
+        xlabel=str(say("wave (seeds are wave 0)")),
+        ylabel=str(say("people")),
+        title=str(say("People by wave")),
         ylim=(0, 1.05 * below.max(initial=1.0)),
     )
     counts.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -140,7 +159,7 @@ def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64]) -> None:
     shown = ticks[:: max(1, len(ticks) // 12)]
     axis.set_xticks(shown + 0.5, [str(t) for t in shown])
     axis.set_yticks([])
-    axis.set(xlabel="wave", title="Who recruited whom")
+    axis.set(xlabel=str(say("wave")), title=str(say("Who recruited whom")))
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
 
@@ -166,3 +185,72 @@ def icicle(
             top[person] = top[recruiter[person]] + used[recruiter[person]]
             used[recruiter[person]] += height[person]
     return top, height
+
+
+# Calendar and homophily ----------------------------------------------------------------------------------------------
+
+
+def calendar_figure(page: CalendarPage, *, narrow: bool = False) -> Figure:
+    """Draw recruits by week, and what was forecast for them."""
+    figure = new_figure(NARROW if narrow else 8.0, 4.4)
+    axis = figure.subplots()
+    days = np.array(page.ends, dtype="datetime64[D]")
+    width = np.timedelta64(5, "D")
+    axis.bar(
+        days, page.recruits, width=width, color=COLOURS[5], label=str(say("recruits of the week, to the nearest five"))
+    )
+    if page.before is not None:
+        then = np.array([each.isoformat() for each in page.before.until], dtype="datetime64[D]")
+        axis.fill_between(
+            then,
+            page.before.low,
+            page.before.high,
+            color=COLOURS[1],
+            alpha=0.25,
+            linewidth=0,
+            label=str(say("forecast before, 8 of 10")),
+        )
+        axis.plot(then, page.before.interviews, color=COLOURS[1], linewidth=2.0, label=str(say("forecast before")))
+    by_date(axis, narrow)
+    axis.set(title=str(say("Recruits by week (at its last day)")), ylabel=str(say("people")))
+    axis.set_ylim(bottom=0)
+    figure.legend(loc="outside lower center", ncols=1, frameon=False)
+    return figure
+
+
+def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> Figure:
+    """Draw for each field the share of recruits like their recruiter, and the range that chance gives."""
+    shown = table[table["pairs"] > 0].iloc[::-1]
+    figure = new_figure(NARROW if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
+    axis = figure.subplots()
+    places = np.arange(len(shown))
+    axis.barh(
+        places,
+        shown["chance_high"] - shown["chance_low"],
+        left=shown["chance_low"],
+        height=0.6,
+        color="#BBBBBB",
+        label=str(say("if recruits were dealt at random, 95%")),
+    )
+    low, high = shown["low"].fillna(shown["same"]), shown["high"].fillna(shown["same"])  # no interval is published
+    reach = np.array([shown["same"] - low, high - shown["same"]])
+    axis.errorbar(
+        shown["same"],
+        places,
+        xerr=reach,
+        fmt="o",
+        color=COLOURS[0],
+        capsize=3,
+        label=str(say("recruits like their recruiter, 95%")),
+    )
+    axis.set_yticks(places, [_short(name, 16 if narrow else 28) for name in shown["field"]])
+    axis.set_xlim(0, 1.02)
+    axis.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axis.grid(axis="x", alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
+    return figure
+
+
+def _short(name: str, most: int = 28) -> str:
+    name = visible(name, 10 * most).replace("\n", " ")
+    return name if len(name) <= most else f"{name[: most - 1]}…"

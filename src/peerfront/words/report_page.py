@@ -1,0 +1,309 @@
+"""The report: one page, complete in itself, that a coordinator can print and an ethics board can read.
+
+It begins with the plan, and holds no id of any participant, unless the coupon sheet is asked for by name. The same
+model, file, settings and language give the same page, byte for byte.
+"""
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from matplotlib.figure import Figure
+
+import peerfront
+from peerfront.data.problems import KINDS
+from peerfront.data.read_settings import FORMATS
+from peerfront.foundation.figures import rendered
+from peerfront.foundation.messages import Remedy, Severity
+from peerfront.foundation.privacy import FEWEST
+from peerfront.foundation.shown import visible_on_page
+from peerfront.study.artifacts import Fit
+from peerfront.study.published_counts import HIDDEN
+from peerfront.study.published_estimates import PublishedOutcome
+from peerfront.study.report import FieldUse, StudyReport
+from peerfront.study.report_calendar import CalendarPage
+from peerfront.study.sheet_words import promises_of
+from peerfront.words.disclosure import GUIDELINE, disclosures
+from peerfront.words.estimate_figures import figures_of
+from peerfront.words.estimates import published_facts, published_rows, verdict_lines
+from peerfront.words.forecast_words import expected_recruits
+from peerfront.words.language import Text, percent, say, say_n, speaker
+from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_figure, homophily_figure, tree_figure
+from peerfront.words.story_phrases import story_phrase
+
+_SHARP = 400  # people up to which trees are drawn as lines and not as dots; larger ones would make the page heavy
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page and one for a telephone, as data addresses, and what they show, for who cannot see."""
+
+    wide: str
+    narrow: str
+    shows: Text
+
+
+def report_page(report: StudyReport) -> str:
+    """Write the page, in the language in use."""
+    fit, study, settings, outlook = report.fit, report.study, report.settings, report.outlook
+    summary = _model_summary(fit)
+    return (
+        page_environment()
+        .get_template("report.html.j2")
+        .render(
+            language=speaker().language,
+            heading=settings.heading.or_study(study.source),
+            source=study.source,
+            people_in_all=report.summary.people,
+            waves=report.summary.waves,
+            format=FORMATS[study.format],
+            another_file=report.another_file,
+            model_warnings=[line for line in summary if _is_warning(line)],
+            model_lines=[line for line in summary if not _is_warning(line)],
+            counts=report.counts,
+            problems=[(KINDS[kind], count) for kind, count in report.problems],
+            fields=[(each.name, _used_as(each), _missing(each)) for each in report.fields],
+            excluded=report.schema.exclude,
+            tree=_tree_picture(report) if settings.with_trees else None,
+            tree_is_whole=len(study) <= MOST_DRAWN,
+            estimates=report.estimates,
+            estimate_sections=[_outcome_section(each) for each in report.estimates.outcomes]
+            if report.estimates
+            else [],
+            homophily=report.homophily.to_dict("records"),
+            homophily_picture=_homophily_picture(report),
+            coupons_picture=_coupons_picture(fit),
+            coupon_stories=_coupon_stories(fit),
+            capacity_picture=_capacity_picture(report),
+            offspring_picture=_offspring_picture(report),
+            natural=report.natural,
+            plan=_plan(report),
+            forecast=outlook,
+            expected=None if outlook is None else expected_recruits(outlook),
+            forecast_rows=[] if outlook is None else outlook.summary.to_dict("records"),
+            forecast_picture=None if outlook is None else _forecast_picture(outlook),
+            calendar=report.calendar,
+            open_by_age=_open_by_age(report.calendar),
+            calendar_picture=_calendar_picture(report.calendar),
+            backtest_picture=_backtest_picture(report.calendar),
+            settings=_settings(report),
+            versions={**fit.versions, str(say("this page made by")): f"peerfront {peerfront.__version__}"},
+            disclosures=disclosures(report),
+            guideline=GUIDELINE,
+            fewest=FEWEST,
+        )
+    )
+
+
+def page_environment() -> Environment:
+    """Templates whose sentences are translated by `say` and in which nothing that people typed becomes markup."""
+    environment = Environment(
+        loader=PackageLoader("peerfront.words", "."),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        finalize=visible_on_page,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"say": say, "say_n": say_n, "name_of": Text, "remedy": Remedy}
+    environment.filters["percent"] = lambda share: HIDDEN if share != share else percent(share)
+    environment.filters["one"] = lambda number: HIDDEN if number != number else f"{number:,.1f}"
+    environment.filters["whole"] = lambda number: f"{number:,.0f}"
+    environment.filters["two"] = lambda number: f"{number:.2f}"
+    return environment
+
+
+# Parts of the page ---------------------------------------------------------------------------------------------------
+
+
+def _model_summary(fit: Fit) -> list[object]:
+    lines: list[object] = list(fit.scores.get("summary", ()))
+    return lines or [next(iter(fit.responses.values())).reason]
+
+
+def _is_warning(line: object) -> bool:
+    if isinstance(line, str):  # until fits have their own words
+        return line.startswith("Warning")
+    return getattr(line, "severity", None) is Severity.WARNING
+
+
+def _used_as(field: FieldUse) -> Text:
+    if field.is_banded:
+        return say_n("{n} band", "{n} bands", field.categories)
+    return say_n("{n} category", "{n} categories", field.categories)
+
+
+def _missing(field: FieldUse) -> object:
+    return percent(field.missing) if isinstance(field.missing, float) else field.missing or HIDDEN
+
+
+def _plan(report: StudyReport) -> dict[str, object] | None:
+    """The plan without persons: how many get how many, and by field what groups of some size get on average."""
+    sheet, plan, with_ids = report.sheet, report.plan, report.settings.with_ids
+    if sheet is None or plan is None:
+        return None
+    columns = ["person", "coupons", "decided_by", "probability", "reason"]
+    return {
+        "people": f"{len(report.people):,}" if with_ids else plan.people,
+        "spend": f"{sheet.spend:,}" if with_ids else plan.coupons,
+        "rounds_left": sheet.rounds_left,
+        "numbers": plan.numbers,
+        "fields": list(plan.fields.items()),
+        "promises": promises_of(sheet),
+        "notes": list(sheet.notes) if with_ids else [],
+        "rows": sheet.table[columns].to_dict("records") if with_ids else [],
+    }
+
+
+def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
+    """What 1, 2, ... coupons bring by each story that is left: story, weight, brings."""
+    stories = fit.scores.get("coupon_stories", {}).get("stories", [])
+    return [
+        {
+            "story": story_phrase(each["name"]),
+            "weight": each["weight"],
+            "brings": list(zip(each["expected"], each["low"], each["high"], strict=True)),
+        }
+        for each in stories
+        if not each["ruled_out"]
+    ]
+
+
+def _open_by_age(calendar: CalendarPage | None) -> list[tuple[Text, Text]]:
+    """Ages of open coupons, and how many there are."""
+    return [
+        (
+            say("{first} days or older", first=first)
+            if last is None
+            else say("{first} to {last} days", first=first, last=last),
+            say("about {coupons:,}", coupons=coupons) if coupons else say("hardly any"),
+        )
+        for first, last, coupons in (() if calendar is None else calendar.open_by_age)
+    ]
+
+
+def _settings(report: StudyReport) -> list[tuple[Text, object]]:
+    fit, rules, order, settings = report.fit, report.rules, report.order, report.settings
+
+    def cap(value: int | None) -> Text:
+        return say("no limit") if value is None else say("{n:,}", n=value)
+
+    coupons = (
+        say("{coupons:,} (and {reserve:,} in reserve)", coupons=rules.budget, reserve=order.reserve)
+        if order.reserve
+        else say("{n:,}", n=rules.budget)
+    )
+    offspring = fit.scores.get("offspring", {}).get("reason", type(fit.offspring).__name__)
+    return [
+        (say("coupons to plan with"), coupons),
+        (say("most coupons for one person"), cap(rules.max_per_person)),
+        (say("fewest coupons for one person"), f"{order.min_per_person:,}"),
+        (say("most coupons in one round"), cap(order.round_cap if order.round_cap == 0 else rules.max_per_round)),
+        (say("rounds left, this one included"), f"{rules.rounds:,}"),
+        (say("worth of a recruit one round later"), f"{fit.discount:g}"),
+        (
+            say("people the plan is for"),
+            say("those in the file whose coupons may still be used") if report.natural else say("a file of their own"),
+        ),
+        (say("simulated studies"), f"{settings.episodes:,}"),
+        (say("seed of the simulation"), settings.seed),
+        (say("seed of the fit"), fit.settings.get("seed", say("not known"))),
+        *(
+            (say("model ({name})", name=name), say("{family}: {reason}", family=each.family, reason=each.reason))
+            for name, each in fit.responses.items()
+        ),
+        (say("generator of recruits"), offspring),
+        (say("fingerprint of the data"), fit.data_fingerprint or say("not known")),
+    ]
+
+
+# Pictures ------------------------------------------------------------------------------------------------------------
+
+
+def _picture(draw: Any, drawn: object, shows: Text, *, sharp: bool = True) -> Picture:
+    return Picture(_address(draw(drawn), sharp), _address(draw(drawn, narrow=True), sharp), shows)
+
+
+def _address(figure: Figure, sharp: bool = True) -> str:
+    """The figure inside the page: lines stay sharp in print, dots stay small."""
+    kind, mime = ("svg", "svg+xml") if sharp else ("png", "png")
+    return f"data:image/{mime};base64,{base64.b64encode(rendered(figure, kind)).decode()}"
+
+
+def _tree_picture(report: StudyReport) -> Picture:
+    sharp = len(report.study) <= _SHARP
+    return _picture(tree_figure, report.study, say("The recruitment trees by wave."), sharp=sharp)
+
+
+def _homophily_picture(report: StudyReport) -> Picture | None:
+    if not report.homophily["pairs"].any():
+        return None
+    return _picture(homophily_figure, report.homophily, say("Shares of recruits like their recruiter, by field."))
+
+
+def _coupons_picture(fit: Fit) -> Picture | None:
+    """What coupons bring by each story; None in a model that does not say."""
+    stories = fit.scores.get("coupon_stories")
+    if not stories:
+        return None
+    shows = say("Recruits expected with 1, 2, 3 coupons, by what a coupon is believed to do.")
+    return _picture(coupons_figure, stories, shows)
+
+
+def _capacity_picture(report: StudyReport) -> Picture | None:
+    from peerfront.models.diagnostic_figures import capacity_figure
+
+    if report.capacity is None:
+        return None
+    shows = say("People by how many they brought, and use of coupons, as seen and as the model expects.")
+    return _picture(capacity_figure, report.capacity, shows)
+
+
+def _offspring_picture(report: StudyReport) -> Picture | None:
+    from peerfront.models.diagnostic_figures import offspring_figure
+
+    if report.offspring is None:
+        return None
+    shows = say("Share of recruits like their recruiter by field, in the data and in the model.")
+    return _picture(offspring_figure, report.offspring, shows)
+
+
+def _forecast_picture(outlook: Any) -> Picture:
+    shows = say("Recruits so far and by round, under the plan and its rivals.")
+    return Picture(_address(outlook.plot()), _address(outlook.plot(narrow=True)), shows)
+
+
+def _calendar_picture(calendar: CalendarPage | None) -> Picture | None:
+    if calendar is None or not calendar.ends:
+        return None
+    return _picture(calendar_figure, calendar, say("Recruits by week, and what was forecast for them before."))
+
+
+def _backtest_picture(calendar: CalendarPage | None) -> Picture | None:
+    if calendar is None or calendar.backtest is None:
+        return None
+    address = calendar.backtest.picture
+    return Picture(address, address, say("What came, and what forecasts from earlier days said would come."))
+
+
+def _outcome_section(outcome: PublishedOutcome) -> dict[str, Any]:
+    """What the page shows of an outcome: sentences, tables, and pictures of estimates, convergence, trees and seeds."""
+    section: dict[str, Any] = {"name": outcome.name, "hidden": outcome.hidden}
+    if outcome.estimates is None or outcome.diagnostics is None:
+        return section
+    shows = {
+        "estimates": say("Every estimate with its interval; those that are not valid here are grey."),
+        "convergence": say("The estimate as people came: it should have become flat."),
+        "bottlenecks": say("The estimate within each large tree: trees that stay apart sampled different parts."),
+        "seeds": say("The composition wave by wave, and what recruitment that began at these seeds tends to."),
+    }
+    wide, narrow = (figures_of(outcome.estimates, outcome.diagnostics, narrow=each) for each in (False, True))
+    return section | {
+        "lines": verdict_lines(outcome.estimates.verdict),
+        "rows": published_rows(outcome),
+        "facts": published_facts(outcome),
+        "homophily": outcome.diagnostics.homophily.to_dict("records"),
+        "effectiveness": outcome.diagnostics.effectiveness.to_dict("records"),
+        "pictures": [Picture(_address(wide[name]), _address(narrow[name]), text) for name, text in shows.items()],
+    }
