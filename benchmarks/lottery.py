@@ -12,8 +12,8 @@ import numpy as np
 
 from peerfront.gfp.lottery import draw_ties
 from peerfront.problem import Rules, State
-from peerfront.study.evidence import gain_noise, member_chances, relative_errors
 from peerfront.study.model import load
+from peerfront.study.uncertainty import gain_noise, member_chances, relative_errors
 
 
 def main() -> None:

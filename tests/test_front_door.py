@@ -104,7 +104,7 @@ def test_results_show_themselves_in_notebooks(study, model) -> None:
     assert "&lt;b&gt;" in Sentences(["<b>"])._repr_html_()
     for figure in (sheet.plot(), forecast.plot()):
         assert figure._repr_png_().startswith(b"\x89PNG")
-    assert sheet.lines()[0] in str(sheet)
+    assert str(sheet.lines()[0]) in str(sheet)
     assert str(forecast) == "\n".join(map(str, forecast.lines()))
     assert repr(model) == "Model(up to 20 coupons, 2 rounds, at most 3 per person)"
 
@@ -182,7 +182,7 @@ def test_a_round_cap_of_zero_gives_out_nothing_everywhere(study, model, tmp_path
     order = pf.PlanOrder(20, round_cap=0)
     sheet = model.plan(study.waiting, order)
     assert sheet.spend == 0
-    assert sheet.lines()[0] == "Nothing to give out: the round's limit is 0."
+    assert str(sheet.lines()[0]) == "Nothing to give out: the round's limit is 0."
     forecast = model.forecast(study.waiting, order, target=5, episodes=20)
     assert forecast.summary["recruits"].tolist() == [0.0]
     assert forecast.summary["never_issued"].tolist() == [20.0]

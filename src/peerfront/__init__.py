@@ -45,26 +45,25 @@ if TYPE_CHECKING:
     )
     from peerfront.simulation.catalog import make_world
     from peerfront.simulation.demo_study import demo_study
+    from peerfront.study.coupon_sheet import CouponSheet, Heading
     from peerfront.study.design import Design, DesignSettings, design
     from peerfront.study.estimation import Estimates, estimate
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.forecast import Forecast
-    from peerfront.study.heading import Heading
     from peerfront.study.model import Model, fit, load
     from peerfront.study.orders import PlanOrder
-    from peerfront.study.sheet import CouponSheet
 
 _ROOM_OF = {
     "Allocation": "problem",
     "BranchingWorld": "problem",
-    "CouponSheet": "study.sheet",
+    "CouponSheet": "study.coupon_sheet",
     "Design": "study.design",
     "DesignSettings": "study.design",
     "Estimates": "study.estimation",
     "FitSettings": "study.fit_settings",
     "Forecast": "study.forecast",
     "Frontier": "problem",
-    "Heading": "study.heading",
+    "Heading": "study.coupon_sheet",
     "History": "problem",
     "Model": "study.model",
     "PeerfrontError": "foundation.errors",

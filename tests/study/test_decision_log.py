@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.study.coupon_sheet import Heading
 from peerfront.study.decision_log import COLUMNS, extended_log, log_rows, recorded_strata, write_log
-from peerfront.study.heading import Heading
-from peerfront.study.sheet import plan_coupons
+from peerfront.study.planning import plan_coupons
 from study.small_advice import a_fit, a_frontier, order
 
 

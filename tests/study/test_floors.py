@@ -62,21 +62,19 @@ def test_groups_of_people_who_wait() -> None:
     assert found.groups.shares.tolist() == [0.5, 0.3]
     assert len(set(found.labels.tolist())) == 4
     assert found.labels[2] == found.labels[4]
-    assert found.sentences(0.0) == ["Floors kept: district=East:0.5, sex=m:0.3. They cost nothing."]
-    assert "cost 1.25 recruits in all" in found.sentences(1.25)[0]
     assert task().labels.tolist() == [0] * 5
-    assert task().sentences(0.0) == []
+    assert task().notes == ()
 
 
 def test_a_group_in_which_nobody_waits_is_a_note() -> None:
     found = task("district=a:b=c:0.5")
     assert found.floors == ()
-    assert found.sentences(0.0) == ["Nobody waiting has district 'a:b=c', so its floor changes nothing."]
+    assert list(map(str, found.notes)) == ["Nobody waiting has district 'a:b=c', so its floor changes nothing."]
 
 
 def test_floors_that_contradict_each_other_are_refused_before_planning() -> None:
     texts = "district=East:1", "district=West:1"
-    with pytest.raises(SettingError, match=r"East:1 and district=West:1 contradict.* of 4 coupons.* need 2 \+ 3"):
+    with pytest.raises(SettingError, match=r"East:1, district=West:1 contradict.* of 4 coupons.* need 2 \+ 3"):
         task(*texts, "sex=m:0.1", spendable=4)
     assert len(task(*texts, spendable=5).floors) == 2
     assert len(task("district=East:0.8", "district=West:0.6", spendable=2).floors) == 2

@@ -19,6 +19,7 @@ from peerfront.study.findings import told_use
 from peerfront.study.forecast import forecast
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
+from peerfront.study.planning import plan_coupons
 from peerfront.study.published_counts import (
     Precision,
     PublishedCount,
@@ -33,7 +34,6 @@ from peerfront.study.published_counts import (
 )
 from peerfront.study.published_tables import published_homophily
 from peerfront.study.report import ReportSettings
-from peerfront.study.sheet import plan_coupons
 from study.small_advice import a_fit, a_frontier, a_study, page_of
 from study.subtraction_attack import recovered_cells
 

@@ -12,7 +12,7 @@ from peerfront.problem import rollout
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.forecast import PLAN, forecast
 from peerfront.study.orders import task_of
-from peerfront.study.sheet import plan_coupons
+from peerfront.study.planning import plan_coupons
 from peerfront.study.stories import (
     SheetFirst,
     believed,
@@ -36,9 +36,9 @@ def test_a_sheet_says_what_comes_by_each_story_and_what_knowing_it_would_add() -
     assert list(sheet.stories["name"]) == list(STORIES)
     assert sheet.stories["weight"].sum() == pytest.approx(1.0)
     assert sheet.expected == pytest.approx((sheet.stories["weight"] * sheet.stories["expected"]).sum())
-    text = "\n".join(sheet.lines())
+    text = str(sheet)
     assert "if each coupon is used on its own (weight 50%" in text
-    assert "If people have so many to bring" in text, "a bound for each story"
+    assert "If one coupon works almost as well as three" in text, "a bound for each story"
     assert set(sheet.certificates) == set(STORIES)
     for each in sheet.by_story:
         assert each.expected <= sheet.certificates[each.name].high + 3 * each.error
@@ -47,7 +47,7 @@ def test_a_sheet_says_what_comes_by_each_story_and_what_knowing_it_would_add() -
 def test_one_story_reads_as_before() -> None:
     sheet = plan_coupons(a_fit(), a_frontier(8), order(12))
     assert len(sheet.by_story) == 1
-    assert "used on its own" not in "\n".join(sheet.lines())
+    assert "used on its own" not in str(sheet)
 
 
 def test_in_the_last_round_the_expected_recruits_are_exact() -> None:

@@ -19,7 +19,7 @@ from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.figures import rendered
 from peerfront.foundation.randomness import named_generator
-from peerfront.study.heading import Heading
+from peerfront.study.coupon_sheet import Heading
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
 from peerfront.study.report import ReportSettings, study_report

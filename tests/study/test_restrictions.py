@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.forecast import forecast
 from peerfront.study.orders import PlanOrder
+from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import ReasonCode
 from peerfront.study.restrictions import Restriction, restriction_of
-from peerfront.study.sheet import CouponSheet, plan_coupons
 from study.small_advice import a_fit, a_frontier, order
 
 
@@ -30,10 +31,10 @@ def test_everybody_in_a_stratum_is_treated_alike() -> None:
             assert set(own["decided_by"]) == {"lot"}
         else:
             assert (own["probability"] == 1.0).all()
-    words = "\n".join(sheet.lines())
-    assert "Coupons differ only between 2 strata (sex)" in words
+    words = str(sheet)
+    assert "Coupons differ only between strata (sex: 2)" in words
     assert "Strata (sex) cost" in words
-    assert [cost.what for cost in sheet.costs] == ["Strata (sex)"]
+    assert [str(cost.what) for cost in sheet.costs] == ["Strata (sex)"]
 
 
 def test_strata_of_all_fields_may_cost_nothing_and_fewer_cost_more() -> None:
@@ -52,7 +53,7 @@ def test_random_numbers_have_their_chance_and_are_logged() -> None:
     at_random = sheet.table["decided_by"] == "random"
     assert (sheet.table["probability"] >= 0.05 - 1e-9).all()
     assert (sheet.table.loc[at_random, "probability"] < 1.0).all()
-    assert "chance of at least 5% of each number from 0 to 2" in "\n".join(sheet.lines())
+    assert "chance of at least 5% of each number from 0 to 2" in str(sheet)
     assert {each.code for each in sheet.table.loc[at_random, "reason"]} == {ReasonCode.RANDOM}
     again = a_sheet(24, budget=15, max_per_person=2, randomise=0.05, rounds_left=1)
     assert again.csv() == sheet.csv()
@@ -103,8 +104,8 @@ def test_a_forecast_plays_the_same_order() -> None:
         ({"strata": "sexx"}, "no field called 'sexx'"),
         ({"strata": "sex+sex"}, "name a field twice"),
         ({"strata": ("",)}, "without a name"),
-        ({"strata": "sex", "learn": 0.1}, "does not go with --strata"),
-        ({"randomise": 0.1, "learn": 0.1}, "does not go with --strata or --randomise"),
+        ({"strata": "sex", "learn": 0.1}, "does not go with strata"),
+        ({"randomise": 0.1, "learn": 0.1}, "does not go with strata=... or randomise"),
         ({"randomise": 0.1, "at_least": ("sex=f:0.5",)}, "could break a floor"),
         ({"randomise": 0.3}, "adds up to more than 1"),
         ({"randomise": 0.24, "budget": 5}, "random numbers alone"),

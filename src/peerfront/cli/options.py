@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from peerfront.foundation.messages import Message
     from peerfront.foundation.progress import Progress
     from peerfront.problem import Rules
-    from peerfront.study.heading import Heading
+    from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
@@ -161,7 +161,7 @@ def heading_of(study: str | None, date: str | None, number: Any) -> "Heading":
     """What stands above a page; without a date, today's."""
     from datetime import date as calendar_date
 
-    from peerfront.study.heading import Heading
+    from peerfront.study.coupon_sheet import Heading
 
     return Heading(study or "", calendar_date.today().isoformat() if date is None else date, number)
 
@@ -265,7 +265,7 @@ def out_path(text: str) -> Path:
     from peerfront.foundation.errors import SettingError
 
     if not str(text).strip():
-        raise SettingError("--out is empty. Name the file or folder to write; . is the folder you are in.")
+        raise SettingError("commands.out_is_empty")
     return Path(text)
 
 

@@ -1,7 +1,7 @@
 """`peerfront plan`: this round's coupon sheet."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -33,11 +33,11 @@ from peerfront.cli.options import (
     out_path,
 )
 from peerfront.cli.screen import cell, new_screen, show
+from peerfront.words.language import Text, marked, say
 from peerfront.words.result_files import curve_file, write_sheet
 
 if TYPE_CHECKING:
-    from peerfront.study.heading import Heading
-    from peerfront.study.sheet import CouponSheet
+    from peerfront.study.coupon_sheet import CouponSheet
 
 _SHOWN = 40
 _WIDE = 120  # characters of a window that has room for reasons
@@ -110,11 +110,11 @@ def plan_command(
 
     files = out or []
     if overwrite and not files:
-        raise SettingError("--overwrite needs --out, the file it is about.")
+        raise SettingError("commands.overwrite_needs_out")
     heading = heading_of(study, date, round)
     headed = False
     if files:
-        from peerfront.study.sheet import CSV, sheet_kind
+        from peerfront.study.coupon_sheet import CSV, sheet_kind
 
         kinds = [sheet_kind(file) for file in files]
         headed = any(kind != CSV for kind in kinds)
@@ -125,14 +125,11 @@ def plan_command(
     if decisions is not None:
         claim(context, decisions, overwrite=True, inputs=(model, frontier))
     elif not headed and (study or date or round):
-        raise SettingError(
-            "--study, --date and --round stand above the workbook of --out FILE.xlsx (or FILE.pdf), and in the log of "
-            "--decisions; a CSV has no title."
-        )
+        raise SettingError("commands.csv_has_no_title")
     from peerfront.study.model import load
 
     if already is not None and not population:
-        raise SettingError("--already counts the people of a population: give --population, too.")
+        raise SettingError("commands.already_of_whom")
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
@@ -147,45 +144,71 @@ def plan_command(
         log = extended_log(decisions, plan, heading)
     _print(plan)
     for file in files:
-        _write(file, plan, heading)
+        write_sheet(file, plan, heading)
+        show("")
+        show(_written(file))
     if decisions is not None:
         write_log(decisions, log)
-        show(f"\nWritten: {decisions} ({len(plan.table):,} decisions added; it holds {len(log):,}).")
+        show("")
+        show(
+            say(
+                "Written: {file} ({added:,} decisions added; it holds {all:,}).",
+                file=str(decisions),
+                added=len(plan.table),
+                all=len(log),
+            )
+        )
 
 
-def _write(file: Path, plan: "CouponSheet", heading: "Heading") -> None:
-    from peerfront.study.sheet import PDF, WORKBOOK, sheet_kind
+def _written(file: Path) -> Text:
+    from peerfront.study.coupon_sheet import PDF, WORKBOOK, sheet_kind
 
-    write_sheet(file, plan, heading)
-    kind = sheet_kind(file)
+    kind, names = sheet_kind(file), {"file": str(file), "curve": str(curve_file(file))}
     if kind == WORKBOOK:
-        show(f"\nWritten: {file} (to print and fill in; its other worksheets hold the facts and every number).")
-    elif kind == PDF:
-        show(f"\nWritten: {file} (to print and fill in).")
-    else:
-        show(f"\nWritten: {file} (the sheet), {curve_file(file)} (recruits expected for other numbers of coupons).")
+        return say(
+            "Written: {file} (to print and fill in; its other worksheets hold the facts and every number).", **names
+        )
+    if kind == PDF:
+        return say("Written: {file} (to print and fill in).", **names)
+    return say("Written: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).", **names)
 
 
 def _print(sheet: "CouponSheet") -> None:
     from rich.table import Table
 
+    from peerfront.words.sheet import decision_text
+
     console = new_screen()
     explained = console.width >= _WIDE
     table = Table(box=None, pad_edge=False)
-    numbers = ("coupons", "expected_now", "expected_later")
-    for name in sheet.table.columns:
-        if name not in ("probability", "stratum") and (name != "reason" or explained):
-            table.add_column(name.replace("_", " "), justify="right" if name in numbers else "left", overflow="fold")
-    for row in sheet.table.head(_SHOWN).itertuples(index=False):
-        now, later = f"{row.expected_now:.2f}", f"{row.expected_later:.2f}"
-        reason = [cell(row.reason)] if explained else []
-        decided = str(row.decided_by) if row.decided_by == "plan" else f"{row.decided_by!s} ({row.probability:.0%})"
-        table.add_row(cell(row.person), str(row.coupons), str(row.chance_used), now, later, decided, *reason)
+    headings: list[tuple[Text, Literal["left", "right"]]] = [
+        (say("person"), "left"),
+        (say("coupons"), "right"),
+        (say("chance used"), "left"),
+        (say("expected now"), "right"),
+        (say("expected later"), "right"),
+        (say("decided by"), "left"),
+        (say("reason"), "left"),
+    ]
+    for heading, side in headings if explained else headings[:-1]:
+        table.add_column(str(heading), justify=side, overflow="fold")
+    for row in sheet.table.head(_SHOWN).to_dict("records"):
+        table.add_row(
+            cell(row["person"]),
+            str(row["coupons"]),
+            str(row["chance_used"]),
+            f"{row['expected_now']:.2f}",
+            f"{row['expected_later']:.2f}",
+            cell(decision_text(row["decided_by"], row["reason"])),
+            *([cell(row["reason"])] if explained else []),
+        )
     console.print(table)
     if len(sheet.table) > _SHOWN:
-        console.print(f"... and {len(sheet.table) - _SHOWN:,} more people; --out FILE keeps them all.")
+        console.print(cell(say("... and {n:,} more people; --out FILE keeps them all.", n=len(sheet.table) - _SHOWN)))
     if not explained and len(sheet.table):
-        console.print("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window.")
+        console.print(
+            cell(say("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window."))
+        )
     console.print()
     for line in sheet.lines():
-        console.print(cell(line))
+        console.print(cell(marked(line)))

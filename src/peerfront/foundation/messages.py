@@ -81,6 +81,16 @@ def in_english(message: Message | str) -> str:
     return str(import_module("peerfront.words.messages").in_english(message))
 
 
+def n_coupons(number: int) -> Message:
+    """1 coupon, 1,200 coupons: for the arguments of other messages."""
+    return note("amounts.coupon") if number == 1 else note("amounts.coupons", n=number)
+
+
+def n_people(number: int) -> Message:
+    """1 person, 1,200 people: for the arguments of other messages."""
+    return note("amounts.person") if number == 1 else note("amounts.people", n=number)
+
+
 class Readable:
     """A result that people can read: as text, and in a notebook. `words` has the function that writes its sentences."""
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Readable, Remedy, note
+from peerfront.foundation.messages import Message, Readable, Remedy, Severity, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
@@ -188,7 +188,7 @@ def forecast_by_date(
         interviews_per_week=settings.interviews_per_week,
         studies=n_studies,
         seed=seed,
-        notes=(*_notes(standing, order), *(each for each in task.notes if each.startswith("Warning"))),
+        notes=(*_notes(standing, order), *(each for each in task.notes if each.severity is Severity.WARNING)),
     )
 
 

@@ -18,20 +18,20 @@ from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.typed_values import typed_number
 from peerfront.foundation.words import n_coupons, n_people
-from peerfront.study.heading import Heading
 from peerfront.study.study_folder import LOG, StudyFolder
 
 if TYPE_CHECKING:
-    from peerfront.study.sheet import CouponSheet
+    from peerfront.study.coupon_sheet import CouponSheet, Heading
 
 COLUMNS = (
     "study", "date", "round", "person", "coupons", "probability", "decided_by", "stratum", "strata", "randomise",
     "seed", "model",
 )  # fmt: skip
-_NUMBERS = "Numbers"  # the worksheet of a printed sheet that holds every column
+NUMBERS = "Numbers"
+"""The worksheet of a printed sheet that holds every column."""
 
 
-def log_rows(sheet: "CouponSheet", heading: Heading) -> pd.DataFrame:
+def log_rows(sheet: "CouponSheet", heading: "Heading") -> pd.DataFrame:
     """The decisions of a sheet as rows of the log."""
     table, order = sheet.table, sheet.order
     return pd.DataFrame(
@@ -54,7 +54,7 @@ def log_rows(sheet: "CouponSheet", heading: Heading) -> pd.DataFrame:
     )
 
 
-def extended_log(path: Path, sheet: "CouponSheet", heading: Heading) -> pd.DataFrame:
+def extended_log(path: Path, sheet: "CouponSheet", heading: "Heading") -> pd.DataFrame:
     """The log with a sheet's decisions added; refuse a file that is no log, and decisions that stand there already."""
     rows = log_rows(sheet, heading)
     if not path.exists():
@@ -155,12 +155,12 @@ def _read(path: Path, *, may_be_empty: bool = False) -> TextTable:
     from peerfront.foundation.excel_tables import open_workbook
 
     book = open_workbook(path, content)
-    if _NUMBERS not in book.names:
+    if NUMBERS not in book.names:
         raise DataFileError(
-            f"{path} has no worksheet {_NUMBERS!r}, which a coupon sheet of peerfront has. Found: "
+            f"{path} has no worksheet {NUMBERS!r}, which a coupon sheet of peerfront has. Found: "
             f"{', '.join(book.names)}."
         )
-    return book.read(_NUMBERS)
+    return book.read(NUMBERS)
 
 
 def _table_text(table: pd.DataFrame) -> TextTable:

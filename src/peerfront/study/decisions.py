@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.words import n_coupons, n_people, percent
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
-from peerfront.gfp.lottery import draw_ties
+from peerfront.gfp.lottery import Lottery, draw_ties
 from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
@@ -26,11 +26,11 @@ from peerfront.gfp.updating import KNOWN, LearningWorth, vary, worth_of_learning
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
-from peerfront.study.evidence import gain_noise, member_chances, unequal_groups
 from peerfront.study.floors import FloorTask, floor_task, read_floors
 from peerfront.study.orders import Task
 from peerfront.study.restrictions import Restriction, draw_within, planned_within, restriction_of
 from peerfront.study.stories import believed, can_be_simulated
+from peerfront.study.uncertainty import gain_noise, member_chances, unequal_groups
 
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
 _STUDIES = 60  # simulated studies by which the share of people to learn from is chosen
@@ -48,7 +48,7 @@ class Decision:
     """The same before floors, lots and random numbers."""
     decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
     probability: Array  # [people], of the number each person got, before lots and random numbers were drawn
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     learning: tuple[LearningWorth, ...] = ()
     """What random numbers for other shares of the people would bring; empty where it was not asked."""
     stratum: tuple[str, ...] = ()
@@ -65,10 +65,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     """Plan a round, draw ties by lot, and hand out random numbers where the order asks for it."""
     state, order = task.state, task.order
     if order.learn is not None and order.at_least:
-        raise SettingError(
-            "--learn (or --learn-share) and --at-least do not go together: random numbers could break a floor. Plan "
-            "with one of them."
-        )
+        raise SettingError("orders.random_and_floors", random=Remedy("learn", True), floors=Remedy("at_least"))
     restriction = restriction_of(order, fit.schema)
     people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
     floors = floor_task(
@@ -131,11 +128,11 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         within=floors.labels if floors.floors else None,
     )
     by = np.where(drawn.drawn, BY_LOT, BY_PLAN).astype(object)
-    notes += [drawn.sentence] if drawn.sentence else []
+    notes += _lots(drawn, order.seed)
     coupons, probability = drawn.coupons, drawn.probability
     worths: tuple[LearningWorth, ...] = ()
     if order.learn is not None and state.rounds_left == 1:
-        notes.append("Nobody gets a random number: this is the last round, and nothing could come of what it teaches.")
+        notes.append(note("learning.last_round"))
     elif order.learn is not None:
         worths = tuple(_worth_of_learning(fit, planner, task))
         share = _best_share(worths) if isinstance(order.learn, str) else order.learn
@@ -143,7 +140,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         varied = vary(Allocation(coupons), state, share, luck, least=least, lot=lot)
         coupons, probability = varied.allocation.coupons, varied.probability
         by[varied.chosen] = AT_RANDOM
-        notes += learning_lines(worths, share, int(varied.chosen.sum()))
+        notes += _learning_notes(worths, share, int(varied.chosen.sum()))
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
     return Decision(
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
@@ -152,27 +149,30 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
 
 
 def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Tables) -> NDArray[np.int64]:
-    """The best way to give out so many coupons this round, [people]."""
+    """The best way to give out this number of coupons, [people]."""
     if plan.bound is not None:
-        raise SettingError(
-            "There are too many people and coupons to plan another number than the best (--spend). Leave it out, or "
-            "set the most with --round-cap."
-        )
+        raise SettingError("orders.too_large_for_spend", spend=Remedy("spend"), cap=Remedy("round_cap"))
     weights, anyway = planner.weights_and_base(task.state)
     most, least = task.state.most_per_person, task.order.min_per_person
     coupons: NDArray[np.int64] = greedy_at(everybody, weights, planner.discount, [spend], most, least, anyway)[0][0]
     return coupons
 
 
-def _cost_of_spend(spend: int, best: Plan) -> str:
-    asked = f"{n_coupons(spend)} this round, as asked (--spend)"
-    value = float(best.values[spend])
-    if np.isnan(value):
-        return f"{asked}; the best number is {best.spend:,}."
-    lost = best.value - value
+def _cost_of_spend(spend: int, best: Plan) -> Message:
+    values = {"coupons": n_coupons(spend), "best": best.spend}
+    lost = best.value - float(best.values[spend])
+    if np.isnan(lost):
+        return note("spend_as_asked.cost_unknown", **values)
     if spend == best.spend or lost < _NO_COST:
-        return f"{asked}: as good as the best number, {best.spend:,}."
-    return f"{asked}: {lost:.2f} recruits fewer in all than the best number, {best.spend:,}, by the plan's own value."
+        return note("spend_as_asked.as_good", **values)
+    return note("spend_as_asked.worse", lost=lost, **values)
+
+
+def _lots(lottery: Lottery, seed: int) -> list[Message]:
+    people, winners = int(lottery.drawn.sum()), int((lottery.drawn & (lottery.coupons > lottery.otherwise)).sum())
+    if not people:
+        return []
+    return [note("lots.one_winner" if winners == 1 else "lots.winners", winners=winners, people=people, seed=seed)]
 
 
 def _restricted(
@@ -183,7 +183,7 @@ def _restricted(
     floors: FloorTask,
     tables: Tables,
     kinds: Kinds,
-    notes: list[str],
+    notes: list[Message],
 ) -> Decision:
     """Plan a round within strata, or with random numbers for everybody; `tables` are by kind."""
     state, order = task.state, task.order
@@ -205,7 +205,7 @@ def _restricted(
         )  # fmt: skip
         assert within.floor is not None, "without strata there are random numbers"
         if within.floor.worst_cases(len(people)).suffices(ties.coupons, state.spendable):
-            notes += [ties.sentence] if ties.sentence else []
+            notes += _lots(ties, order.seed)
         else:
             ties = None
     drawn = draw_within(within, ties, names, restriction, state.frontier.ids, order.seed)
@@ -239,10 +239,8 @@ def _member_chances(planner: Planner, people: Codes) -> Array:
     return member_chances(responses, [story.weight for story in planner.stories], people)
 
 
-def _cost_of_floors(cost: float) -> str:
-    if cost < _NO_COST:
-        return "The floors by group cost nothing: the plan keeps them anyway."
-    return f"The floors by group cost {cost:.2f} recruits in all, by the plan's own value."
+def _cost_of_floors(cost: float) -> Message:
+    return note("floors.cost_nothing") if cost < _NO_COST else note("floors.cost", recruits=cost)
 
 
 def _with(
@@ -288,18 +286,13 @@ def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningW
     """What random numbers for some people would bring in the rest of the study, by simulation."""
     if len(fit.planner.stories) < 2:
         pinned = fit.scores.get("coupon_stories", {}).get("pinned")
-        settled = (
-            f"the model was fitted with --response {pinned}, so nothing else is considered. Fit without it"
-            if pinned
-            else "this study has settled what a coupon does (one story is left). Plan without --learn"
-        )
-        raise SettingError(f"There is nothing to learn: {settled}.")
+        if pinned:
+            raise SettingError("learning.pinned", pinned=Remedy("response", pinned))
+        raise SettingError("learning.settled", learn=Remedy("learn", True))
     if not can_be_simulated(task.state):
         if not isinstance(task.order.learn, str):
             return []  # the share was given, so nothing has to be chosen
-        raise SettingError(
-            "The study is too large to simulate, so --learn cannot choose. Give --learn-share, such as 0.1."
-        )
+        raise SettingError("learning.too_large", share=Remedy("learn_share", 0.1))
     stories = believed(fit)
     averaging = replace(fit.planner, stories=tuple(stories), least_per_person=planner.least_per_person)
     worlds = [fit.world(task.state.frontier, story.name) for story in stories]
@@ -314,23 +307,14 @@ def _best_share(worths: tuple[LearningWorth, ...]) -> float:
     return best.share if best.gain > _CLEAR * best.gain_error else 0.0
 
 
-def learning_lines(worths: tuple[LearningWorth, ...], share: float, chosen: int) -> list[str]:
-    """What was decided about learning, and what will be known afterwards."""
-    if not worths:
-        return [f"{n_people(chosen)} get a number drawn at random; fit again when their coupons are back."]
-    plain = next(each for each in worths if each.share == 0.0)
-    known = {each.share: round(each.known * _STUDIES) for each in worths}
-    lines = [
-        f"Random numbers for {percent(each.share)} of those who get coupons: {each.gain:+.1f} +- {each.gain_error:.1f} "
-        f"recruits in all; after this round {known[each.share]} of {_STUDIES} simulated studies would know what a "
-        f"coupon does ({KNOWN:.0%} sure)."
-        for each in worths
-        if each.share > 0.0
-    ]
-    if share == 0.0:
-        return [
-            *lines,
-            f"So nobody gets a random number: the counts of the round itself teach ({known[plain.share]} of {_STUDIES} "
-            "would know), and refitting after the round uses them.",
-        ]
-    return [*lines, f"{n_people(chosen)} get a number drawn at random; fit again when their coupons are back."]
+def _learning_notes(worths: tuple[LearningWorth, ...], share: float, n_random: int) -> list[Message]:
+    """What random numbers would bring and teach, and how many people got one."""
+    after = {each.share: round(each.known * _STUDIES) for each in worths}
+    notes = []
+    for each in worths:
+        if each.share > 0.0:
+            gained = {"share": each.share, "gain": each.gain, "error": each.gain_error}
+            notes.append(note("learning.worth", **gained, after=after[each.share], studies=_STUDIES, sure=KNOWN))
+    if worths and share == 0.0:
+        return [*notes, note("learning.nobody", after=after[0.0], studies=_STUDIES)]
+    return [*notes, note("learning.drawn", people=n_people(n_random))]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, n_coupons, note
 from peerfront.foundation.settings import one_of, up_to
 from peerfront.foundation.typed_values import typed_number
-from peerfront.foundation.words import n_coupons, n_people
 from peerfront.gfp.floored_greedy import MOST_PEOPLE, GroupFloors
 
 _SHARE = up_to(1.0)
@@ -45,7 +45,7 @@ def read_floors(texts: Iterable[str], schema: Schema) -> tuple[Floor, ...]:
         floor = _read(text, schema)
         for earlier in floors:
             if (earlier.field, earlier.category) == (floor.field, floor.category):
-                raise SettingError(f"Two floors for the same group: {earlier} and {floor}. Leave one of them out.")
+                raise SettingError("floors.twice", first=str(earlier), second=str(floor))
         floors.append(floor)
     return tuple(floors)
 
@@ -53,10 +53,7 @@ def read_floors(texts: Iterable[str], schema: Schema) -> tuple[Floor, ...]:
 def _read(text: str, schema: Schema) -> Floor:
     group, colon, share = text.rpartition(":")
     if not colon or "=" not in group:
-        raise SettingError(
-            f"A floor must be written FIELD=CATEGORY:SHARE, such as district=East:0.2; found {text!r}. The share is "
-            "part of everybody's mean coupons."
-        )
+        raise SettingError("floors.written", text=text)
     name, category = split_group(group, schema)
     number = typed_number(share)
     return Floor(name, category, share.strip() if number is None else number)  # type: ignore[arg-type] # checked there
@@ -69,7 +66,8 @@ def split_group(text: str, schema: Schema) -> tuple[str, str]:
             return field.name, text[len(field.name) + 1 :]
     name, _, category = text.partition("=")
     name = one_of("field", name.strip(), schema.names)
-    return name, one_of(f"category of {name!r}", category.strip(), schema.fields[schema.names.index(name)].categories)
+    kind = note("floors.category_of", field=name)
+    return name, one_of(kind, category.strip(), schema.fields[schema.names.index(name)].categories)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class FloorTask:
 
     floors: tuple[Floor, ...]
     groups: GroupFloors
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -87,14 +85,6 @@ class FloorTask:
             return np.zeros(self.groups.members.shape[1], np.int64)
         _, labels = np.unique(self.groups.members.T, axis=0, return_inverse=True)
         return labels.reshape(-1).astype(np.int64)
-
-    def sentences(self, cost: float) -> list[str]:
-        """What a sheet says about the floors: which they are, and what they cost in recruits by the plan's value."""
-        if not self.floors:
-            return list(self.notes)
-        kept = ", ".join(map(str, self.floors))
-        price = "cost nothing" if cost < 0.005 else f"cost {cost:.2f} recruits in all, by the plan's own value"
-        return [f"Floors kept: {kept}. They {price}.", *self.notes]
 
 
 def floor_task(
@@ -109,17 +99,14 @@ def floor_task(
     """The groups of floors among the people who wait; refuse floors that cannot be kept, before any planning."""
     people = len(covariates)
     if floors and people > MOST_PEOPLE:
-        raise SettingError(
-            f"Floors are possible for at most {n_people(MOST_PEOPLE)} waiting at once; found {people:,}. Plan parts of "
-            "the file, or leave the floors out."
-        )
+        raise SettingError("floors.too_many_people", most=MOST_PEOPLE, found=people)
     members = np.zeros((len(floors), people), dtype=bool)
     for number, floor in enumerate(floors):
         place = schema.names.index(floor.field)
         members[number] = covariates[:, place] == schema.fields[place].code_of[floor.category]
     there = [number for number in range(len(floors)) if members[number].any()]
     notes = tuple(
-        f"Nobody waiting has {floor.field} {floor.category!r}, so its floor changes nothing."
+        note("floors.nobody", field=floor.field, category=floor.category)
         for number, floor in enumerate(floors)
         if number not in there
     )
@@ -140,9 +127,7 @@ def _check_possible(task: FloorTask, spendable: int, least: int) -> None:
     needed = task.groups.needed(spendable)
     hardest = max(set(fields.tolist()), key=lambda field: int(needed[fields == field].sum()))
     floors = [str(floor) for floor in task.floors if floor.field == hardest]
-    numbers = [str(number) for number in needed[fields == hardest].tolist()]
+    numbers = needed[fields == hardest].tolist()
     raise SettingError(
-        f"The floors {' and '.join(floors)} contradict each other: of {n_coupons(spendable)}, the most that can be "
-        f"given out now, these groups would need {' + '.join(numbers)}, and with fewer it is the same. Lower one of "
-        "them, leave one out, or raise the round's limits."
+        "floors.contradict", floors=floors, coupons=n_coupons(spendable), needed=" + ".join(map(str, numbers))
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
-from peerfront.foundation.messages import Message, Readable, note
+from peerfront.foundation.messages import Message, Readable, Severity, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
@@ -24,7 +24,7 @@ from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.forecast_tables import round_summary, rounds_table, story_means, story_row
 from peerfront.study.orders import PlanOrder, task_of
-from peerfront.study.population import check_target, population_size, said_of, with_population
+from peerfront.study.population import check_target, population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.stories import believed, ordered_planner, rollout_stories, story_of_episode
 from peerfront.study.uncertainty import uncertain_world
@@ -76,11 +76,11 @@ class Forecast(Readable):
     """Whether the second band could be made."""
     nothing_because: Message | None = None
     """Why nothing is given out, in any simulated study; None where something is."""
-    warnings: tuple[Message | str, ...] = ()
+    warnings: tuple[Message, ...] = ()
     """Why the numbers are to be taken with care."""
     population: int | None = None
     """People in the population, which runs out in the simulations; None if it does not."""
-    assumed: tuple[Message | str, ...] = ()
+    assumed: tuple[Message, ...] = ()
     """What is assumed about the population."""
 
     @property
@@ -214,9 +214,9 @@ def forecast(
         seed=seed,
         with_model=with_model,
         nothing_because=nothing,
-        warnings=tuple(each for each in task.notes if each.startswith(("Warning", "Hardly anybody"))),
+        warnings=tuple(each for each in task.notes if each.severity is Severity.WARNING),
         population=size,
-        assumed=said_of(fit),
+        assumed=population_notes(fit),
     )
 
 

@@ -20,15 +20,15 @@ from peerfront.foundation.progress import Progress, printed, silent
 from peerfront.foundation.words import Sentences
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
-from peerfront.study.heading import Heading
+from peerfront.study.coupon_sheet import Heading
 from peerfront.study.orders import PlanOrder
 
 if TYPE_CHECKING:
     from peerfront.data.schema_guess import Guess
+    from peerfront.study.coupon_sheet import CouponSheet
     from peerfront.study.date_forecast import DateForecast
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.forecast import Forecast
-    from peerfront.study.sheet import CouponSheet
 
 People = Frontier | pd.DataFrame | Path | str
 """The people who wait for coupons: a frontier, or a table or CSV file with an id and the columns of the schema."""
@@ -61,7 +61,7 @@ class Model:
         >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
         (True, True)
         """
-        from peerfront.study.sheet import plan_coupons
+        from peerfront.study.planning import plan_coupons
 
         return plan_coupons(self.fit, self.frontier(frontier), self._order(budget, limits))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note, warning
 from peerfront.foundation.settings import (
     MOST_SEED,
     among,
@@ -19,7 +19,6 @@ from peerfront.foundation.settings import (
     proportion,
     text_list,
 )
-from peerfront.foundation.words import n_coupons, n_people, ordinal
 from peerfront.gfp.learning import smaller_problem
 from peerfront.problem import Frontier, Rules, State
 from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
@@ -97,16 +96,13 @@ class PlanOrder:
             spend=optional(at_least(0, MOST_COUPONS)),
         )
         if self.spend is not None and (self.strata or self.randomise or self.learn is not None):
-            raise SettingError(
-                "--spend and random numbers or strata do not go together: how many coupons they give out is left to "
-                "them. Leave --spend out, or set the most with --round-cap."
-            )
+            raise SettingError("orders.spend_and_random", spend=Remedy("spend"), cap=Remedy("round_cap"))
         if not self.population and self.acquaintances is not None:
-            raise SettingError("--acquaintances says whom people know of a population: give --population, too.")
-        if self.reserve > self.budget:
             raise SettingError(
-                f"A reserve of {self.reserve} is more than the {n_coupons(self.budget)} there are. Lower the reserve."
+                "orders.acquaintances_of_whom", acquaintances=Remedy("acquaintances"), population=Remedy("population")
             )
+        if self.reserve > self.budget:
+            raise SettingError("orders.reserve_too_large", reserve=self.reserve, coupons=n_coupons(self.budget))
 
     @property
     def available(self) -> int:
@@ -115,13 +111,12 @@ class PlanOrder:
 
     def check_study_goes_on(self) -> None:
         """Refuse an order after which the study is over, where something is to be simulated."""
-        for name, value in (("budget", self.budget), ("rounds left", self.rounds_left)):
-            if value == 0:
-                raise SettingError(f"To look ahead, {name} must be a whole number of at least 1; found 0.")
+        if self.budget == 0:
+            raise SettingError("orders.no_budget_ahead")
+        if self.rounds_left == 0:
+            raise SettingError("orders.no_rounds_ahead")
         if self.available == 0:
-            raise SettingError(
-                f"A reserve of {self.reserve} leaves nothing of a budget of {self.budget}. Make the reserve smaller."
-            )
+            raise SettingError("orders.all_in_reserve", reserve=self.reserve, budget=self.budget)
 
 
 def _auto_or_share(name: str, value: Any) -> float | str | None:
@@ -139,7 +134,7 @@ def _field_names(name: str, value: Any) -> tuple[str, ...]:
     """Rule: names of fields, or one text with + between them."""
     names = (value,) if isinstance(value, str) else text_list(name, value)
     if any(not each.strip() for each in names):
-        raise SettingError("The strata have a field without a name. Write them as FIELD or FIELD+FIELD.")
+        raise SettingError("strata.no_name")
     return names
 
 
@@ -153,7 +148,7 @@ class Task:
     order: PlanOrder
     state: State
     """Its rules are the order's; their rounds are the rounds left."""
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     """Where the order goes beyond what the model was fitted for."""
 
     @property
@@ -181,7 +176,7 @@ class Task:
     def check_study_goes_on(self) -> None:
         """Refuse a task in which nobody could ever refer, where something is to be simulated."""
         if not len(self.state.frontier):
-            raise SettingError("Nobody is on the frontier, so nobody can refer. Give at least one person.")
+            raise SettingError("orders.nobody_waiting")
         self.order.check_study_goes_on()
 
 
@@ -191,88 +186,71 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     fitted, largest = fit.rules, fit.planner.budget
     if order.available > largest:
         raise SettingError(
-            f"The model was fitted for at most {n_coupons(largest)}; found {order.available:,} to "
-            f"plan with. Fit it again with --budget {order.available}, or keep {order.available - largest:,} "
-            "more in reserve."
+            "orders.more_than_fitted",
+            most=n_coupons(largest),
+            found=order.available,
+            budget=Remedy("budget", order.available),
+            more=order.available - largest,
         )
     most = fitted.max_per_person if order.max_per_person is None else order.max_per_person
     cap = fitted.max_per_round if order.round_cap is None else order.round_cap
     if most is not None and order.min_per_person > most:
-        raise SettingError(
-            f"At least {order.min_per_person} and at most {n_coupons(most)} per person contradict each "
-            "other. Lower the minimum, or raise the maximum."
-        )
+        raise SettingError("orders.least_above_most", least=order.min_per_person, most=n_coupons(most))
     left = fitted.rounds if order.rounds_left is None else order.rounds_left
     rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` knows of zeros
     task = Task(order, State(order.available, frontier, rules=rules), tuple(_notes(fit, len(frontier), left, most)))
     if order.spend is not None and order.spend > task.spendable:
-        raise SettingError(
-            f"{n_coupons(order.spend)} cannot be given out this round; at most {task.spendable:,} can, within the "
-            "limits for people, rounds and the budget. Lower --spend, or raise the limits."
-        )
+        raise SettingError("orders.spend_too_large", spend=n_coupons(order.spend), most=task.spendable)
     needed = order.min_per_person * len(frontier)
+    minimum = {"least": order.min_per_person, "people": n_people(len(frontier)), "needed": needed}
     if order.spend is not None and order.spend < needed:
-        raise SettingError(
-            f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} coupons, and "
-            f"{order.spend:,} are to be given out. Lower the minimum, or raise --spend."
-        )
+        raise SettingError("orders.spend_below_least", **minimum, spend=order.spend)
     if needed > task.spendable:
-        raise SettingError(
-            f"At least {order.min_per_person} each for {n_people(len(frontier))} needs {needed:,} "
-            f"coupons; {task.spendable:,} can be given out this round. Lower the minimum, or raise the limits."
-        )
+        raise SettingError("orders.least_above_spendable", **minimum, most=task.spendable)
     return task
 
 
-def beyond_shown(shown: int | None, most: int | None) -> str:
-    """Say so if plans may give people more coupons than the study shows anything about; empty if they may not."""
-    if shown is None or (most is not None and most <= shown):
-        return ""
-    return (
-        f"Hardly anybody in the study had more than {n_coupons(shown)}, so what a {ordinal(shown + 1)} one does is "
-        f"extrapolated. Plans with at most {shown} each (--max-per-person {shown}) rely only on what people have shown."
-    )
+def beyond_shown(most_shown: int | None, most: int | None) -> Message | None:
+    """A warning if plans may give people more coupons than the study shows anything about."""
+    if most_shown is None or (most is not None and most <= most_shown):
+        return None
+    within = Remedy("max_per_person", most_shown)
+    return warning("evidence.more_coupons", coupons=n_coupons(most_shown), within=within)
 
 
 def _can_be_simulated(rules: Rules, n_waiting: int) -> bool:
     return smaller_problem(replace(rules, people=n_waiting)).people <= _MOST_SIMULATED
 
 
-def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[str]:
-    """Where a task goes beyond what the model was fitted for, or knows."""
+def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[Message]:
+    """Where a task goes beyond what the model was fitted for, or what its study shows."""
     fitted, notes = fit.rules, []
-    told_apart = fit.planner.rounds
-    if told_apart is not None and rounds_left > told_apart:
-        notes.append(
-            f"The model tells apart at most {told_apart} rounds left; {rounds_left} are treated as {told_apart}."
-        )
+    most_rounds = fit.planner.rounds
+    if most_rounds is not None and rounds_left > most_rounds:
+        notes.append(note("beyond_the_fit.rounds", most=most_rounds, left=rounds_left))
     if max_per_person != fitted.max_per_person:
-        limit = "any number" if fitted.max_per_person is None else f"{fitted.max_per_person}"
-        notes.append(f"The model was fitted for at most {limit} per person: later rounds are judged by that limit.")
+        if fitted.max_per_person is None:
+            notes.append(note("beyond_the_fit.no_limit"))
+        else:
+            notes.append(note("beyond_the_fit.other_limit", most=fitted.max_per_person))
     if n_waiting > 3 * fitted.people:
-        notes.append(
-            f"The model was fitted for about {fitted.people} people at a time, here are {n_waiting:,}: what is "
-            "expected later is less sure."
-            + (
-                f" Fitting again with --people {n_waiting} repairs that."
-                if _can_be_simulated(fitted, n_waiting)
-                else ""
-            )
-        )
+        values = {"fitted": fitted.people, "waiting": n_waiting}
+        if _can_be_simulated(fitted, n_waiting):
+            notes.append(note("beyond_the_fit.people", **values, again=Remedy("people", n_waiting)))
+        else:
+            notes.append(note("beyond_the_fit.too_many_people", **values))
     beyond = beyond_shown(fit.most_shown, max_per_person)
-    if beyond:
+    if beyond is not None:
         notes.append(beyond)
     counts = fit.scores.get("fit_of_counts", {})
     if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
-        notes.append("Warning: the model does not describe this study well (see its summary): take totals as rough.")
+        notes.append(warning("evidence.misfit"))
     fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
     pinned = fit.scores.get("coupon_stories", {}).get("pinned")
     if fewest > 1 and (len(fit.planner.stories) > 1 or pinned):
-        notes.append(
-            f"Hardly anybody in the study had fewer than {n_coupons(fewest)}: what fewer bring is extrapolated."
-        )
+        notes.append(warning("evidence.fewer_coupons", coupons=n_coupons(fewest)))
     if fit.scores.get("all_used"):
-        notes.append("Warning: every coupon in the study was used, so how many more people bring is a guess.")
+        notes.append(warning("evidence.all_used"))
     if not any(response.fields for response in fit.responses.values()):
-        notes.append("The study does not show who brings many, so everybody is treated alike.")
+        notes.append(note("evidence.everybody_alike"))
     return notes

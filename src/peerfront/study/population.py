@@ -1,4 +1,4 @@
-"""A population that runs out, as people write it (`--population 500`), and a model that plans and simulates with it.
+"""A population that runs out, as people write it (population 500), and a model that plans and simulates with it.
 
 `with_population` turns a fit and the people who wait into the same for a population of known size: responses know how
 many acquaintances are left now (`models.depletion`), worlds go on running out. Answers of the people who wait about
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from peerfront.data.reading import MOST_KNOWN
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, Remedy, n_people, note
 from peerfront.foundation.networks import Rows
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.typed_values import typed_number
-from peerfront.foundation.words import n_people, percent
 from peerfront.gfp.story import PersonView, Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork
 from peerfront.models.depletion import Depleted, DepletingWorld, StillUnasked
@@ -30,6 +30,7 @@ from peerfront.study.artifacts import Fit
 from peerfront.study.floors import split_group
 from peerfront.study.orders import PlanOrder
 
+_POPULATION = Remedy("population")
 LEFT = "acquaintances left"
 """The field of what staff asked: acquaintances who have not taken part."""
 MOST_LEFT = 1_000
@@ -63,25 +64,16 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
     in_study = people if isinstance(people, int) else 0
     told = [group.already for group in groups if group.already is not None]
     if told and len(told) < len(groups):
-        raise SettingError("--population says of some groups how many have taken part, and of others not: say all.")
+        raise SettingError("populations.some_already", population=_POPULATION)
     total = sum(told) if told else order.already
     if told and order.already not in (None, total):
-        raise SettingError(
-            f"--already is {order.already:,}, and the groups of --population have {total:,} people who have taken "
-            "part. Leave --already out."
-        )
+        raise SettingError("populations.already_twice", already=Remedy("already", order.already), total=total)
     counted = max(in_study, len(frontier)) if total is None else total
     whole = sum(group.size for group in groups)
     if counted < len(frontier):
-        raise SettingError(
-            f"{n_people(len(frontier))} wait for coupons, and --already says that {counted:,} have taken part. Those "
-            "who wait have taken part too: count them."
-        )
+        raise SettingError("populations.fewer_than_waiting", waiting=len(frontier), already=Remedy("already", counted))
     if whole < counted:
-        raise SettingError(
-            f"The population has {n_people(whole)}, and {counted:,} have taken part already. A population is at least "
-            "as large as the study: give a larger --population."
-        )
+        raise SettingError("populations.too_small", people=n_people(whole), already=counted, population=_POPULATION)
     field, sizes, already = _by_group(groups, fit.schema, counted)
     before = already * (min(in_study, counted) / counted if counted else 0.0) / 2.0
     sizes_known = _network_sizes(fit, order)
@@ -115,23 +107,16 @@ def _read(text: str, schema: Schema) -> _Group:
     # With two numbers at the end the last one says who has taken part; a category may hold colons of its own.
     if colon and "=" in group and typed_number(middle) is not None and typed_number(last) is not None:
         size = _size(middle, text)
-        return _Group(
-            text, split_group(group, schema), size, whole_number(f"already of {text!r}", float(last), 0, size)
-        )
+        return _Group(text, split_group(group, schema), size, whole_number("already", float(last), 0, size))
     if not head:
-        raise SettingError(
-            f"A population is one number, or FIELD=CATEGORY:PEOPLE for every group of a field; found {text!r}."
-        )
+        raise SettingError("populations.written", text=text, population=_POPULATION)
     return _Group(text, split_group(head, schema), _size(last, text), None)
 
 
 def _size(number: str, text: str) -> int:
     size = typed_number(number)
     if size is None:
-        raise SettingError(
-            f"--population must be a whole number, such as 500, or FIELD=CATEGORY:PEOPLE for every group of a field, "
-            f"such as sex=f:300; found {text!r}."
-        )
+        raise SettingError("populations.written", text=text, population=_POPULATION)
     return whole_number("population", size, 1)
 
 
@@ -142,21 +127,15 @@ def _by_group(groups: Sequence[_Group], schema: Schema, counted: int) -> tuple[i
     places = [group.place for group in groups]
     names = {place[0] for place in places if place is not None}
     if None in places or len(names) > 1:
-        raise SettingError(
-            "--population is one number for all, or one for every group of a single field; found "
-            f"{', '.join(group.text for group in groups)}."
-        )
+        raise SettingError("populations.mixed", groups=[group.text for group in groups], population=_POPULATION)
     field = schema.names.index(names.pop())
     by_category = {place[1]: group for place, group in zip(places, groups, strict=True) if place is not None}
     if len(by_category) < len(groups):
-        raise SettingError("--population names a group twice. Leave one of them out.")
+        raise SettingError("populations.group_twice", population=_POPULATION)
     categories = schema.fields[field].categories
     absent = [category for category in categories if category not in by_category]
     if absent:
-        raise SettingError(
-            f"--population gives no size for {schema.names[field]} {', '.join(map(repr, absent))}. Give every group of "
-            "the field, or one number for all."
-        )
+        raise SettingError("populations.no_size", field=schema.names[field], groups=absent, population=_POPULATION)
     sizes = np.array([float(by_category[category].size) for category in categories])
     told = [by_category[category].already for category in categories]
     if None not in told:
@@ -217,8 +196,8 @@ class PopulationFit(Fit):
     population: Population | None = None
     asked: NDArray[np.int16] | None = None
     """Acquaintances left of the people who wait, [people]; the last field of the schema where it is there."""
-    said: tuple[str, ...] = ()
-    """What is assumed about the population, in sentences."""
+    notes: tuple[Message, ...] = ()
+    """What is assumed about the population."""
 
     @property
     def whole(self) -> Fit:
@@ -254,13 +233,13 @@ def with_population(fit: Fit, frontier: Frontier, order: PlanOrder) -> tuple[Fit
     parts |= {"schema": schema, "planner": replace(fit.planner, stories=stories)}
     if asked is not None:
         parts["offspring"] = StillUnasked(fit.offspring)
-    said = tuple(_said(population, frontier, fit))
-    return PopulationFit(**parts, fitted=fit, population=population, asked=asked, said=said), people
+    notes = tuple(_notes(population, frontier))
+    return PopulationFit(**parts, fitted=fit, population=population, asked=asked, notes=notes), people
 
 
-def said_of(fit: Fit) -> tuple[str, ...]:
-    """What is assumed about the population, in sentences; empty where it does not run out."""
-    return fit.said if isinstance(fit, PopulationFit) else ()
+def population_notes(fit: Fit) -> tuple[Message, ...]:
+    """What is assumed about the population; empty where it does not run out."""
+    return fit.notes if isinstance(fit, PopulationFit) else ()
 
 
 def population_size(fit: Fit) -> int | None:
@@ -273,8 +252,7 @@ def check_target(target: float | None, size: int | None) -> None:
     """Refuse a target that the population cannot reach."""
     if target is not None and size is not None and target > size:
         raise SettingError(
-            f"The target is {n_people(int(target))}, and the population has {size:,}. Lower the target, or give a "
-            "larger --population."
+            "populations.target_too_high", target=n_people(int(target)), people=size, population=_POPULATION
         )
 
 
@@ -334,28 +312,21 @@ def unasked_story(story: Story, schema: Schema) -> Story:
     )
 
 
-def _middle(population: Population) -> str:
-    known = sorted(population.acquaintances)
-    low, high = (known[0], known[-1]) if len(known) < 3 else (known[1], known[-2])
-    return f"{low}" if low == high else f"about {low} to {high}"
-
-
-def _said(population: Population | None, frontier: Frontier, fit: Fit) -> list[str]:
-    """What is assumed, in words."""
-    lines = []
+def _notes(population: Population | None, frontier: Frontier) -> list[Message]:
+    """What is assumed about the population and the people who wait."""
+    notes = []
     if population is not None:
-        left, size = population.left(), population.sizes
-        share = float(population.shares_of_people(population.shares())[-1])
-        lines.append(
-            f"The population has {n_people(round(size.sum()))}, of whom {round(left.sum()):,} have not taken part. "
-            f"People are taken to know {_middle(population)} of them (their recruiter included); of those, "
-            f"{percent(share)} are left, compared with the time when the study's recruits came, as popular people are "
-            "found first. Whoever has taken part gets no coupon; somebody else does."
+        sizes = sorted(population.acquaintances)
+        low, high = (sizes[0], sizes[-1]) if len(sizes) < 3 else (sizes[1], sizes[-2])
+        notes.append(
+            note(
+                "populations.assumed",
+                people=n_people(round(population.sizes.sum())),
+                left=round(population.left().sum()),
+                acquaintances=low if low == high else note("populations.about", low=low, high=high),
+                share=float(population.shares_of_people(population.shares())[-1]),
+            )
         )
     if frontier.left is not None:
-        known = int((frontier.left >= 0).sum())
-        lines.append(
-            f"{n_people(known)} said how many of their acquaintances have not taken part, and are expected to bring no "
-            "more than that."
-        )
-    return lines
+        notes.append(note("populations.answers", people=n_people(int((frontier.left >= 0).sum()))))
+    return notes

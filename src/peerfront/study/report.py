@@ -24,10 +24,11 @@ from peerfront.problem import Frontier, History, Rules
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.coupon_calendar import exposure_of, why_undated
+from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.forecast import Forecast, forecast
-from peerfront.study.heading import Heading
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
+from peerfront.study.planning import plan_coupons
 from peerfront.study.published_counts import (
     PublishedCount,
     PublishedPlan,
@@ -40,7 +41,6 @@ from peerfront.study.published_counts import (
 from peerfront.study.published_estimates import PublishedEstimates, published_estimates
 from peerfront.study.published_tables import published_capacity, published_homophily, published_offspring
 from peerfront.study.report_calendar import CalendarPage, EarlierBacktest, EarlierForecast, calendar_page
-from peerfront.study.sheet import CouponSheet, plan_coupons
 
 _BOOTSTRAPS = 500
 

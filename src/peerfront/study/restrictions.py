@@ -1,8 +1,8 @@
 """Plans that keep the study's own estimates valid: coupons that differ only between strata, and random numbers.
 
-An order may say by which fields coupons may differ (`--strata district+gender`), and the chance that everybody has of
-each number (`--randomise 0.1`). Here these are read, planned, drawn, put into words, and their cost in recruits is
-found by playing the study with and without them.
+An order may say by which fields coupons may differ (strata district+gender), and the chance that everybody has of
+each number (randomise 0.1). Here these are read, planned and drawn, and their cost in recruits is found by playing
+the study with and without them.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, Remedy, n_people, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import one_of
-from peerfront.foundation.words import counted, n_people, ordinal, percent
 from peerfront.gfp.backup import Array
 from peerfront.gfp.lottery import Lottery, person_luck
 from peerfront.gfp.planner import Planner
@@ -60,10 +60,7 @@ class Restriction:
         _, first = np.unique(label, return_index=True)
         names = tuple(self._name(covariates[row]) for row in first.tolist())
         if len(names) > MOST_STRATA:
-            raise SettingError(
-                f"{self.label_text} forms {len(names)} strata among the people waiting; at most {MOST_STRATA} can be "
-                "estimated with. Name fewer fields, or fields with fewer categories."
-            )
+            raise SettingError("strata.too_many", fields=self.label_text, found=len(names), most=MOST_STRATA)
         return label, names
 
     def _name(self, row: NDArray[np.int16]) -> str:
@@ -84,17 +81,15 @@ def restriction_of(order: PlanOrder, schema: Schema) -> Restriction:
     """Read what an order restricts; refuse fields that the model does not know, and what does not go together."""
     fields = [name for text in order.strata for name in read_strata(text, schema)]
     if len(set(fields)) < len(fields):
-        raise SettingError(f"The strata name a field twice: {', '.join(fields)}. Name each field once.")
+        raise SettingError("strata.field_twice", fields=fields)
     restriction = Restriction(schema, tuple(fields), order.randomise)
     if restriction.is_any and order.learn is not None:
         raise SettingError(
-            "--learn (or --learn-share) does not go with --strata or --randomise: each says by itself who gets a "
-            "random number. Plan with one of them."
-        )
+            "orders.learn_and_strata",
+            learn=Remedy("learn", True), strata=Remedy("strata"), randomise=Remedy("randomise"),
+        )  # fmt: skip
     if restriction.chance > 0.0 and order.at_least:
-        raise SettingError(
-            "--randomise and --at-least do not go together: random numbers could break a floor. Plan with one of them."
-        )
+        raise SettingError("orders.random_and_floors", random=Remedy("randomise"), floors=Remedy("at_least"))
     return restriction
 
 
@@ -107,7 +102,7 @@ class RestrictedCoupons:
     at_random: NDArray[np.bool_]  # [people]
     probability: Array  # [people], of each person's number, exact
     stratum: tuple[str, ...]  # [people]; empty where there are no strata
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
 
 
 def draw_within(
@@ -135,41 +130,34 @@ def draw_within(
         if plan.floor is not None:
             allowed = (coupons >= plan.floor.least) & (coupons <= plan.floor.most)
             probability = plan.floor.kept * by_ties + plan.floor.chance * allowed
-    notes = _words(plan, strata, restriction, int(drawn.at_random.sum()), seed)
+    notes = _notes(plan, strata, restriction, int(drawn.at_random.sum()), seed)
     named = tuple(strata[label] for label in plan.label.tolist()) if plan.label is not None else ()
     return RestrictedCoupons(coupons, by_lot, drawn.at_random, probability, named, tuple(notes))
 
 
-def _words(
+def _notes(
     plan: RestrictedPlan, strata: tuple[str, ...], restriction: Restriction, n_random: int, seed: int
-) -> list[str]:
-    lines = []
+) -> list[Message]:
+    notes = []
     if plan.label is not None:
         size = np.bincount(plan.label, minlength=len(strata))
-        parts = []
+        notes.append(note("strata.only_between", strata=len(strata), fields=restriction.label_text))
         for place, name in enumerate(strata):
-            number, winners = int(plan.planned[plan.label == place][0]), int(plan.winners[place])
-            more = f", and {winners} of {size[place]} drawn by lot get a {ordinal(number + 1)}" if winners else ""
-            parts.append(f"{name}: {number} each{more}")
-        lines.append(
-            f"Coupons differ only between {counted(len(strata), 'stratum', 'strata')} ({restriction.label_text}). "
-            f"{'; '.join(parts)}."
-        )
-        lines.append(
-            "No other plan within these strata is better, by the plan's own value."
-            if plan.is_best and plan.floor is None
-            else "Numbers of the strata were chosen step by step, the best gain for each coupon first."
-            if not plan.is_best
-            else "No other numbers for these strata are better, by the plan's own value, given the random numbers."
-        )
+            values = {"stratum": name, "each": int(plan.planned[plan.label == place][0])}
+            winners = int(plan.winners[place])
+            if winners:
+                notes.append(note("strata.each_and_lot", **values, winners=winners, people=int(size[place])))
+            else:
+                notes.append(note("strata.each", **values))
+        if not plan.is_best:
+            notes.append(note("strata.stepwise"))
+        else:
+            notes.append(note("strata.best" if plan.floor is None else "strata.best_given_random"))
     if plan.floor is not None:
-        floor = plan.floor
-        lines.append(
-            f"Everybody had a chance of at least {percent(floor.chance)} of each number from {floor.least} to "
-            f"{floor.most}: {n_people(n_random)} got a number drawn at random, with seed {seed}. The probability of "
-            "everybody's number is on the sheet."
-        )
-    return lines
+        chance, least, most = plan.floor.chance, plan.floor.least, plan.floor.most
+        drawn = n_people(n_random)
+        notes.append(note("random_numbers.drawn", chance=chance, least=least, most=most, people=drawn, seed=seed))
+    return notes
 
 
 # What it costs -------------------------------------------------------------------------------------------------------
@@ -179,18 +167,19 @@ def _words(
 class Cost:
     """Recruits that a restriction costs: those of the free plan minus those within it, under the model."""
 
-    what: str
+    what: Message
     recruits: float
     error: float | None
     """Standard error by simulation; 0 if exact, None where it is by the plan's own value."""
 
     @property
-    def sentence(self) -> str:
-        chance = "" if not self.error else f" +- {2 * self.error:.1f}"
-        how = ", by the plan's own value" if self.error is None else ", by the model"
-        if self.recruits < max(2 * (self.error or 0.0), _NO_COST):
-            return f"{self.what} cost no recruits that could be told from chance ({self.recruits:+.1f}{chance}{how})."
-        return f"{self.what} cost {self.recruits:.1f}{chance} recruits in all{how}."
+    def message(self) -> Message:
+        if self.error is None:
+            how = note("costs.by_own_value")
+        else:
+            how = note("costs.simulated", error=2 * self.error) if self.error else note("costs.exact")
+        is_none = self.recruits < max(2 * (self.error or 0.0), _NO_COST)
+        return note("costs.none" if is_none else "costs.some", what=self.what, recruits=self.recruits, how=how)
 
 
 def costs_of(
@@ -208,11 +197,12 @@ def costs_of(
     The whole rest of the study is played, later rounds within the same limits; everybody has the same luck. In the last
     round the means are exact. Where the study is too large to play, `own_values` says what a plan is worth.
     """
-    steps: list[tuple[str, Restriction]] = []
+    steps: list[tuple[Message, Restriction]] = []
     if restriction.fields:
-        steps.append((f"Strata ({restriction.label_text})", Restriction(restriction.schema, restriction.fields)))
+        what = note("costs.strata", fields=restriction.label_text)
+        steps.append((what, Restriction(restriction.schema, restriction.fields)))
     if restriction.chance > 0.0:
-        steps.append((f"Random numbers ({percent(restriction.chance)})", restriction))
+        steps.append((note("costs.random", chance=restriction.chance), restriction))
     state = task.state
     if state.rounds_left > 1 and not can_be_simulated(state):
         values = [free_value, *(own_values(step) for _, step in steps)]

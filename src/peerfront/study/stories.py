@@ -1,8 +1,9 @@
 """What a plan brings by each story of what a coupon does, and what it would bring if that story were known.
 
-Two plain stories fit most studies equally well: a person has so many people to bring and uses the first coupons first
-(`capacity`), or each coupon is used on its own (`per_coupon`). A plan is played in the world of every story that is
-left; what planning for that story alone would bring there, with the same luck, is what not knowing costs (the regret).
+Two plain stories fit most studies equally well: a person has a limited number of people to bring and uses the first
+coupons first (`capacity`), or each coupon is used on its own (`per_coupon`). A plan is played in the world of every
+story that is left; what planning for that story alone would bring there, with the same luck, is what not knowing costs
+(the regret).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
@@ -26,7 +28,6 @@ IN_WORDS = {
     "per_coupon": "each coupon is used on its own",
     "both": "people have so many to bring, and use each coupon with some chance",
 }
-"""The stories as coordinators read them, after "if"."""
 AVERAGE, CAUTIOUS = "average", "cautious"
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 _CAUTIOUS_EPISODES = 200
@@ -34,7 +35,7 @@ _SHARES = tuple(number / 20 for number in range(21))  # of one story against the
 
 
 def responses_to_choose(fit: Fit) -> tuple[str, ...]:
-    """What `--response` may be for this model."""
+    """The responses that a plan by this model may believe."""
     return (AVERAGE, CAUTIOUS, *fit.responses)
 
 
@@ -43,10 +44,11 @@ def planner_for(fit: Fit, response: str) -> Planner:
     if response in (AVERAGE, CAUTIOUS):
         return fit.planner
     if response not in fit.responses:
-        left = ", ".join(responses_to_choose(fit))
+        asked, left = Remedy("response", response), responses_to_choose(fit)
         pinned = fit.scores.get("coupon_stories", {}).get("pinned")
-        why = f" It was fitted with --response {pinned}." if pinned else " The study rules that story out."
-        raise SettingError(f"--response is {response!r}; this model knows {left}.{why if response in IN_WORDS else ''}")
+        if pinned:
+            raise SettingError("stories.pinned", asked=asked, left=left, pinned=Remedy("response", pinned))
+        raise SettingError("stories.ruled_out", asked=asked, left=left)
     return fit.planner.only(response)
 
 
@@ -61,8 +63,7 @@ def ordered_planner(fit: Fit, task: Task) -> Planner:
     if order.response == CAUTIOUS:
         if not can_be_simulated(task.state):
             raise SettingError(
-                f"A cautious plan is found by simulating the rest of the study, which takes too long with more than "
-                f"{_SIMULATED_BUDGET:,} people or coupons. Plan with --response average, or for one story."
+                "stories.too_large_for_caution", most=_SIMULATED_BUDGET, average=Remedy("response", AVERAGE)
             )
         return most_cautious(fit, task.state, order.min_per_person, named_luck(("cautious",), _CAUTIOUS_EPISODES))
     return replace(planner_for(fit, order.response), least_per_person=order.min_per_person)

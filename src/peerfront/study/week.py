@@ -27,7 +27,7 @@ from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.limits import MOST_COUPONS
-from peerfront.study.heading import Heading, name_of
+from peerfront.study.coupon_sheet import Heading, study_name
 from peerfront.study.study_folder import SCHEMA, StudyFolder, Week, check_is_folder
 from peerfront.study.week_changes import (
     PEOPLE,
@@ -280,7 +280,7 @@ def _result(kept: StudyFolder, new: NewWeek | None) -> WeekResult:
 
 
 def _name(last: Week | None, study: Study) -> str:
-    return str(last.facts["study"]) if last is not None else name_of(study.source)
+    return str(last.facts["study"]) if last is not None else study_name(study.source)
 
 
 def _files(study: Study, new: NewWeek, heading: Heading) -> dict[str, bytes]:

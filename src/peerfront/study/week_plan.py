@@ -29,14 +29,14 @@ from peerfront.gfp.lottery import person_luck
 from peerfront.problem import Frontier
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.study.coupon_calendar import why_undated
+from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.date_forecast import DateForecast, forecast_by_date
 from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import BY_LOT
-from peerfront.study.heading import Heading
 from peerfront.study.model import Model
 from peerfront.study.orders import RESPONSES, PlanOrder
+from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Reason, ReasonCode
-from peerfront.study.sheet import CouponSheet, plan_coupons
 from peerfront.study.standing import generation_days, rounds_until
 from peerfront.study.study_standing import share_left_of, standing_of, times_of
 

@@ -20,7 +20,7 @@ from peerfront.words.language import Text, n_coupons, say
 from peerfront.words.story_phrases import story_phrase
 
 if TYPE_CHECKING:
-    from peerfront.study.sheet import CouponSheet
+    from peerfront.study.coupon_sheet import CouponSheet
 
 _TREES_NAMED = 7
 _OTHERS = "#BBBBBB"

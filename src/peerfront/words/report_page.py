@@ -23,13 +23,13 @@ from peerfront.study.published_counts import HIDDEN
 from peerfront.study.published_estimates import PublishedOutcome
 from peerfront.study.report import FieldUse, StudyReport
 from peerfront.study.report_calendar import CalendarPage
-from peerfront.study.sheet_words import promises_of
 from peerfront.words.disclosure import GUIDELINE, disclosures
 from peerfront.words.estimate_figures import figures_of
 from peerfront.words.estimates import published_facts, published_rows, verdict_lines
 from peerfront.words.forecast_words import expected_recruits
 from peerfront.words.language import Text, percent, say, say_n, speaker
 from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_figure, homophily_figure, tree_figure
+from peerfront.words.sheet import promise_lines
 from peerfront.words.story_phrases import story_phrase
 
 _SHARP = 400  # people up to which trees are drawn as lines and not as dots; larger ones would make the page heavy
@@ -150,7 +150,7 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
         "rounds_left": sheet.rounds_left,
         "numbers": plan.numbers,
         "fields": list(plan.fields.items()),
-        "promises": promises_of(sheet),
+        "promises": promise_lines(sheet),
         "notes": list(sheet.notes) if with_ids else [],
         "rows": sheet.table[columns].to_dict("records") if with_ids else [],
     }

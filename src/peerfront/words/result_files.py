@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_schema import StudySchema
     from peerfront.study.backtest import Backtest
+    from peerfront.study.coupon_sheet import CouponSheet, Heading
     from peerfront.study.date_forecast import DateForecast
     from peerfront.study.estimation import Estimates
     from peerfront.study.forecast import Forecast
-    from peerfront.study.heading import Heading
-    from peerfront.study.sheet import CouponSheet
 
 SCHEMA_FILE = "schema.toml"
 CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA_FILE)
@@ -65,7 +64,7 @@ def curve_file(sheet: Path) -> Path:
 
 def write_sheet(file: Path, sheet: "CouponSheet", heading: "Heading") -> None:
     """Write a coupon sheet as its file's name asks: a workbook, a PDF, or CSV with the curve of spends beside it."""
-    from peerfront.study.sheet import PDF, WORKBOOK, sheet_kind
+    from peerfront.study.coupon_sheet import PDF, WORKBOOK, sheet_kind
 
     kind = sheet_kind(file)
     if kind == WORKBOOK:

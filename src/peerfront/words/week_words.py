@@ -8,7 +8,7 @@ from typing import Any
 
 from peerfront.data.problems import KINDS
 from peerfront.foundation.messages import Remedy, Severity
-from peerfront.study.sheet import CouponSheet
+from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.week import NewWeek, WeekResult
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
 from peerfront.study.week_model import ModelChoice

@@ -19,9 +19,9 @@ from planning_site import finished, study_folder
 from peerfront.foundation.errors import DataFileError
 from peerfront.problem import Frontier
 from peerfront.study.orders import PlanOrder
+from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Reason as StoredReason
 from peerfront.study.restrictions import restriction_of
-from peerfront.study.sheet import plan_coupons
 from peerfront.study.study_standing import standing_of
 from peerfront.web.live.exporting import live_study, study_table
 from peerfront.web.live.planning import arrival_plans

@@ -24,7 +24,7 @@ from peerfront.words.language import Medium, catalogue, speaking
 if TYPE_CHECKING:
     import pandas as pd
 
-    from peerfront.study.heading import Heading
+    from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
     from peerfront.words.result_table import ResultTable
 
@@ -265,7 +265,7 @@ def _order(choices: Choices, *, floors: bool = True) -> "PlanOrder":
 def _heading(choices: Choices) -> "Heading":
     from datetime import date
 
-    from peerfront.study.heading import Heading
+    from peerfront.study.coupon_sheet import Heading
 
     return Heading(choices.get("study") or "", choices.get("date") or date.today().isoformat(), choices.get("round"))
 

@@ -19,7 +19,6 @@ from peerfront.foundation.progress import Progress, part_of
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model
-from peerfront.study.sheet_words import promises_of
 from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 from peerfront.web.live.export_schema import export_schema
@@ -43,6 +42,7 @@ from peerfront.web.live.rules.events import PlannedCoupons, PlanProposed
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.requests import ProposePlan, Request
 from peerfront.web.live.rules.settings import LONGEST_TEXT, Settings
+from peerfront.words.sheet import promise_lines
 from peerfront.words.stored_text import reason_as_text
 from peerfront.words.week_words import detail_lines, model_lines, outlook_lines, sheet_lines
 
@@ -225,7 +225,7 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
         ahead=tuple(outlook_lines(plan)),
         details=tuple(detail_lines(plan)),
         about_model=tuple(model_lines(choice)),
-        certificate=tuple(promises_of(sheet)),
+        certificate=tuple(promise_lines(sheet)),
         expected=float(sheet.expected) if has_model and sheet.certificate is not None else None,
         expected_error=None if sheet.expected_error is None else float(sheet.expected_error),
         expected_now=float(table["expected_now"].sum()) if has_model else None,

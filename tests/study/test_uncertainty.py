@@ -8,10 +8,12 @@ import pytest
 
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.covariates import Field, Schema, uniform_codes
+from peerfront.foundation.messages import Severity
 from peerfront.foundation.randomness import named_generator
 from peerfront.gfp.backup import Tables
 from peerfront.models.response.response_fit import fit_response
-from peerfront.study.evidence import gain_noise, member_chances, relative_errors, unequal_groups
+from peerfront.study.uncertainty import gain_noise, member_chances, relative_errors, unequal_groups
+from peerfront.words.language import Medium, catalogue, speaking
 from study.small_advice import QUICK, a_study
 
 SCHEMA = Schema((Field("district", ("East", "West", "North")), Field("sex", ("f", "m"))))
@@ -94,10 +96,10 @@ def test_a_group_that_gets_little_on_weak_evidence_is_named() -> None:
     coupons = np.array([1, 0, 0, 0, 0, 0, *[1] * 8])
     weak = chances_of(people, [0.3, 0.45, 0.5, 0.55, 0.4])
     (warning,) = unequal_groups(SCHEMA, people, coupons, weak)
-    assert warning == (
-        "Warning: people with district 'East' get 0.17 coupons each on average, the others 1.00, and chance explains "
-        "the evidence that they bring fewer. To give them half of the average at least, add --at-least "
-        "district=East:0.5."
+    assert warning.severity is Severity.WARNING
+    assert str(warning) == (
+        "People with district 'East' get 0.17 coupons each on average, the others 1.00, and chance explains the "
+        "evidence that they bring fewer. To give them half of the average at least, add at_least='district=East:0.5'."
     )
     clear = chances_of(people, [0.20, 0.21, 0.19, 0.20, 0.20])
     assert unequal_groups(SCHEMA, people, coupons, clear) == []
@@ -123,4 +125,5 @@ def test_names_that_a_shell_would_split_are_quoted() -> None:
     schema = Schema((Field("home town", ("New York", "Rome")),))
     people = np.repeat([0, 1], 5).astype(np.int16)[:, None]
     (warning,) = unequal_groups(schema, people, np.repeat([0, 1], 5), np.full((3, 10), 0.4))
-    assert '--at-least "home town=New York:0.5".' in warning
+    with speaking(catalogue("en", Medium.TERMINAL)):
+        assert "--at-least 'home town=New York:0.5'." in str(warning)

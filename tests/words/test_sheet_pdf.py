@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from peerfront.foundation.shown import visible
-from peerfront.study.heading import Heading
-from peerfront.study.sheet import CouponSheet, plan_coupons
-from peerfront.study.sheet_pdf import _ALL_PAGES, _known
+from peerfront.study.coupon_sheet import CouponSheet, Heading
+from peerfront.study.planning import plan_coupons
+from peerfront.words.sheet_pdf import _ALL_PAGES, _printable
 from study.small_advice import a_fit, a_frontier, order
 
 fpdf = pytest.importorskip("fpdf")
@@ -69,5 +69,5 @@ def test_very_many_coupons_and_a_very_long_id_stay_on_the_page(sheet, drawn) -> 
 
 
 def test_what_the_font_lacks_is_spelled_out() -> None:
-    assert _known("Zoë 名") == "Zoë \\u540d"
-    assert _known("a\u202eb\nc") == "a\\u202eb c"
+    assert _printable("Zoë 名") == "Zoë \\u540d"
+    assert _printable("a\u202eb\nc") == "a\\u202eb c"

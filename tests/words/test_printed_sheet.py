@@ -13,12 +13,13 @@ import pytest
 from openpyxl import load_workbook
 
 from peerfront.foundation.errors import OutputExists, SettingError
+from peerfront.foundation.messages import note, warning
 from peerfront.problem import Frontier
-from peerfront.study.heading import Heading
-from peerfront.study.printed_sheet import COLUMNS
-from peerfront.study.sheet import CouponSheet, plan_coupons
+from peerfront.study.coupon_sheet import CouponSheet, Heading
+from peerfront.study.planning import plan_coupons
 from study.small_advice import a_fit, a_frontier, order
 
+MISFIT, ALL_USED = warning("evidence.misfit"), warning("evidence.all_used")
 HEADING = Heading("Harbour study", "2026-03-02", 4)
 
 
@@ -36,7 +37,7 @@ def test_the_first_worksheet_prints_and_can_be_filled_in(sheet: CouponSheet) -> 
     assert page["A1"].value == "Coupon sheet: Harbour study"
     for part in ("2026-03-02", "Round: 4", f"{sheet.spend} coupons for 30 people"):
         assert part in page["A2"].value
-    assert [cell.value for cell in page[3]] == list(COLUMNS)
+    assert [cell.value for cell in page[3]] == ["Person", "Coupons", "Coupon numbers", "Date", "Initials", "Why"]
     rows = list(page.iter_rows(min_row=4, values_only=True))
     assert [row[0] for row in rows] == list(sheet.table["person"])
     assert [row[1] for row in rows] == sheet.table["coupons"].tolist()
@@ -56,7 +57,9 @@ def test_what_is_not_said_is_left_open(sheet: CouponSheet) -> None:
 
 
 def test_the_facts_are_those_of_the_sheet(sheet: CouponSheet) -> None:
-    warned = dataclasses.replace(sheet, notes=("A note.", "Warning: rough."), warnings=("Warning: of the model.",))
+    warned = dataclasses.replace(
+        sheet, notes=(note("lots.one_winner", people=3, seed=0), MISFIT), warnings=(MISFIT, ALL_USED)
+    )
     facts = opened(warned.excel(HEADING))["Facts"]
     known = {row[0]: row[1] for row in facts.iter_rows(values_only=True) if row[0]}
     assert known["coupons left before this round (budget)"] == 12
@@ -64,8 +67,9 @@ def test_the_facts_are_those_of_the_sheet(sheet: CouponSheet) -> None:
     assert known["seed of lots and random numbers"] == 0
     assert known["fingerprint of the model (sha256 in its manifest.json)"] == sheet.model_fingerprint
     assert len(sheet.model_fingerprint) == 64
-    for text in ("A note.", "Warning: rough.", "Warning: of the model.", "each coupon is used on its own"):
+    for text in (*map(str, (*warned.notes, ALL_USED)), "each coupon is used on its own"):
         assert text in known
+    assert [row[0] for row in facts.iter_rows(values_only=True)].count(str(MISFIT)) == 1
     stories = [row for row in facts.iter_rows(values_only=True) if row[0] == "each coupon is used on its own"]
     assert stories[0][1] == "50%"
 

@@ -7,22 +7,24 @@ alphabets are there; what a font lacks is spelled out. The same sheet and headin
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import peerfront
 from peerfront.foundation.errors import MissingExtra
+from peerfront.foundation.messages import note
 from peerfront.foundation.shown import LONGEST_LINE, visible
-from peerfront.foundation.words import n_coupons, n_people
-from peerfront.study.heading import Heading
+from peerfront.study.coupon_sheet import Heading
+from peerfront.words.language import Text, say
+from peerfront.words.sheet import page_columns, page_facts, page_footer, page_title, sheet_lines, warning_lines
 
 if TYPE_CHECKING:
     from fpdf import FPDF
 
-    from peerfront.study.sheet import CouponSheet
+    from peerfront.study.coupon_sheet import CouponSheet
 
-COLUMNS = {"Person": 34.0, "Coupons": 20.0, "Coupon numbers": 62.0, "Date": 22.0, "Initials": 20.0, "Why": 101.0}
-"""Columns of the sheet and their widths in millimetres."""
+_WIDTHS = (34.0, 20.0, 62.0, 22.0, 20.0, 101.0)  # of the columns, in millimetres
 _MARGIN, _TOP, _BOTTOM = 19.0, 12.0, 15.0
 _FONT = "DejaVu"
 _FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
@@ -34,7 +36,6 @@ _HIGHEST = 150.0  # millimetres of the highest row, of somebody with very many c
 _LONGEST_NAME = 150  # characters of an id that are printed: as many as fit into such a row
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _GREY, _LIGHT, _BLACK = (231, 231, 231), (140, 140, 140), (17, 17, 17)
-_KEEP = "Holds participants' ids: keep it as you keep them."
 
 
 def sheet_pdf(sheet: "CouponSheet", heading: Heading) -> bytes:
@@ -51,14 +52,8 @@ def _new_document(sheet: "CouponSheet", heading: Heading) -> "FPDF":
     try:
         from fpdf import FPDF
     except ImportError:
-        raise MissingExtra("A sheet as PDF", "live") from None
-    title = _known(f"Coupon sheet: {heading.study or '_' * 30}")
-    number = f"{heading.round:,}" if heading.round is not None else "_" * 6
-    left = f"{sheet.rounds_left:,} left, this one included"
-    facts = (
-        f"Date: {heading.date or '_' * 14}      Round: {number} ({left})      {n_coupons(sheet.spend)} for "
-        f"{n_people(len(sheet.table))}"
-    )
+        raise MissingExtra(note("sheets.pdf"), "live") from None
+    title, facts = _printable(str(page_title(heading))), str(page_facts(sheet, heading))
 
     class _Document(FPDF):
         table_header = True
@@ -76,8 +71,10 @@ def _new_document(sheet: "CouponSheet", heading: Heading) -> "FPDF":
             self.set_y(-_BOTTOM + 2)
             self.set_font(_FONT, "", 8)
             self.set_text_color(85, 85, 85)
-            self.cell(0, 5, _KEEP, new_x="LMARGIN", new_y="TOP")
-            self.cell(0, 5, f"Page {self.page_no()} of {_ALL_PAGES}", align="R")
+            self.cell(0, 5, str(page_footer()), new_x="LMARGIN", new_y="TOP")
+            # Pages are counted at the end: the mark stands in for their number, and must not be spelled out.
+            page = str(say("Page {number} of {pages}", number=self.page_no(), pages="PAGES"))
+            self.cell(0, 5, page.replace("PAGES", _ALL_PAGES), align="R")
             self.set_text_color(*_BLACK)
 
     document = _Document(orientation="landscape", unit="mm", format="A4")
@@ -102,28 +99,23 @@ def _fonts() -> Path:
     return Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 
 
-def _known(text: str) -> str:
+def _printable(text: str) -> str:
     """Text as it can be printed: what cannot be seen, or is not in the font, is spelled out."""
     shown = visible(text, LONGEST_LINE).replace("\n", " ")
-    known = _characters()
-    return "".join(sign if ord(sign) in known else f"\\u{ord(sign):04x}" for sign in shown)
+    characters = _characters()
+    return "".join(sign if ord(sign) in characters else f"\\u{ord(sign):04x}" for sign in shown)
 
 
-_KNOWN: set[int] = set()
-
-
+@cache
 def _characters() -> set[int]:
     """Numbers of the characters that the font has, both upright and bold."""
-    if not _KNOWN:
-        _KNOWN.update(set.intersection(*(_characters_of(_fonts() / file) for file in _FILES.values())))
-    return _KNOWN
-
-
-def _characters_of(file: Path) -> set[int]:
     from fontTools.ttLib import TTFont
 
-    with TTFont(file, lazy=True) as font:
-        return set(font.getBestCmap())
+    both = []
+    for file in _FILES.values():
+        with TTFont(_fonts() / file, lazy=True) as font:
+            both.append(set(font.getBestCmap()))
+    return set.intersection(*both)
 
 
 # The people ----------------------------------------------------------------------------------------------------------
@@ -132,19 +124,19 @@ def _characters_of(file: Path) -> set[int]:
 def _write_header(page: "FPDF") -> None:
     page.set_font(_FONT, "B", 9.5)
     page.set_fill_color(*_GREY)
-    for name, width in COLUMNS.items():
-        page.cell(width, 7, name, border=1, fill=True, align="C" if name == "Coupons" else "L")
+    for number, (name, width) in enumerate(zip(page_columns(), _WIDTHS, strict=True)):
+        page.cell(width, 7, str(name), border=1, fill=True, align="C" if number == 1 else "L")
     page.ln(7)
 
 
 def _write_people(page: "FPDF", sheet: "CouponSheet") -> None:
     people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
     for person, coupons, reason in people:
-        _write_person(page, _known(visible(str(person), _LONGEST_NAME)), int(coupons), _known(str(reason)))
+        _write_person(page, _printable(visible(str(person), _LONGEST_NAME)), int(coupons), _printable(str(reason)))
 
 
 def _write_person(page: "FPDF", person: str, coupons: int, reason: str) -> None:
-    widths = list(COLUMNS.values())
+    widths = _WIDTHS
     name = _wrapped(page, person, widths[0], "B", 10.5)
     why = _wrapped(page, reason, widths[5], "", 7.5)
     by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE)
@@ -194,18 +186,21 @@ def _write_lines(
 def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
     """Warnings first, then what the plan expects and how good it is, in sentences."""
     page.table_header = False  # type: ignore[attr-defined] # of our own document
-    lines = sheet.lines()
-    warned = [line for line in (*sheet.notes, *sheet.warnings) if line.startswith("Warning")]
-    rest = [line for line in lines if line not in warned]
-    made = f"Model {sheet.model_fingerprint[:16] or 'not known'}, seed {sheet.order.seed}, peerfront"
+    warnings = warning_lines(sheet)
+    provenance = say(
+        "Model {model}, seed {seed}, peerfront {version}.",
+        model=sheet.model_fingerprint[:16] or say("unknown"), seed=sheet.order.seed, version=peerfront.__version__,
+    )  # fmt: skip
+    rest = [line for line in sheet_lines(sheet) if line not in warnings]
     page.add_page()
-    for title, texts in (
-        ("Warnings", warned),
-        ("What this sheet rests on", [*rest, f"{made} {peerfront.__version__}."]),
-    ):
+    sections: list[tuple[Text, list[Text]]] = [
+        (say("Warnings"), warnings),
+        (say("What this sheet rests on"), [*rest, provenance]),
+    ]
+    for title, texts in sections:
         if texts:
-            _write_text(page, title, "B", 12, 7)
-        for text in texts:
+            _write_text(page, str(title), "B", 12, 7)
+        for text in map(str, texts):
             _write_text(page, text.strip(), "", 9, 4.8, indent=2.5 * (len(text) - len(text.lstrip())))
         page.ln(2)
 
@@ -213,7 +208,7 @@ def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
 def _write_text(page: "FPDF", text: str, style: str, size: float, line: float, indent: float = 0.0) -> None:
     page.set_font(_FONT, style, size)
     width = page.w - 2 * _MARGIN - indent
-    lines: Any = page.multi_cell(width, line, _known(text) or " ", dry_run=True, output="LINES", align="L")
+    lines: Any = page.multi_cell(width, line, _printable(text) or " ", dry_run=True, output="LINES", align="L")
     for each in lines:
         if page.get_y() + line > page.h - _BOTTOM:
             page.add_page()

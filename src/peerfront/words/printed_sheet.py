@@ -17,22 +17,31 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 import peerfront
 from peerfront.foundation.shown import visible
-from peerfront.foundation.words import n_coupons, n_people, percent
 from peerfront.foundation.workbooks import check_rows, put, set_print, workbook_bytes
-from peerfront.study.heading import Heading
-from peerfront.study.stories import IN_WORDS
+from peerfront.study.coupon_sheet import Heading
+from peerfront.study.decision_log import NUMBERS
+from peerfront.words.language import Text, percent, say
+from peerfront.words.messages import text_of
+from peerfront.words.sheet import (
+    heading_line,
+    page_columns,
+    page_facts,
+    page_footer,
+    page_title,
+    sheet_lines,
+    warning_lines,
+)
+from peerfront.words.story_phrases import story_phrase
 
 if TYPE_CHECKING:
-    from peerfront.study.sheet import CouponSheet
+    from peerfront.study.coupon_sheet import CouponSheet
 
-COLUMNS = {"Person": 17, "Coupons": 9, "Coupon numbers": 33, "Date": 11, "Initials": 10, "Why": 68}
-"""Columns of the printed sheet and their widths, in characters; together they fill a page on its side."""
-_KEEP = "Holds participants' ids: keep it as you keep them."
+_WIDTHS = (17, 9, 33, 11, 10, 68)  # of the columns, in characters; together they fill a page on its side
+_PERSON, _COUPONS, _WHY = 1, 2, 6  # places of columns
 _WHY_LINE, _WHY_CHARACTERS = 11.5, 78  # points of a line of reasons, and characters that surely fit in one
 _LINE, _WRITTEN = 15.0, 22.0  # points of a printed line, and of one written by hand
 _NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
 _HEADED_ROWS = 3
-_PROOFS = {"exact": "proved", "statistical": "proved, up to chance in the sampling", "estimated": "an estimate"}
 _THIN = Side(style="thin", color="FF8C8C8C")
 _BOX = Border(left=_THIN, right=_THIN, top=_THIN, bottom=_THIN)
 _GREY = PatternFill("solid", fgColor="FFE7E7E7")
@@ -44,18 +53,20 @@ _SOFT, _SMALL = Font(name=_FONT, size=11, color="FF555555"), Font(name=_FONT, si
 
 def sheet_workbook(sheet: "CouponSheet", heading: Heading) -> bytes:
     """The workbook as the bytes of a file; the same sheet and heading give the same bytes."""
-    check_rows(len(sheet.table) + _HEADED_ROWS + 1, "The coupon sheet")
+    check_rows(len(sheet.table) + _HEADED_ROWS + 1, str(say("The coupon sheet")))
     heading = heading.or_study(sheet.study) if sheet.study else heading
     book = Workbook()
     first = book.active
     assert isinstance(first, Worksheet)
-    first.title = "Coupons"
+    first.title = str(say("Coupons"))
     _write_coupons(first, sheet, heading)
-    _write_facts(book.create_sheet("Facts"), sheet, heading)
+    _write_facts(book.create_sheet(str(say("Facts"))), sheet, heading)
     numbers = sheet.table.drop(columns="reason")
-    _write_table(book.create_sheet("Numbers"), list(numbers.columns), numbers.to_numpy(dtype=object).tolist(), _KEEP)
+    rows = numbers.to_numpy(dtype=object).tolist()
+    _write_table(book.create_sheet(NUMBERS), list(numbers.columns), rows, str(page_footer()))
     curve = [[int(spend), round(float(value), 4)] for spend, value in sheet.curve[["spend", "value"]].to_numpy()]
-    _write_table(book.create_sheet("Other spends"), ["coupons given out this round", "recruits expected in all"], curve)
+    names = [str(say("coupons given out this round")), str(say("recruits expected in all"))]
+    _write_table(book.create_sheet(str(say("Other spends"))), names, curve)
     return workbook_bytes(book)
 
 
@@ -63,32 +74,28 @@ def sheet_workbook(sheet: "CouponSheet", heading: Heading) -> bytes:
 
 
 def _write_coupons(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
-    for number, width in enumerate(COLUMNS.values(), start=1):
+    for number, width in enumerate(_WIDTHS, start=1):
         page.column_dimensions[get_column_letter(number)].width = width
     _write_title(page, sheet, heading)
-    for number, name in enumerate(COLUMNS, start=1):
-        cell = put(page, _HEADED_ROWS, number, name)
+    for number, name in enumerate(page_columns(), start=1):
+        cell = put(page, _HEADED_ROWS, number, str(name))
         cell.font, cell.border, cell.fill = _BOLD, _BOX, _GREY
-        cell.alignment = Alignment(horizontal="center" if name == "Coupons" else "left", vertical="center")
+        cell.alignment = Alignment(horizontal="center" if number == _COUPONS else "left", vertical="center")
     page.row_dimensions[_HEADED_ROWS].height = 20
     people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
     for row, (person, coupons, reason) in enumerate(people, start=_HEADED_ROWS + 1):
         _write_person(page, row, str(person), int(coupons), str(reason))
     page.freeze_panes = f"A{_HEADED_ROWS + 1}"
-    set_print(page, repeated=f"1:{_HEADED_ROWS}", landscape=True, footer=_KEEP)
+    set_print(page, repeated=f"1:{_HEADED_ROWS}", landscape=True, footer=str(page_footer()))
 
 
 def _write_title(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
-    """The study, the day and the round; what is not known is left open, to be written by hand."""
-    last = len(COLUMNS)
+    """The study, the day and the round."""
+    last = len(_WIDTHS)
     for row in (1, 2):
         page.merge_cells(start_row=row, end_row=row, start_column=1, end_column=last)
-    put(page, 1, 1, f"Coupon sheet: {heading.study or '_' * 30}").font = _TITLE
-    day = heading.date or "_" * 14
-    number = f"{heading.round:,}" if heading.round is not None else "_" * 6
-    left = f"{sheet.rounds_left:,} left, this one included"
-    total = f"{n_coupons(sheet.spend)} for {n_people(len(sheet.table))}"
-    put(page, 2, 1, f"Date: {day}      Round: {number} ({left})      {total}").font = Font(name=_FONT, size=11)
+    put(page, 1, 1, str(page_title(heading))).font = _TITLE
+    put(page, 2, 1, str(page_facts(sheet, heading))).font = Font(name=_FONT, size=11)
     page.row_dimensions[1].height, page.row_dimensions[2].height = 24, 20
     page["A1"].alignment = page["A2"].alignment = Alignment(vertical="center")
 
@@ -100,12 +107,12 @@ def _write_person(page: Worksheet, row: int, person: str, coupons: int, reason: 
         cell.alignment = Alignment(vertical="center", wrap_text=True)
         if 3 <= number <= 5 and not coupons:
             cell.fill = _GREY  # nothing is to be written here
-    page.cell(row, 1).font = _BOLD
-    page.cell(row, 2).font = _LARGE_BOLD if coupons else _LARGE
-    page.cell(row, 2).alignment = Alignment(horizontal="center", vertical="center")
-    page.cell(row, 6).font = _SMALL
+    page.cell(row, _PERSON).font = _BOLD
+    page.cell(row, _COUPONS).font = _LARGE_BOLD if coupons else _LARGE
+    page.cell(row, _COUPONS).alignment = Alignment(horizontal="center", vertical="center")
+    page.cell(row, _WHY).font = _SMALL
     by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE) + 6
-    name = _LINE * math.ceil(len(visible(person)) / (COLUMNS["Person"] - 3)) + 4
+    name = _LINE * math.ceil(len(visible(person)) / (_WIDTHS[0] - 3)) + 4
     why = _WHY_LINE * len(textwrap.wrap(visible(reason), _WHY_CHARACTERS)) + 6
     page.row_dimensions[row].height = min(max(by_hand, name, why, 24.0), 400.0)
 
@@ -116,86 +123,101 @@ def _write_person(page: Worksheet, row: int, person: str, coupons: int, reason: 
 def _write_facts(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
     for column, width in zip("ABCD", (46, 16, 16, 22), strict=True):
         page.column_dimensions[column].width = width
-    put(page, 1, 1, "What this coupon sheet rests on").font = _TITLE
+    put(page, 1, 1, str(say("What this coupon sheet rests on"))).font = _TITLE
     row = 2
     for title, facts in (
-        ("The sheet", _headed(heading)),
-        ("What was ordered", _ordered(sheet)),
-        ("What comes of it, by the model", _expected(sheet)),
-        ("How it was made", _made(sheet)),
+        (say("The sheet"), _headed(heading)),
+        (say("What was ordered"), _ordered(sheet)),
+        (say("What comes of it, by the model"), _expected(sheet)),
+        (say("How it was made"), _provenance(sheet)),
     ):
         row = _section(page, row + 1, title)
         for what, value in facts:
-            put(page, row, 1, what).alignment = Alignment(wrap_text=True, vertical="top")
-            cell = put(page, row, 2, value)
+            put(page, row, 1, str(what)).alignment = Alignment(wrap_text=True, vertical="top")
+            cell = put(page, row, 2, value if isinstance(value, int) else str(value))
             page.merge_cells(start_row=row, end_row=row, start_column=2, end_column=4)
             cell.alignment = Alignment(wrap_text=True, vertical="top", horizontal="left")
-            page.row_dimensions[row].height = _LINE * max(_lines(what, 42), _lines(str(value), 48))
+            page.row_dimensions[row].height = _LINE * max(_lines(str(what), 42), _lines(str(value), 48))
             row += 1
     row = _write_stories(page, row, sheet)
-    warned = [line for line in (*sheet.notes, *sheet.warnings) if line.startswith("Warning")]
-    notes = [line for line in sheet.notes if line not in warned]
-    row = _write_lines(page, row, "Warnings", warned or ["None."], font=_BOLD if warned else None)
-    row = _write_lines(page, row, "Notes", notes or ["None."])
-    _write_lines(page, row, "In words", [line for line in sheet.lines() if line not in sheet.notes])
-    set_print(page, repeated="1:1", landscape=False, header=heading.line)
+    warnings = warning_lines(sheet)
+    notes = [each for each in map(text_of, sheet.notes) if each not in warnings]
+    row = _write_lines(page, row, say("Warnings"), warnings or [say("None.")], font=_BOLD if warnings else None)
+    row = _write_lines(page, row, say("Notes"), notes or [say("None.")])
+    rest = [line for line in sheet_lines(sheet) if line not in notes and line not in warnings]
+    _write_lines(page, row, say("In words"), rest)
+    set_print(page, repeated="1:1", landscape=False, header=str(heading_line(heading)))
 
 
-def _headed(heading: Heading) -> list[tuple[str, str | int]]:
+_Fact = tuple[Text, Text | str | int]
+
+
+def _headed(heading: Heading) -> list[_Fact]:
+    open_ = say("not given")
     return [
-        ("study", heading.study or "not said"),
-        ("date", heading.date or "not said"),
-        ("round", heading.round if heading.round is not None else "not said"),
+        (say("study"), heading.study or open_),
+        (say("date"), heading.date or open_),
+        (say("round"), heading.round if heading.round is not None else open_),
     ]
 
 
-def _ordered(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
+def _ordered(sheet: "CouponSheet") -> list[_Fact]:
     order = sheet.order
 
-    def limit(value: int | None) -> str | int:
-        return "as the model was fitted for" if value is None else value
+    def limit(value: int | None) -> Text | int:
+        return say("as the model was fitted for") if value is None else value
 
-    facts: list[tuple[str, str | int]] = [
-        ("coupons left before this round (budget)", order.budget),
-        ("of these kept in reserve", order.reserve),
-        ("rounds left, this one included", sheet.rounds_left),
-        ("most coupons for one person", limit(order.max_per_person)),
-        ("fewest coupons for one person", order.min_per_person),
-        ("most coupons in one round", limit(order.round_cap)),
-        ("what a coupon is believed to do", order.response),
+    facts: list[_Fact] = [
+        (say("coupons left before this round (budget)"), order.budget),
+        (say("of these kept in reserve"), order.reserve),
+        (say("rounds left, this one included"), sheet.rounds_left),
+        (say("most coupons for one person"), limit(order.max_per_person)),
+        (say("fewest coupons for one person"), order.min_per_person),
+        (say("most coupons in one round"), limit(order.round_cap)),
+        (say("what a coupon is believed to do"), order.response),
     ]
-    facts += [("floor for a group", floor) for floor in order.at_least]
-    facts += [("coupons differ only between strata of", " + ".join(order.strata))] if order.strata else []
-    facts += [("least chance of each number, for everybody", percent(order.randomise))] if order.randomise else []
-    return [*facts, *((f"cost in recruits: {cost.what}", f"{cost.recruits:.1f}") for cost in sheet.costs)]
+    facts += [(say("floor for a group"), floor) for floor in order.at_least]
+    if order.strata:
+        facts.append((say("coupons differ only between strata of"), " + ".join(order.strata)))
+    if order.randomise:
+        facts.append((say("least chance of each number, for everybody"), percent(order.randomise)))
+    costs = [(say("cost in recruits: {what}", what=cost.what), f"{cost.recruits:.1f}") for cost in sheet.costs]
+    return [*facts, *costs]
 
 
-def _expected(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
+def _expected(sheet: "CouponSheet") -> list[_Fact]:
     getting = int((sheet.table["coupons"] > 0).sum())
-    facts: list[tuple[str, str | int]] = [
-        ("people waiting", len(sheet.table)),
-        ("people who get coupons", getting),
-        ("coupons given out this round", sheet.spend),
-        ("coupons kept for later rounds", sheet.order.available - sheet.spend),
-        ("recruits expected from this round", f"{float(sheet.table['expected_now'].sum()):.1f}"),
-        (
-            "recruits expected in all" + (", averaged over the stories below" if len(sheet.by_story) > 1 else ""),
-            f"{sheet.expected:.1f}{_plus_minus(sheet.expected_error)}",
-        ),
+    several = len(sheet.by_story) > 1
+    in_all = say("recruits expected in all, averaged over the stories below") if several else _in_all()
+    facts: list[_Fact] = [
+        (say("people waiting"), len(sheet.table)),
+        (say("people who get coupons"), getting),
+        (say("coupons given out this round"), sheet.spend),
+        (say("coupons kept for later rounds"), sheet.order.available - sheet.spend),
+        (say("recruits expected from this round"), f"{float(sheet.table['expected_now'].sum()):.1f}"),
+        (in_all, f"{sheet.expected:.1f}{_plus_minus(sheet.expected_error)}"),
     ]
-    bounds = [
-        (f"no plan can expect more than, if {IN_WORDS.get(name, name)}", f"{bound.high:.1f} ({_PROOFS[bound.proof]})")
-        for name, bound in sheet.certificates.items()
-    ]
-    return [*facts, *bounds]
+    for name, bound in sheet.certificates.items():
+        what = say("no plan can expect more than, if {story}", story=story_phrase(name))
+        facts.append((what, say("{most:.1f} ({proof})", most=bound.high, proof=_proof(bound.proof))))
+    return facts
 
 
-def _made(sheet: "CouponSheet") -> list[tuple[str, str | int]]:
+def _in_all() -> Text:
+    return say("recruits expected in all")
+
+
+def _proof(proof: str) -> Text:
+    proofs = {"exact": say("proved"), "statistical": say("proved, up to chance in the sampling")}
+    return proofs.get(proof, say("an estimate"))
+
+
+def _provenance(sheet: "CouponSheet") -> list[_Fact]:
     return [
-        ("seed of lots and random numbers", sheet.order.seed),
-        ("worth of a recruit one round later", f"{sheet.discount:g}"),
-        ("fingerprint of the model (sha256 in its manifest.json)", sheet.model_fingerprint or "not known"),
-        ("made by", f"peerfront {peerfront.__version__}"),
+        (say("seed of lots and random numbers"), sheet.order.seed),
+        (say("worth of a recruit one round later"), f"{sheet.discount:g}"),
+        (say("fingerprint of the model (sha256 in its manifest.json)"), sheet.model_fingerprint or say("unknown")),
+        (say("made by"), f"peerfront {peerfront.__version__}"),
     ]
 
 
@@ -203,25 +225,25 @@ def _write_stories(page: Worksheet, row: int, sheet: "CouponSheet") -> int:
     """What comes by each story of what a coupon does, as a table; nothing where nothing was simulated."""
     if not sheet.by_story:
         return row
-    row = _section(page, row + 1, "Recruits expected in all, by what a coupon does")
-    names = ("if ...", "weight", "recruits in all", "knowing it would add")
+    row = _section(page, row + 1, say("Recruits expected in all, by what a coupon does"))
+    names = (say("if ..."), say("weight"), say("recruits in all"), say("knowing it would add"))
     for number, name in enumerate(names, start=1):
-        cell = put(page, row, number, name)
+        cell = put(page, row, number, str(name))
         cell.font, cell.alignment = _SOFT, Alignment(wrap_text=True, horizontal="left" if number == 1 else "right")
     for each in sheet.by_story:
         row += 1
-        words = IN_WORDS.get(each.name, each.name)
-        values = (words, percent(each.weight), f"{each.expected:.1f}{_plus_minus(each.error)}", f"{each.regret:.1f}")
-        for number, value in enumerate(values, start=1):
+        story = str(story_phrase(each.name))
+        in_all = f"{each.expected:.1f}{_plus_minus(each.error)}"
+        for number, value in enumerate((story, str(percent(each.weight)), in_all, f"{each.regret:.1f}"), start=1):
             cell = put(page, row, number, value)
             cell.alignment = Alignment(wrap_text=True, vertical="top", horizontal="left" if number == 1 else "right")
-        page.row_dimensions[row].height = _LINE * _lines(words, 42)
+        page.row_dimensions[row].height = _LINE * _lines(story, 42)
     return row + 1
 
 
-def _write_lines(page: Worksheet, row: int, title: str, lines: Sequence[str], font: Font | None = None) -> int:
+def _write_lines(page: Worksheet, row: int, title: Text, lines: Sequence[Text], font: Font | None = None) -> int:
     row = _section(page, row + 1, title)
-    for line in lines:
+    for line in map(str, lines):
         page.merge_cells(start_row=row, end_row=row, start_column=1, end_column=4)
         indented = len(line) - len(line.lstrip())
         cell = put(page, row, 1, line.strip())
@@ -233,8 +255,8 @@ def _write_lines(page: Worksheet, row: int, title: str, lines: Sequence[str], fo
     return row
 
 
-def _section(page: Worksheet, row: int, title: str) -> int:
-    cell = put(page, row, 1, title)
+def _section(page: Worksheet, row: int, title: Text) -> int:
+    cell = put(page, row, 1, str(title))
     cell.font = _SECTION
     for number in range(1, 5):
         page.cell(row, number).border = Border(bottom=_THIN)
@@ -243,7 +265,7 @@ def _section(page: Worksheet, row: int, title: str) -> int:
 
 
 def _lines(text: str, characters: int) -> int:
-    """Lines that a text takes in a column of so many characters."""
+    """Lines that a text takes in a column of this width."""
     return max(1, len(textwrap.wrap(visible(text, 1000), characters)))
 
 

@@ -1,0 +1,199 @@
+"""The coupon sheet: who gets how many coupons now and why, what other numbers would bring, and how good the plan is.
+
+`planning.plan_coupons` makes a `CouponSheet`: tables, numbers, codes and messages. `words.sheet` writes its sentences,
+`words.printed_sheet` and `words.sheet_pdf` the pages to print. `Heading` is what stands above them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from peerfront.bounds.certificate import Certificate
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.files import check_output, write_bytes, write_csv
+from peerfront.foundation.messages import Message, Readable
+from peerfront.foundation.settings import check_fields, one_or_more, optional, optional_day
+from peerfront.foundation.spreadsheets import csv_text
+from peerfront.gfp.updating import LearningWorth
+from peerfront.study.orders import PlanOrder
+from peerfront.study.restrictions import Cost
+from peerfront.study.stories import StoryResult, story_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WORKBOOK, PDF, CSV = ".xlsx", ".pdf", ".csv"
+"""What a sheet can be written as."""
+_NOT_WRITTEN = (".xls", ".xlsm", ".xlsb", ".xltx", ".ods")
+LONGEST_STUDY = 120
+"""Characters of a study's name."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a sheet or a report. What is empty is left out, or left open to be written by hand.
+
+    >>> pf.Heading("Harbour study", "2026-03-02", 4).line
+    'Harbour study, 2026-03-02, round 4'
+    """
+
+    study: str = ""
+    date: str = ""
+    """Year, month and day: 2026-03-02. Nothing is filled in, so that the same settings give the same page."""
+    round: int | None = None
+    """Which round this is; the first is 1."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, study=_name, date=optional_day, round=optional(one_or_more))
+
+    @property
+    def line(self) -> str:
+        """Everything that is given, in one line."""
+        return str(import_module("peerfront.words.sheet").heading_line(self))
+
+    def or_study(self, source: str) -> "Heading":
+        """The same, named after the study's file if it has no name."""
+        return self if self.study else Heading(study_name(source), self.date, self.round)
+
+
+def study_name(source: str) -> str:
+    """A study's name, from the name of its file."""
+    return " ".join(PurePath(source).stem.split())[:LONGEST_STUDY]
+
+
+def _name(name: str, value: Any) -> str:
+    text = " ".join(str(value or "").split())
+    if len(text) > LONGEST_STUDY:
+        raise SettingError("sheets.long_name", name=name, length=len(text), most=LONGEST_STUDY)
+    return text
+
+
+@dataclass(frozen=True, eq=False)
+class CouponSheet(Readable):
+    """Who gets how many coupons this round, why, and how good that is. `Model.plan` makes it.
+
+    >>> sheet = model.plan(study.waiting, budget=20)
+    >>> int(sheet.table["coupons"].sum()) == sheet.spend <= 20
+    True
+    >>> list(sheet.table.columns)
+    ['person', 'coupons', 'chance_used', 'expected_now', 'expected_later', 'decided_by', 'probability', 'reason']
+    >>> print(sheet.lines()[0])
+    Give out ... coupons to ... people. ...
+    """
+
+    _in_words = "sheet.sheet_lines"
+
+    table: pd.DataFrame
+    """person, coupons, chance_used (of each coupon), expected_now, expected_later, decided_by (plan, lot or random),
+    probability (that this person got this number, before lots and random numbers were drawn), stratum (if coupons may
+    differ only between strata), reason (a `Reason`: data, and as text a sentence or two); in the frontier's order."""
+    spend: int
+    """Coupons given out this round."""
+    order: PlanOrder
+    curve: pd.DataFrame
+    """spend, value: recruits expected in all, by the plan's own value, for every spend that was evaluated."""
+    certificates: Mapping[str, Certificate]
+    """What no plan can expect to exceed, by each story of what a coupon does; empty where nothing is to decide."""
+    by_story: tuple[StoryResult, ...]
+    """What the plan brings by each story that is left, the most believed first; empty where the rest of the
+    study is too large to simulate."""
+    expected: float
+    """Recruits expected in all, discounted, if later rounds are planned too, averaged over the stories: simulated, or
+    `promised` if that is too large."""
+    expected_error: float | None
+    """Its standard error (0 in the last round, which needs no simulation); None if `promised` stands in."""
+    promised: float
+    """The same by the plan's own value."""
+    discount: float
+    rounds_left: int
+    notes: tuple[Message, ...]
+    """What to know about the order, the lots that were drawn, and where the plan goes beyond what the study shows."""
+    gap: float | None = None
+    """Planned by a common price of a coupon: the share by which `promised` can be below the best plan's own value, at
+    most. None where coupons were given out one by one (exact greedy)."""
+    learning: tuple[LearningWorth, ...] = ()
+    """What random numbers of coupons for some of the people would bring, if the order asked; else empty."""
+    costs: tuple[Cost, ...] = ()
+    """Recruits that strata and random numbers cost, beside a plan without them; empty where the order has neither."""
+    study: str = ""
+    """Name of the file that the model was fitted to; empty if the model does not say."""
+    model_fingerprint: str = ""
+    """Checksum of the model, as its manifest has it."""
+    warnings: tuple[Message, ...] = ()
+    """Warnings of the model itself, from its fit."""
+    chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By stratum: everybody's chance of 0, 1, ... coupons; empty where coupons do not differ by strata."""
+
+    @property
+    def why(self) -> "pd.Series[str]":
+        """The reason for each person's number of coupons in a sentence or two, by person."""
+        return self.table.set_index("person")["reason"].map(str)
+
+    @property
+    def stories(self) -> pd.DataFrame:
+        """One row for each story: name, weight, now (recruits of this round), expected (recruits in all), error, regret
+        (what knowing it would add), regret_error."""
+        return story_table(self.by_story)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What no plan can expect to exceed by the story that is believed most; None where nothing is to decide."""
+        return next(iter(self.certificates.values()), None)
+
+    def csv(self) -> str:
+        """The table as the text of a CSV file."""
+        table = self.table.copy()
+        table["probability"] = [f"{each:.6g}" for each in table["probability"]]  # estimates need it exactly
+        table["reason"] = table["reason"].map(str)
+        return csv_text(table, float_format="%.3f")
+
+    def excel(self, heading: Heading | None = None) -> bytes:
+        """An Excel workbook to print and fill in, as the bytes of a file; `heading` says study, date and round."""
+        return self._rendered("printed_sheet", "sheet_workbook", heading)
+
+    def pdf(self, heading: Heading | None = None) -> bytes:
+        """The sheet to print and fill in as the bytes of a PDF; `heading` says study, date and round."""
+        return self._rendered("sheet_pdf", "sheet_pdf", heading)
+
+    def save(self, path: Path | str, heading: Heading | None = None, *, overwrite: bool = False) -> None:
+        """Write the sheet: `.xlsx` or `.pdf` to print and fill in, `.csv` for the table alone.
+
+        The file holds participants' ids; a new one can be read by its owner alone.
+
+        >>> sheet = model.plan(study.waiting, budget=20)
+        >>> sheet.save("sheet.xlsx", pf.Heading("Harbour study", "2026-03-02", round=4))
+        """
+        path = Path(path)
+        kind = sheet_kind(path)
+        check_output(path, overwrite=overwrite)
+        if kind == WORKBOOK:
+            write_bytes(path, self.excel(heading), private=True)
+        elif kind == PDF:
+            write_bytes(path, self.pdf(heading), private=True)
+        else:
+            write_csv(path, self.csv(), private=True)
+
+    def plot(self) -> "Figure":
+        """Draw the recruits expected in all against the coupons given out this round."""
+        figure: Figure = import_module("peerfront.words.report_figures").curve_figure(self)
+        return figure
+
+    def _rendered(self, module: str, function: str, heading: Heading | None) -> bytes:
+        """The sheet as a file of `words`, a room above this one."""
+        written: bytes = getattr(import_module(f"peerfront.words.{module}"), function)(self, heading or Heading())
+        return written
+
+    def __str__(self) -> str:
+        return "\n".join([self.table.drop(columns="reason").to_string(index=False), "", super().__str__()])
+
+
+def sheet_kind(path: Path) -> str:
+    """What a sheet of this name is: a workbook (`.xlsx`), a PDF, or else CSV; other spreadsheets are refused."""
+    ending = path.suffix.lower()
+    if ending in _NOT_WRITTEN:
+        raise SettingError("sheets.other_spreadsheet", file=path.name, ending=ending, better=f"{path.stem}.xlsx")
+    return ending if ending in (WORKBOOK, PDF) else CSV

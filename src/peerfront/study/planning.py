@@ -1,0 +1,251 @@
+"""Plan one round: who gets how many coupons now and why, what other numbers would bring, and how good the plan is.
+
+`plan_coupons` checks the order, plans the round, plays the rest of the study with the fitted models, and bounds what
+any plan could expect.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from peerfront.bounds.certificate import certify_by_story
+from peerfront.foundation.covariates import Kinds, kinds_of
+from peerfront.foundation.messages import note, warning
+from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.threads import one_thread
+from peerfront.gfp.backup import Array
+from peerfront.gfp.explained_plan import Plan
+from peerfront.gfp.greedy import greedy_at
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.price_plan import values_by_price
+from peerfront.problem import Allocation, BulkPolicy, Frontier
+from peerfront.study.artifacts import Fit
+from peerfront.study.coupon_sheet import CouponSheet
+from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
+from peerfront.study.orders import PlanOrder, Task, task_of
+from peerfront.study.population import population_notes, with_population
+from peerfront.study.reasons import Draw, Facts, Reason, ReasonCode, alike, reasons_of
+from peerfront.study.restrictions import costs_of, planned_within, restriction_of
+from peerfront.study.stories import SheetFirst, StoryResult, can_be_simulated, last_round, ordered_planner, results_of
+
+_EPISODES, _SIMULATED_PEOPLE = 400, 100_000
+_WHOLE_CURVE = 400  # coupons up to which every spend of the round is evaluated
+_POINTS, _POINTS_BY_PRICE = 60, 12  # spends evaluated in a larger round, and in one planned by price
+
+
+@one_thread()
+def plan_coupons(
+    fit: Fit, frontier: Frontier, order: PlanOrder, coming: Mapping[str, Array] | None = None
+) -> CouponSheet:
+    """Plan one round. The same fit, people and order give the same sheet, byte for byte.
+
+    `coming` is what recruits still to come from open coupons leave uncovered, by story (`Planner.with_coming`). What
+    the sheet expects is then of its own coupons: recruits of open ones are the forecast's business.
+    """
+    fit, frontier = with_population(fit, frontier, order)
+    task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
+    if task.nothing_because:
+        return _nothing(fit, task, people)
+    afterwards = ordered_planner(fit, task)
+    planner = afterwards if coming is None else afterwards.with_coming(coming)
+    decision = decide(fit, planner, task, every_spend=_is_whole(task))
+    plan = decision.plan
+    kinds = alike(frontier.covariates, plan.allocation.coupons)
+    tables = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
+    facts = Facts.of(fit, planner, task, plan, kinds, tables)
+    table = _table(people, kinds, tables.gains, facts.later, reasons_of(facts))
+    table.insert(5, "decided_by", decision.decided_by)
+    table.insert(6, "probability", decision.probability.round(6))
+    restriction = restriction_of(order, fit.schema)
+    if decision.stratum:
+        table.insert(7, "stratum", pd.Series(list(decision.stratum), dtype=object))
+        reasons = zip(table["coupons"].tolist(), decision.stratum, decision.decided_by.tolist(), strict=True)
+        table["reason"] = _objects([_reason_in_stratum(*each) for each in reasons])
+    elif (decision.decided_by != BY_PLAN).any():
+        draws = zip(table["reason"], decision.decided_by.tolist(), decision.tied_with.tolist(), strict=True)
+        table["reason"] = _objects([_with_draw(*each, order) for each in draws])
+    curve = _curve_of(plan.values) if restriction.is_any else _spend_curve(planner, task, plan)
+    later = restriction.policy(afterwards)
+    results = _simulated(fit, afterwards, later, task, plan.allocation, decision.planned)
+    costs = costs_of(
+        fit, planner, task, restriction, decision.planned, named_luck(("sheet",), _episodes(task)),
+        lambda step: planned_within(planner, task, step).value, decision.free_value,
+    )  # fmt: skip
+    expected, error = _average(results) if results else (plan.value, None)
+    return CouponSheet(
+        table=table,
+        spend=plan.spend,
+        order=order,
+        curve=curve,
+        certificates=certify_by_story(fit.responses, fit.offspring, fit.schema, fit.discount, task.state),
+        by_story=tuple(results),
+        expected=expected,
+        expected_error=error,
+        promised=plan.value,
+        discount=fit.discount,
+        rounds_left=task.state.rounds_left,
+        notes=(*decision.notes, *population_notes(fit), *(cost.message for cost in costs), *task.notes),
+        gap=plan.gap,
+        learning=decision.learning,
+        costs=costs,
+        chances=decision.chances,
+        **_provenance(fit),
+    )
+
+
+def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
+    """A sheet on which nobody gets anything, and which says why."""
+    order, why = task.order, task.nothing_because
+    assert why is not None, "otherwise something is planned"
+    alike_all = Kinds(np.zeros((1, 1), np.int64), np.zeros(len(people), np.int64), np.array([len(people)]))
+    table = _table(people, alike_all, np.zeros((1, 1)), np.zeros(1), [Reason(ReasonCode.NOTHING, because=why.code)])
+    left = fit.rules.rounds if order.rounds_left is None else order.rounds_left
+    curve = pd.DataFrame({"spend": [0], "value": [0.0]})
+    table.insert(5, "decided_by", BY_PLAN)
+    table.insert(6, "probability", 1.0)
+    notes = (note("nothing_to_give.so", why=why), *task.notes)
+    return CouponSheet(table, 0, order, curve, {}, (), 0.0, None, 0.0, fit.discount, left, notes, **_provenance(fit))
+
+
+def _provenance(fit: Fit) -> dict[str, Any]:
+    """The model that a sheet was made with."""
+    summary = (str(line) for line in fit.scores.get("summary", ()))
+    return {
+        "study": str(fit.settings.get("study", "")),
+        "model_fingerprint": fit.fingerprint,
+        "warnings": tuple(warning(line) for line in summary if line.startswith("Warning")),
+    }
+
+
+def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reasons: Sequence[Reason]) -> pd.DataFrame:
+    """One row per person; gains, `later` and `reasons` are by kind (of answers and coupons)."""
+    coupons, kind = kinds.rows[:, -1], kinds.kind
+    used = np.where(np.arange(gains.shape[1]) < coupons[:, None], gains, 0.0)
+    chances = [
+        " ".join(f"{chance:.0%}" for chance in _padded(row, count))
+        for row, count in zip(gains, coupons.tolist(), strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "person": pd.Series(list(people), dtype=object),
+            "coupons": coupons[kind],
+            "chance_used": pd.Series(np.array(chances, dtype=object)[kind], dtype=object),
+            "expected_now": used.sum(axis=1).round(3)[kind],
+            "expected_later": later.round(3)[kind],
+            "reason": _objects(reasons)[kind],
+        }
+    )
+
+
+def _objects(values: Sequence[object]) -> NDArray[np.object_]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _padded(row: Array, count: int) -> list[float]:
+    """Chances of `count` coupons; those beyond the table are never used."""
+    return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
+
+
+def _reason_in_stratum(coupons: int, stratum: str, decided_by: str) -> Reason:
+    if decided_by == AT_RANDOM:
+        return Reason(ReasonCode.RANDOM, coupons)
+    code = ReasonCode.STRATUM_LOT if decided_by == BY_LOT else ReasonCode.STRATUM
+    return Reason(code, coupons, stratum=stratum)
+
+
+def _with_draw(reason: Reason, decided_by: str, tied_with: int, order: PlanOrder) -> Reason:
+    """The reason, with what was left to chance."""
+    if decided_by == BY_LOT:
+        return replace(reason, draw=Draw.LOT, tied_with=tied_with)
+    if decided_by == BY_PLAN:
+        return reason
+    return replace(reason, draw=Draw.TO_LEARN) if order.learn is not None else Reason(ReasonCode.RANDOM, reason.coupons)
+
+
+def _episodes(task: Task) -> int:
+    state = task.state
+    return int(np.clip(_SIMULATED_PEOPLE // (len(state.frontier) + state.remaining_budget), 40, _EPISODES))
+
+
+def _simulated(
+    fit: Fit, planner: Planner, later: BulkPolicy, task: Task, sheet: Allocation, planned: Allocation
+) -> list[StoryResult]:
+    """The rest of the study, played to its end by every story; empty if that takes too long.
+
+    `later` decides the rounds after the sheet's.
+    """
+    state = task.state
+    if state.rounds_left > 1 and not can_be_simulated(state):
+        return []
+    episodes = _episodes(task)
+    plan = SheetFirst(planned, planner)
+    as_planned = later is planner and (sheet.coupons == planned.coupons).all()
+    handed_out = plan if as_planned else SheetFirst(sheet, later)
+    alone: dict[str, SheetFirst] = {}
+    for name in fit.responses:
+        knowing = replace(fit.planner.only(name), least_per_person=planner.least_per_person)
+        is_same = [story.name for story in planner.stories] == [name]
+        alone[name] = plan if is_same else SheetFirst(knowing.plan(state, every_spend=False).allocation, knowing)
+    if state.rounds_left == 1:  # nothing is left to chance but the counts, whose means are known
+        return last_round(fit, state, sheet, planned, {name: policy.sheet for name, policy in alone.items()})
+    return results_of(fit, state, handed_out, plan, alone, named_luck(("sheet",), episodes))
+
+
+def _average(results: Sequence[StoryResult]) -> tuple[float, float]:
+    """Recruits averaged over the stories, and the standard error; all are played with the same luck."""
+    return sum(each.weight * each.expected for each in results), sum(each.weight * each.error for each in results)
+
+
+# What other numbers of coupons would bring ----------------------------------------------------------------------------
+
+
+def _is_whole(task: Task) -> bool:
+    """Whether the round is small enough to evaluate every spend."""
+    return task.spendable <= _WHOLE_CURVE
+
+
+def _spend_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
+    """Columns spend and value: every spend of a small round, some of a larger one; the plan's is always there."""
+    if plan.bound is not None:
+        return _curve_by_price(planner, task, plan)
+    return _curve_of(plan.values) if _is_whole(task) else _some_of_the_curve(planner, task, plan)
+
+
+def _curve_of(values: Array) -> pd.DataFrame:
+    """The spends that were evaluated, with their values."""
+    evaluated = np.flatnonzero(~np.isnan(values))
+    return pd.DataFrame({"spend": evaluated, "value": values[evaluated]})
+
+
+def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
+    """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
+    spends, most = _some_spends(task, plan, _POINTS), task.state.most_per_person
+    tables = planner.tables(task.state.frontier.covariates, most)
+    least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
+    _, values = greedy_at(tables, weights, planner.discount, spends, most, least, base)
+    return pd.DataFrame({"spend": spends, "value": values})
+
+
+def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
+    """The same for a round planned by price: the spends of its search are known."""
+    kinds, most = kinds_of(task.state.frontier.covariates), task.state.most_per_person
+    tables = planner.tables(kinds.rows, most)
+    others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]
+    values = plan.values.copy()
+    least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
+    values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least, base)
+    return _curve_of(values)
+
+
+def _some_spends(task: Task, plan: Plan, points: int) -> list[int]:
+    least = task.order.min_per_person * len(task.state.frontier)
+    usual = [plan.spend // 2, round(0.75 * plan.spend), round(1.25 * plan.spend), plan.spend]
+    spread = np.linspace(least, task.spendable, points).astype(np.int64)
+    spends: list[int] = np.unique(np.clip([*usual, *spread.tolist()], least, task.spendable)).tolist()
+    return spends
