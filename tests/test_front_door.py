@@ -13,6 +13,7 @@ import peerfront as pf
 from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.words import Sentences
 from peerfront.study.orders import task_of
+from peerfront.words.language import marked
 
 EXPECTED = {
     "read_study", "guess_schema", "read_schema", "read_frontier", "fit", "load", "Model", "Study", "compare",
@@ -105,7 +106,7 @@ def test_results_show_themselves_in_notebooks(study, model) -> None:
     for figure in (sheet.plot(), forecast.plot()):
         assert figure._repr_png_().startswith(b"\x89PNG")
     assert str(sheet.lines()[0]) in str(sheet)
-    assert str(forecast) == "\n".join(map(str, forecast.lines()))
+    assert str(forecast) == "\n".join(map(marked, forecast.lines()))
     assert repr(model) == "Model(up to 20 coupons, 2 rounds, at most 3 per person)"
 
 
@@ -186,7 +187,7 @@ def test_a_round_cap_of_zero_gives_out_nothing_everywhere(study, model, tmp_path
     forecast = model.forecast(study.waiting, order, target=5, episodes=20)
     assert forecast.summary["recruits"].tolist() == [0.0]
     assert forecast.summary["never_issued"].tolist() == [20.0]
-    assert forecast.lines() == ["Nothing is given out: the round's limit is 0. So nobody is recruited."]
+    assert list(map(str, forecast.lines())) == ["Nothing is given out: the round's limit is 0. So nobody is recruited."]
     assert forecast.plot()._repr_png_()
     page = model.report(study, study.waiting, order, episodes=20)
     assert "Nothing is given out" in page
