@@ -8,7 +8,7 @@ import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.study.design import Design, DesignSettings, design_parts, networks_for, settings_record
-from peerfront.study.design_results import ADVISED, ROW_COLUMNS, lines_of, recommended, summarised, trusted
+from peerfront.study.design_results import ADVISED, ROW_COLUMNS, recommendation, recommended, summarised, trusted
 from peerfront.study.design_worlds import AssumedNetworks, ModelNetworks, arms_of, read_outcome
 from peerfront.study.model import Model
 from study.small_advice import a_fit
@@ -82,7 +82,7 @@ def test_the_rule_with_most_recruits_among_good_estimates_is_recommended() -> No
     assert bad["bias"] == pytest.approx(0.1, abs=0.01)
     assert bad["rmse"] == pytest.approx(np.hypot(0.1, 0.02), abs=0.01)
     assert bad["coverage"] < 0.1
-    words = "\n".join(lines_of(rules, table))
+    words = str(Design(DesignSettings(), rows))
     assert "Use this rule: good. It brings 150 recruits, 50 more than 3 each (50%)" in words
 
 
@@ -94,24 +94,27 @@ def test_a_few_more_recruits_do_not_make_up_for_a_clear_bias() -> None:
     _, rules = summarised(pd.concat([biased, fair]))
     assert trusted(rules).all()
     assert recommended(rules) == "fair"
-    alone = summarised(biased)
-    assert recommended(alone[1]) == "biased"
-    assert "still off by +0.0" in lines_of(alone[1], alone[0])[-1]
+    alone = recommendation(summarised(biased)[1])
+    assert alone is not None
+    assert alone.rule == "biased"
+    assert alone.bias == pytest.approx(0.04, abs=0.02)
+    assert "still off by +0.0" in str(Design(DesignSettings(), biased).lines()[-1])
 
 
 def test_nothing_is_recommended_where_nothing_can_be_trusted_or_few_were_played() -> None:
     rows = pd.concat([_rows("3 each", 100, 0.2, 0.02), _rows("plan", 150, 0.1, 0.02)])
-    table, rules = summarised(rows)
-    assert recommended(rules) is None
-    assert "Under no rule" in lines_of(rules, table)[-1]
-    few = summarised(pd.concat([_rows("3 each", 100, 0.0, 0.02, 5)]))
-    assert "too few to recommend" in lines_of(few[1], few[0])[-1]
+    rules = summarised(rows)[1]
+    assert recommended(rules) is recommendation(rules) is None
+    assert "Under no rule" in str(Design(DesignSettings(), rows).lines()[-1])
+    few = Design(DesignSettings(), _rows("3 each", 100, 0.0, 0.02, 5))
+    assert recommendation(few.rules) is None
+    assert "too few to recommend" in str(few.lines()[-1])
 
 
 def test_studies_without_any_estimate_are_said_to_have_none() -> None:
     rows = _rows("3 each", 4, 0.0, 0.02).assign(estimate=np.nan, low=np.nan, high=np.nan, estimator="", advised=False)
     made = Design(DesignSettings(), rows)
-    assert "too small to estimate" in made.lines()[0]
+    assert "too small to estimate" in str(made.lines()[0])
     assert made.plot().axes
 
 
@@ -129,7 +132,7 @@ def test_the_picture_has_a_point_for_each_rule() -> None:
         ({"homophily": 0.5}, "homophily must be"),
         ({"sample": 3}, "cannot be drawn with"),
         ({"sample": 5000}, "cannot be drawn with"),
-        ({"randomise": (0.7,)}, "a chance above 0 and at most 0.5"),
+        ({"randomise": (0.7,)}, "above 0 and at most 0.5"),
         ({"repetitions": 1}, "repetitions must be"),
         ({"coupons": 1.5}, "coupons must be a whole number"),
     ],

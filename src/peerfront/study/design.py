@@ -5,8 +5,10 @@ everybody, under the plan, and under plans restricted to strata or with a floor 
 outcome is estimated with every estimator, and compared with the truth.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,8 @@ import pandas as pd
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.files import write_text
+from peerfront.foundation.messages import Readable, note
 from peerfront.foundation.progress import Progress, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
@@ -33,12 +37,20 @@ from peerfront.foundation.settings import (
     up_to,
 )
 from peerfront.foundation.threads import one_thread
-from peerfront.foundation.words import Sentences, as_html
 from peerfront.problem import Rules
 from peerfront.simulation.network_study import network_studies
 from peerfront.simulation.outcome_network import GROUP, OutcomeNetworkSettings
 from peerfront.simulation.referral_sample import ReferralSample
-from peerfront.study.design_results import ROW_COLUMNS, lines_of, recommended, summarised
+from peerfront.study.design_results import (
+    PER_NETWORK,
+    ROW_COLUMNS,
+    ROWS_FILE,
+    SETTINGS_FILE,
+    in_order,
+    kept_rows,
+    recommended,
+    summarised,
+)
 from peerfront.study.design_worlds import (
     Arm,
     AssumedNetworks,
@@ -55,8 +67,6 @@ from peerfront.study.study_sample import coupon_strata
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PER_NETWORK = 10
-"""Studies that are played on one network before another is drawn."""
 _FEWEST_RECRUITS = 20  # from fewer nothing is estimated
 
 
@@ -125,30 +135,23 @@ class DesignSettings:
         )
         OutcomeNetworkSettings(self.population, self.prevalence, self.homophily, self.activity, self.mean_degree)
         if self.sample is not None and not self.seeds <= self.sample <= self.population:
-            raise SettingError(
-                f"A sample of {self.sample:,} cannot be drawn with {self.seeds:,} seeds from {self.population:,} "
-                "people. Choose a sample from the number of seeds to that of the population."
-            )
+            raise SettingError("design.sample_size", sample=self.sample, seeds=self.seeds, population=self.population)
 
     @property
     def rules(self) -> Rules:
         return Rules(self.coupons, self.seeds, self.rounds, self.max_per_person)
 
 
-def _chances(name: str, value: Any) -> tuple[float, ...]:
-    """Rule: chances above 0, none at all included."""
-    some: tuple[float, ...] = several(up_to(0.5))(name, value) if value else ()
-    return some
-
-
 @dataclass(frozen=True, eq=False)
-class Design:
+class Design(Readable):
     """What rules for coupons bring and cost, as `design` makes it.
 
     >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
     >>> list(made.rules.columns)[:3]
     ['rule', 'recruits', 'recruits_error']
     """
+
+    _in_words = "design.design_lines"
 
     settings: DesignSettings
     repetitions: pd.DataFrame
@@ -170,18 +173,10 @@ class Design:
         """The rule that brings the most recruits without spoiling the estimate; None if all spoil it."""
         return recommended(self.rules)
 
-    def lines(self) -> Sentences:
-        """What was found, and which rule to use, in words."""
-        return Sentences(lines_of(self.rules, self.table))
-
     def plot(self, *, narrow: bool = False) -> "Figure":
         """Draw recruits against the error of the estimate, a point for each rule."""
-        from peerfront.study.design_figures import design_figure
-
-        return design_figure(self.rules, self.table, narrow=narrow)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.lines(), self.rules.round(3))
+        figure: Figure = import_module("peerfront.words.design").design_figure(self, narrow=narrow)
+        return figure
 
 
 def design(
@@ -205,6 +200,31 @@ def design(
     shown = (printed if progress else silent) if isinstance(progress, bool) else progress
     parts = list(design_parts(fitted, chosen, shown))
     return Design(chosen, pd.concat(parts, ignore_index=True))
+
+
+def design_in_folder(
+    folder: Path, model: Model | None, settings: DesignSettings, *, resume: bool, progress: Progress = silent
+) -> Design:
+    """Design as `design` does, and keep each network's studies in a folder when they are finished.
+
+    With `resume`, studies that the folder holds are not played again.
+    """
+    record = json.loads(json.dumps(settings_record(settings, model)))
+    parts = [kept_rows(folder, record)] if resume else []
+    done = {int(each) for part in parts for each in part["repetition"]}
+
+    def is_done(network: int) -> bool:
+        first = network * PER_NETWORK
+        return all(each in done for each in range(first, min(first + PER_NETWORK, settings.repetitions)))
+
+    if not (resume and (folder / SETTINGS_FILE).exists()):
+        write_text(folder / SETTINGS_FILE, json.dumps(record, indent=2) + "\n")
+        (folder / ROWS_FILE).unlink(missing_ok=True)
+    for part in design_parts(model, settings, progress, is_done):
+        parts.append(part[~part["repetition"].isin(done)])
+        write_text(folder / ROWS_FILE, in_order(parts).to_csv(index=False, lineterminator="\n"))
+    rows = in_order(parts)
+    return Design(settings, rows[rows["repetition"] < settings.repetitions].reset_index(drop=True))
 
 
 def networks_for(model: Model | None, settings: DesignSettings) -> Networks:
@@ -242,7 +262,7 @@ def design_parts(
             strata = (GROUP,) if model is None else (_widest_field(networks, first, settings),)
         for text in strata:
             read_strata(text, networks.schema)  # refused before anything is learned
-        progress(0.0, "learning the plan")
+        progress(0.0, str(note("design.learning")))
         planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
         arms = arms_of(planner, networks.schema, settings.max_per_person, strata, settings.randomise)
         for arm in arms:
@@ -253,9 +273,9 @@ def design_parts(
             first_one = number * PER_NETWORK
             these = range(first_one, min(first_one + PER_NETWORK, settings.repetitions))
             begin, end = (0.1 + 0.9 * (number + more) / count for more in (0, 1))
-            shown = part_of(progress, begin, end, f"network {number + 1} of {count}")
+            shown = part_of(progress, begin, end, str(note("design.network", number=number + 1, count=count)))
             yield _on_network(arms, network, networks, settings, list(these), shown)
-        progress(1.0, "done")
+        progress(1.0, str(note("design.done")))
 
 
 def _widest_field(networks: Networks, network: TrueNetwork, settings: DesignSettings) -> str:

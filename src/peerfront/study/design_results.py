@@ -1,13 +1,22 @@
-"""What a design found: tables of every rule and estimator, the rule to use, and both in words."""
+"""What a design found: tables of every rule and estimator, the rule to use, and the folder that keeps its studies."""
 
+import json
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.foundation.words import counted, percent
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Remedy
 
+PER_NETWORK = 10
+"""Studies that are played on one network before another is drawn."""
+PLAN = "the plan"
+"""The name of the rule that is the plan without restrictions."""
+SETTINGS_FILE, ROWS_FILE = "settings.json", "repetitions.csv"
 ROW_COLUMNS = (
     "rule", "repetition", "recruits", "coupons", "truth", "estimator", "estimate", "low", "high", "design_effect",
     "valid", "advised",
@@ -19,7 +28,8 @@ MOST_ERROR = 1.2
 MOST_BIAS = 0.02
 """Bias that a recommended rule may have though it can be told from chance, if others have less."""
 LEAST_COVERAGE, MOSTLY = 0.9, 0.95
-_FEW = 20  # studies below which nothing is recommended
+FEW_STUDIES = 20
+"""Studies below which nothing is recommended."""
 
 
 def summarised(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -108,69 +118,66 @@ def recommended(rules: pd.DataFrame) -> str | None:
     return str(fine["rule"].iloc[int(fine["recruits"].to_numpy().argmax())]) if len(fine) else None
 
 
-def lines_of(rules: pd.DataFrame, table: pd.DataFrame) -> list[str]:
-    """Say what each rule brings and costs, and which one to use."""
-    first, studies = rules.iloc[0], int(rules["studies"].min())
-    if "rmse" not in rules or not np.isfinite(first.get("rmse", np.nan)):
-        return ["The studies were too small to estimate anything. Give more coupons, or people who bring more."]
-    lines = []
-    for row in rules.to_dict("records"):
-        more = row["recruits"] - first["recruits"]
-        compared = "" if row["rule"] == first["rule"] else f" ({more:+.0f})"
-        if not np.isfinite(row.get("rmse", np.nan)):
-            lines.append(f"{row['rule']}: {row['recruits']:.0f} recruits{compared}; no valid estimate in any study.")
-            continue
-        missing = row["studies"] - row["estimated"]
-        none = f"; no valid estimate in {missing:.0f} of {row['studies']:.0f} studies" if missing else ""
-        lines.append(
-            f"{row['rule']}: {row['recruits']:.0f} recruits{compared}; the advised estimate is off by "
-            f"{row['rmse']:.3f} (bias {row['bias']:+.3f} +- {2 * row['bias_error']:.3f}), and its 95% intervals hold "
-            f"the truth in {percent(row['coverage'])} of {row['estimated']:.0f} studies{none}."
-        )
-    plain = table[(table["estimator"] == "RDS-II") & (table["rule"] != first["rule"])]
-    if len(plain):
-        worst = plain.iloc[int(plain["bias"].abs().to_numpy().argmax())]
-        lines.append(
-            f"Plain RDS-II, which counts on the same number for everybody, would be off by up to {worst['bias']:+.3f} "
-            f"on average ({worst['rule']})."
-        )
-    return [*lines, *_advice(rules, studies)]
+@dataclass(frozen=True)
+class Recommendation:
+    """Which rule to use, compared with the first one and with the free plan."""
+
+    rule: str
+    recruits: float
+    more: float
+    """Recruits beside those of the first rule; negative if there are fewer."""
+    bias: float | None
+    """How far its estimate is off on average; None if that is not clear."""
+    price: int
+    """Recruits that the free plan would bring beside it."""
 
 
-def _advice(rules: pd.DataFrame, studies: int) -> list[str]:
-    if studies < _FEW:
-        return [f"{studies} studies are too few to recommend a rule; play at least {_FEW}, better 200."]
+def recommendation(rules: pd.DataFrame) -> Recommendation | None:
+    """The rule to use; None if too few studies were played (`FEW_STUDIES`) or if no rule can be trusted."""
     name = recommended(rules)
-    if name is None:
-        closest = rules.iloc[int(np.nanargmin(rules["rmse"].to_numpy(dtype=np.float64)))]
-        return [
-            "Under no rule do the advised intervals hold the truth often enough. Record more of what people are like "
-            "as strata (--strata), or give fewer people more than others. The estimate is nearest to the truth under "
-            f"this rule: {closest['rule']}."
-        ]
-    first, best = rules.iloc[0], rules[rules["rule"] == name].iloc[0]
-    more = best["recruits"] - first["recruits"]
-    beside = (
-        ""
-        if name == first["rule"]
-        else f", {abs(more):.0f} {'more' if more >= 0 else 'fewer'} than {first['rule']} "
-        f"({percent(abs(more) / first['recruits'])})"
+    if name is None or int(rules["studies"].min()) < FEW_STUDIES:
+        return None
+    best, free = rules[rules["rule"] == name].iloc[0], rules[rules["rule"] == PLAN]
+    is_biased = bool(clearly_biased(rules)[rules["rule"] == name].any())
+    return Recommendation(
+        name,
+        float(best["recruits"]),
+        float(best["recruits"] - rules.iloc[0]["recruits"]),
+        float(best["bias"]) if is_biased else None,
+        max(round(free.iloc[0]["recruits"] - best["recruits"]), 0) if len(free) else 0,
     )
-    lines = [
-        f"Use this rule: {name}. It brings {best['recruits']:.0f} recruits{beside}, the most of those whose estimate "
-        f"can be trusted (intervals hold the truth in about {percent(LEAST_COVERAGE)} of the studies or more) and is "
-        f"nearly as exact as any (an error of at most {MOST_ERROR:g} times the smallest)."
-    ]
-    if clearly_biased(rules)[rules["rule"] == name].any():
-        lines.append(
-            f"Its estimate is still off by {best['bias']:+.3f} on average. Record more of what people are like as "
-            "strata (--strata)."
-        )
-    free = rules[rules["rule"] == "the plan"]
-    price = round(free.iloc[0]["recruits"] - best["recruits"]) if len(free) else 0
-    if price >= 1:
-        lines.append(
-            f"It costs {counted(price, 'recruit', 'recruits')} beside the free plan: the price of an estimate one can "
-            "trust."
-        )
-    return lines
+
+
+# The folder of a design ----------------------------------------------------------------------------------------------
+
+
+def in_order(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """All rows, study by study, the rules in their order: the same whether or not the work was interrupted."""
+    rows = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    order = {rule: place for place, rule in enumerate(dict.fromkeys(rows["rule"]))}
+    network = rows["repetition"].astype(int) // PER_NETWORK
+    return (
+        rows.assign(_network=network, _place=rows["rule"].map(order))
+        .sort_values(["_network", "_place", "repetition"], kind="stable")
+        .drop(columns=["_network", "_place"])
+        .reset_index(drop=True)
+    )
+
+
+def kept_rows(folder: Path, record: dict[str, Any]) -> pd.DataFrame:
+    """The studies that a folder holds, if they were played with the same settings."""
+    empty = pd.DataFrame(columns=list(ROW_COLUMNS))
+    settings, file, overwrite = folder / SETTINGS_FILE, folder / ROWS_FILE, Remedy("overwrite", True)
+    if not settings.exists():
+        return empty
+    try:
+        saved = json.loads(settings.read_text(encoding="utf-8"))
+        rows = pd.read_csv(file, keep_default_na=True) if file.exists() else empty
+    except (OSError, ValueError) as problem:
+        raise DataFileError("design.unreadable", folder=folder, problem=str(problem), overwrite=overwrite) from None
+    if saved != record:
+        names = sorted(name for name in {*saved, *record} if saved.get(name) != record.get(name))
+        raise DataFileError("design.other_settings", folder=folder, names=names, overwrite=overwrite)
+    if tuple(rows.columns) != ROW_COLUMNS:
+        raise DataFileError("design.changed_rows", file=file, overwrite=overwrite)
+    return rows.assign(estimator=rows["estimator"].fillna(""))

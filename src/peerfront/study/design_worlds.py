@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.settings import one_of
-from peerfront.foundation.words import percent
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlanner, strata_of
 from peerfront.problem import BranchingWorld, Policy, Rules
@@ -24,12 +24,11 @@ from peerfront.simulation.model_network import model_network, spread_outcome
 from peerfront.simulation.network import NetworkWorld, world_of_society
 from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
 from peerfront.study.artifacts import Fit
+from peerfront.study.design_results import PLAN
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import simple_rules
 from peerfront.study.restrictions import Restriction, read_strata
 from peerfront.study.study_sample import MOST_STRATA
-
-CONSTANT, PLAN = "3 each", "the plan"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,33 +125,32 @@ class ModelNetworks:
             field = self.schema.names.index(self.outcome[0])
             has = society.covariates[:, field] == self.schema.fields[field].code_of[self.outcome[1]]
         if not 0 < has.sum() < len(has):
-            raise SettingError(
-                f"In a network of {self.people:,} people like the model's, {int(has.sum()):,} have the outcome; there "
-                "must be some with it and some without. Choose another outcome, or a larger population."
-            )
+            raise SettingError("design.outcome_for_all_or_none", people=self.people, having=int(has.sum()))
         return TrueNetwork(world_of_society(society, response), has)
 
     def planner(self, rules: Rules, progress: Progress) -> Planner:
         if rules.budget > self.fit.planner.budget:
             raise SettingError(
-                f"The model was fitted for at most {self.fit.planner.budget:,} coupons; the design has "
-                f"{rules.budget:,}. Fit it again with --budget {rules.budget}, or design with fewer (--coupons)."
-            )
+                "design.more_coupons_than_fitted",
+                fitted=self.fit.planner.budget, coupons=rules.budget,
+                budget=Remedy("budget", rules.budget), fewer=Remedy("coupons"),
+            )  # fmt: skip
         return self.fit.planner
 
 
 def read_outcome(text: str, schema: Schema) -> tuple[str, str]:
     """Read FIELD or FIELD=CATEGORY; of a field with two categories the second is meant."""
     name, equals, category = text.partition("=")
-    name = one_of("field of the model", name.strip(), schema.names)
+    name = one_of(note("design.field_of_the_model"), name.strip(), schema.names)
     field = schema.fields[schema.names.index(name)]
     if equals:
-        return name, one_of(f"category of {name!r}", category.strip(), field.categories)
+        return name, one_of(note("design.category_of", field=name), category.strip(), field.categories)
     if len(field.categories) != 2:
         raise SettingError(
-            f"{name!r} has {len(field.categories)} categories. Say which one is the outcome: --outcome "
-            f"{name}={field.categories[-1]}, or another of {', '.join(field.categories)}."
-        )
+            "design.which_category",
+            field=name, n=len(field.categories), categories=field.categories,
+            remedy=Remedy("outcome", f"{name}={field.categories[-1]}"),
+        )  # fmt: skip
     return name, field.categories[1]
 
 
@@ -178,10 +176,7 @@ class Arm:
         codes = network.world.society.covariates
         names = tuple(schema.names[column] for column in self.columns)
         if len(np.unique(codes[:, list(self.columns)], axis=0)) > MOST_STRATA:
-            raise SettingError(
-                f"{' x '.join(names)} forms more than {MOST_STRATA} strata, which is more than estimates can use. Name "
-                "fewer fields, or fields with fewer categories."
-            )
+            raise SettingError("design.many_strata", fields=" x ".join(names), most=MOST_STRATA)
         return strata_of(codes, self.columns), Restriction(schema, names).strata(codes)[1]
 
 
@@ -195,7 +190,7 @@ def arms_of(
     one_each = replace(planner, least_per_person=1)
     each = min(3, most)
     arms = [
-        Arm(CONSTANT if each == 3 else f"{each} each", Constant(each)),
+        Arm(f"{each} each", Constant(each)),
         Arm(PLAN, planner),
         Arm(f"{PLAN}, at least 1 each", one_each),
     ]
@@ -205,9 +200,9 @@ def arms_of(
         within.append((" x ".join(names), tuple(schema.names.index(name) for name in names)))
     arms[1:1] = [Arm(f"{arms[0].name}, {name} kept", Constant(each), columns) for name, columns in within]
     arms += [Arm(f"within {name}", RestrictedPlanner(one_each, columns), columns) for name, columns in within]
-    arms += [Arm(f"{percent(chance)} random", RestrictedPlanner(one_each, (), chance)) for chance in randomise]
+    arms += [Arm(f"{100 * chance:g}% random", RestrictedPlanner(one_each, (), chance)) for chance in randomise]
     arms += [
-        Arm(f"within {name}, {percent(chance)} random", RestrictedPlanner(one_each, columns, chance), columns)
+        Arm(f"within {name}, {100 * chance:g}% random", RestrictedPlanner(one_each, columns, chance), columns)
         for name, columns in within
         for chance in randomise
     ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from peerfront.study.backtest import Backtest
     from peerfront.study.coupon_sheet import CouponSheet, Heading
     from peerfront.study.date_forecast import DateForecast
+    from peerfront.study.design import Design
     from peerfront.study.estimation import Estimates
     from peerfront.study.forecast import Forecast
 
@@ -20,6 +21,9 @@ CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA
 FORECAST_FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
 DATE_FORECAST_FILES = ("weeks.csv", "summary.csv", "target.csv", "forecast.png", "forecast.svg")
 BACKTEST_FILES = ("forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg")
+DESIGN_FILES = (
+    "settings.json", "repetitions.csv", "rules.csv", "estimators.csv", "design.txt", "design.png", "design.svg",
+)  # fmt: skip
 _ESTIMATE_TABLES = ("estimates.csv", "diagnostics.csv", "estimates.txt")
 _ESTIMATE_PICTURES = ("estimates", "convergence", "bottlenecks", "seeds")
 _PICTURE_KINDS = ("png", "svg")
@@ -118,6 +122,17 @@ def write_estimates(folder: Path, estimates: "Estimates") -> None:
     for number, each in enumerate(estimates.made):
         for name, figure in estimates.plot(each.outcome.name).items():
             _write_picture(folder / _stem(name, number), figure)
+
+
+def write_design(folder: Path, design: "Design") -> None:
+    """Write the tables, the sentences and the picture of a design; its studies are in the folder already."""
+    from peerfront.foundation.shown import visible_message
+    from peerfront.foundation.spreadsheets import csv_text
+
+    write_csv(folder / "rules.csv", csv_text(design.rules, "%.6g"))
+    write_csv(folder / "estimators.csv", csv_text(design.table, "%.6g"))
+    write_text(folder / "design.txt", visible_message(str(design)) + "\n")
+    _write_picture(folder / "design", design.plot())
 
 
 def _stem(name: str, number: int) -> str:
