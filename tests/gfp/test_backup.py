@@ -107,31 +107,3 @@ def test_bad_tables_are_refused(which: int, table: np.ndarray, message: str) -> 
 def test_bad_capacities_are_refused(survival: np.ndarray, uncovered: np.ndarray, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         Tables.of_capacity(survival, uncovered)
-
-
-@given(instances(extremes=False))
-def test_tables_of_transforms_are_the_tables(problem: Instance) -> None:
-    again = Tables.of_transform(problem.tables.gains, problem.tables.transform())
-    np.testing.assert_array_equal(again.gains, problem.tables.gains)
-    left = problem.tables.transform()
-    np.testing.assert_allclose(again.transform(), left, atol=1e-15)
-    np.testing.assert_allclose((again.covers - problem.tables.covers) * left[:, :-1], 0.0, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("gains", "transform", "message"),
-    [
-        ([[0.5, 0.4]], [[1.0, 0.8, 0.9]], "Person 0 .*more uncovered with 2 coupons than with 1: T.k. must not rise"),
-        ([[0.5, 0.4]], [[1.0, 1.2, 0.9]], "from 0 to 1, and 1 without coupons"),
-        ([[0.5, 0.4]], [[1.0, 0.8, -0.1]], "from 0 to 1"),
-        ([[0.5, 0.4]], [[0.9, 0.8, 0.7]], "1 without coupons"),
-        ([[0.5, 0.4]], [[1.0, np.nan, 0.7]], "from 0 to 1"),
-        ([[0.5, 0.4]], [[1.0, 0.8]], "do not fit together"),
-        ([0.5, 0.4], [[1.0, 0.8]], "do not fit together"),
-        ([[0.4, 0.5]], [[1.0, 0.8, 0.7]], "gain that rises to 0.5"),
-        ([[0.5, 0.4]], [[1.0, 0.8, 0.2]], "covered share that rises"),
-    ],
-)
-def test_bad_transforms_are_refused(gains: list, transform: list, message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        Tables.of_transform(np.array(gains), np.array(transform)[:, :, None]).check(np.ones((2, 1)))

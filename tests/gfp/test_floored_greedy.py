@@ -150,7 +150,7 @@ def test_what_cannot_be_done_is_refused() -> None:
         GroupFloors(floors.members, np.array([1.5]))
     with pytest.raises(SettingError, match="2 floors need as many groups"):
         GroupFloors(floors.members, np.array([0.5, 0.5]))
-    with pytest.raises(SettingError, match="30 coupons cannot be tried; allowed are 0 to 20"):
+    with pytest.raises(SettingError, match="30 cannot be tried; allowed are 0 to 20"):
         solve(problem, floors, spends=[30])
     with pytest.raises(SettingError, match="No number of coupons from 1 to 1 meets all floors"):
         solve(problem, GroupFloors(np.stack([floors.members[0], ~floors.members[0]]), np.ones(2)), spends=[1])

@@ -62,7 +62,6 @@ def test_limits_hold_and_no_more_than_the_noise_is_lost(problem: Problem, scale:
     assert found.lost == pytest.approx(lost, abs=1e-7)
     assert ((found.probability > 0.0) & (found.probability <= 1.0)).all()
     assert (found.probability[~found.drawn] == 1.0).all()
-    assert bool(found.sentence) == bool(found.drawn.any())
 
 
 @given(problems(), noises, st.integers(0, 2**32 - 1))
@@ -119,9 +118,7 @@ def test_probabilities_are_what_the_lottery_does() -> None:
         chance += found.coupons == 2
         assert found.exact
         np.testing.assert_allclose(found.probability, np.where(found.coupons == 2, 0.4, 0.6))
-        assert found.sentence == (
-            f"12 of 30 people who cannot be told apart get a second coupon; drawn by lot with seed {seed}."
-        )
+        assert (int(found.drawn.sum()), int((found.coupons > found.otherwise).sum())) == (30, 12)
     assert np.abs(chance / 400 - 0.4).max() < 4.5 * np.sqrt(0.24 / 400)
 
 
@@ -153,10 +150,10 @@ def test_people_within_the_noise_are_tied_and_others_keep_theirs() -> None:
     assert tied.tied.tolist() == [False, True, True, True, True, False]
     assert tied.coupons[[0, 5]].tolist() == [1, 0]
     assert set(tied.probability.round(9)) == {0.5, 1.0}
-    assert "2 of 4 people who cannot be told apart get a first coupon" in tied.sentence
+    assert (int(tied.drawn.sum()), int((tied.coupons > tied.otherwise).sum())) == (4, 2)
     alone = draw(problem, plan.coupons, 0.009)
     assert not alone.tied.any()
-    assert alone.sentence == ""
+    assert not alone.drawn.any()
 
 
 def test_where_a_lottery_would_cost_too_much_only_twins_take_part() -> None:
@@ -171,7 +168,7 @@ def test_where_a_lottery_would_cost_too_much_only_twins_take_part() -> None:
     assert found.coupons[:20].sum() == 10
     assert found.lost == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(found.probability, 0.5)
-    assert "20 of 40 people get one coupon more than others with the same answers" in found.sentence
+    assert (int(found.drawn.sum()), int((found.coupons > found.otherwise).sum())) == (40, 20)
     assert not np.array_equal(found.coupons, plan)
 
 
@@ -211,7 +208,7 @@ def test_a_lottery_of_thousands_is_quick_and_nobody_or_nothing_is_no_problem() -
     assert found.coupons.sum() == 9_000
     np.testing.assert_allclose(found.probability[found.coupons == 1], 0.45)
     nobody = everybody_alike(0, 3)
-    assert draw(nobody, np.zeros(0, np.int64), 0.1).sentence == ""
+    assert not draw(nobody, np.zeros(0, np.int64), 0.1).drawn.any()
     assert not draw(everybody_alike(4, 3), np.zeros(4, np.int64), 0.1).tied.any()
 
 

@@ -52,33 +52,11 @@ class Tables:
         """Tables of N = min(k, C) from P(C >= l) [people, coupons] and alpha [people, latent]."""
         if survival.ndim != 2 or uncovered.ndim != 2 or len(survival) != len(uncovered):
             raise SettingError(
-                f"Tables do not fit together: survival {survival.shape} and embeddings {uncovered.shape}. Give "
-                "[people, coupons] and [people, latent]."
+                "plan_tables.other_embeddings", survival=str(survival.shape), embeddings=str(uncovered.shape)
             )
         check_embeddings(uncovered)
         survival = np.ascontiguousarray(survival, dtype=np.float64)
         return cls(survival, coverage_gains(survival, np.ascontiguousarray(uncovered, dtype=np.float64)))
-
-    @classmethod
-    def of_transform(cls, gains: Array, transform: Array) -> "Tables":
-        """Tables from G(k + 1) - G(k) [people, coupons] and T(k), k = 0 .. coupons, [people, coupons + 1, latent]."""
-        if transform.ndim != 3 or gains.ndim != 2 or transform.shape[:2] != (gains.shape[0], gains.shape[1] + 1):
-            raise SettingError(
-                f"Tables do not fit together: gains {gains.shape} and transform {transform.shape}. Give [people, "
-                "coupons] and [people, coupons + 1, latent]."
-            )
-        if not ((transform >= 0.0) & (transform <= 1.0)).all() or (transform[:, 0] != 1.0).any():
-            raise SettingError("Shares that are left uncovered, T(k), are from 0 to 1, and 1 without coupons.")
-        if (np.diff(transform, axis=1) > _ROUNDING).any():
-            person, coupon, _ = (int(index[0]) for index in np.nonzero(np.diff(transform, axis=1) > _ROUNDING))
-            raise SettingError(
-                f"Person {person} (counted from 0) leaves more uncovered with {coupon + 1} coupons than with {coupon}: "
-                "T(k) must not rise. Check the model that made it."
-            )
-        before = transform[:, :-1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            covers = np.where(before > 0.0, np.maximum(before - transform[:, 1:], 0.0) / before, 0.0)
-        return cls(np.ascontiguousarray(gains, dtype=np.float64), np.ascontiguousarray(covers))
 
     @property
     def people(self) -> int:
@@ -112,28 +90,30 @@ class Tables:
             return  # what follows finds what is wrong, and where
         for name, table, dimensions in shapes:
             if table.ndim != dimensions:
-                raise SettingError(f"The table of {name} must have {dimensions} dimensions; found {table.ndim}.")
+                raise SettingError("plan_tables.other_dimensions", table=name, needed=dimensions, dimensions=table.ndim)
             if not np.isfinite(table).all():
                 place = tuple(int(index[0]) for index in np.nonzero(~np.isfinite(table)))
-                raise SettingError(f"The table of {name} has {table[place]} at {place}; every number must be finite.")
+                raise SettingError("plan_tables.not_finite", table=name, value=float(table[place]), place=str(place))
         if self.covers.shape[:2] != self.gains.shape or self.latent != weights.shape[1]:
             raise SettingError(
-                f"Tables do not fit together: gains {self.gains.shape}, covers {self.covers.shape}, weights "
-                f"{weights.shape}. Give [people, coupons], [people, coupons, latent] and [budget + 1, latent]."
+                "plan_tables.other_shapes",
+                gains=str(self.gains.shape),
+                covers=str(self.covers.shape),
+                weights=str(weights.shape),
             )
         gains, covers = self.gains, self.covers
-        _refuse(gains, (gains < 0.0) | (gains > 1.0), "a chance that a coupon is used of {}", "0 to 1")
-        _refuse(gains, _rises(gains), "a gain that rises to {}", "gains that never rise from coupon to coupon")
-        _refuse(covers, (covers < 0.0) | (covers > 1.0), "a covered share of {}", "0 to 1")
-        _refuse(covers, _rises(covers), "a covered share that rises to {}", "shares that never rise (T log-convex)")
-        _refuse(weights, weights < 0.0, "a weight of {}", "weights of at least 0")
+        _refuse(gains, (gains < 0.0) | (gains > 1.0), "plan_tables.no_chance")
+        _refuse(gains, _rises(gains), "plan_tables.rising_gain")
+        _refuse(covers, (covers < 0.0) | (covers > 1.0), "plan_tables.no_covered_share")
+        _refuse(covers, _rises(covers), "plan_tables.rising_share")
+        _refuse(weights, weights < 0.0, "plan_tables.negative_weight")
 
 
 def check_embeddings(uncovered: Array) -> None:
     """Refuse what no recruit can leave uncovered, alpha [people, latent]."""
     if uncovered.size and not (uncovered.min() > 0.0 and uncovered.max() <= 1.0):
         wrong = ~((uncovered > 0.0) & (uncovered <= 1.0))
-        _refuse(uncovered, wrong, "a Laplace embedding of {}", "above 0 and at most 1")
+        _refuse(uncovered, wrong, "plan_tables.no_embedding")
 
 
 @njit(cache=True, nogil=True)
@@ -165,13 +145,10 @@ def _rises(table: Array) -> NDArray[np.bool_]:
     return rising
 
 
-def _refuse(table: Array, wrong: NDArray[np.bool_], what: str, allowed: str) -> None:
+def _refuse(table: Array, wrong: NDArray[np.bool_], code: str) -> None:
     if wrong.any():
         place = tuple(int(index[0]) for index in np.nonzero(wrong))
-        raise SettingError(
-            f"Row {place[0]}, column {', '.join(map(str, place[1:]))} (counted from 0) has "
-            f"{what.format(table[place])}; allowed: {allowed}. Check the model that made it."
-        )
+        raise SettingError(code, row=place[0], column=place[1:], value=float(table[place]))
 
 
 # ---- recruits still to come ------------------------------------------------------------------------------------------
@@ -202,10 +179,7 @@ def check_coming(coming: Array, latent: int) -> Array:
     """Refuse anything but one share from 0 to 1 for each coordinate."""
     shares = np.asarray(coming, dtype=np.float64)
     if shares.shape != (latent,) or not ((shares >= 0.0) & (shares <= 1.0)).all():
-        raise SettingError(
-            f"What recruits still to come leave uncovered is one share from 0 to 1 for each of {latent} coordinates; "
-            f"found the shape {shares.shape}."
-        )
+        raise SettingError("plan_tables.other_coming", latent=latent, shape=str(shares.shape))
     return shares
 
 

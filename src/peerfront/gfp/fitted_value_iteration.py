@@ -123,10 +123,7 @@ class FittedValueIterationSettings:
             seed=seed_number,
         )
         if self.surrogate.deadline:
-            raise SettingError(
-                "Fitted value iteration does not learn deadlines. Learn from simulated returns (policy iteration), "
-                "or leave `deadline` off."
-            )
+            raise SettingError("learned_value.no_deadline_by_backups")
 
 
 def learn_by_fitted_value_iteration(
@@ -144,7 +141,7 @@ def learn_by_fitted_value_iteration(
 
     settings = settings or FittedValueIterationSettings()
     if not explorers:
-        raise SettingError("Fitted value iteration needs at least one policy to explore with.")
+        raise SettingError("learned_value.no_explorer")
     inputs = PersonInputs.seeing(settings.sees, world.schema, world.response)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)

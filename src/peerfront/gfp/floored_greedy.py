@@ -14,7 +14,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.words import n_coupons, n_people
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.greedy import GreedyPlan, greedy, twins
 from peerfront.gfp.greedy_kernels import marginal_gain, sift_down, sift_up
@@ -39,12 +38,12 @@ class GroupFloors:
 
     def __post_init__(self) -> None:
         if self.members.ndim != 2 or len(self.members) != len(self.shares):
-            raise SettingError(f"{len(self.shares)} floors need as many groups; found {self.members.shape}.")
+            raise SettingError("plan_floors.other_groups", floors=len(self.shares), shape=str(self.members.shape))
         if not ((self.shares > 0.0) & (self.shares <= 1.0)).all():
-            raise SettingError(f"The share of a floor lies above 0 and is at most 1; found {self.shares.tolist()}.")
+            raise SettingError("plan_floors.no_share", shares=self.shares.tolist())
 
     def needed(self, spend: int) -> NDArray[np.int64]:
-        """The fewest coupons that each group gets of so many, [floors]."""
+        """The fewest coupons that each group gets of `spend`, [floors]."""
         people = max(self.members.shape[1], 1)
         exact = self.shares * self.members.sum(axis=1) * (spend / people)
         return np.ceil(exact - _ROUNDING * np.maximum(exact, 1.0)).astype(np.int64)
@@ -87,10 +86,7 @@ def greedy_with_floors(
     """
     people, budget = tables.people, len(weights) - 1
     if people > MOST_PEOPLE:
-        raise SettingError(
-            f"Floors are possible for at most {n_people(MOST_PEOPLE)} waiting at once; found {people:,}. Plan parts "
-            "of the file, or leave the floors out."
-        )
+        raise SettingError("plan_floors.too_many_people", most=MOST_PEOPLE, people=people)
     limits = {"spendable": spendable, "most_per_person": most_per_person, "least_per_person": least_per_person}
     free = greedy(tables, weights, discount, every_spend=budget <= _WHOLE_CURVE, base=base, **limits)  # type: ignore[arg-type]
     if spends is None and floors.met(free.coupons):
@@ -103,21 +99,18 @@ def greedy_with_floors(
     best: tuple[float, NDArray[np.int64]] | None = None
     for spend in tried:
         if not start <= spend <= largest:
-            raise SettingError(f"{n_coupons(spend)} cannot be tried; allowed are {start:,} to {largest:,}.")
+            raise SettingError("plan_floors.no_such_spend", spend=spend, least=start, most=largest)
         worth = np.ascontiguousarray(discount * weights[budget - spend], dtype=np.float64)
-        found = _spend(tables, worth, floors, lines, spend, most, least_per_person)
-        if found is None:
+        plan = _spend(tables, worth, floors, lines, spend, most, least_per_person)
+        if plan is None:
             continue
         if base is not None:
-            found = found[0] + discount * float(base[budget - spend]), found[1]
-        values[spend] = found[0]
-        if best is None or found[0] > best[0]:
-            best = found
+            plan = plan[0] + discount * float(base[budget - spend]), plan[1]
+        values[spend] = plan[0]
+        if best is None or plan[0] > best[0]:
+            best = plan
     if best is None:
-        raise SettingError(
-            f"No number of coupons from {tried[0]:,} to {tried[-1]:,} meets all floors at once. Lower the floors, or "
-            "leave one out."
-        )
+        raise SettingError("plan_floors.cannot_be_met", least=tried[0], most=tried[-1])
     value, coupons = best
     return FlooredPlan(GreedyPlan(coupons, int(coupons.sum()), value, values), free)
 
@@ -140,15 +133,15 @@ def _spend(
     tables: Tables, worth: Array, floors: GroupFloors, lines: Lines, spend: int, most: int, least: int
 ) -> tuple[float, NDArray[np.int64]] | None:
     """Value and coupons of one spend; None if the floors cannot be met with it."""
-    found = _hand_out(tables, worth, floors.members, floors.needed(spend), lines, spend, most, least)
+    plan = _hand_out(tables, worth, floors.members, floors.needed(spend), lines, spend, most, least)
     overlap = spend > least * tables.people and bool((floors.members.sum(axis=0) > 1).any())
-    if not overlap or (found is not None and tables.people * most > _SMALL):
-        return found
+    if not overlap or (plan is not None and tables.people * most > _SMALL):
+        return plan
     for members, number in _shares_of_patterns(tables, worth, floors, lines, spend, most, least):
         other = _hand_out(tables, worth, members, number, lines, spend, most, least)
-        if found is None or (other is not None and other[0] > found[0]):
-            found = other
-    return found
+        if plan is None or (other is not None and other[0] > plan[0]):
+            plan = other
+    return plan
 
 
 def _hand_out(
@@ -185,7 +178,7 @@ def _shares_of_patterns(
     """How many coupons people get who are in the same groups, where groups overlap: these people, and their coupons.
 
     Best gains first may use up the coupons before people who are in several groups have their turn. An integer program
-    divides them instead, each coupon at its worth by the prices of the plan without floors (the tangent, see `lottery`).
+    divides them instead, each coupon at its worth by the prices of the plan without floors (see `lottery`).
     Empty if nothing meets all floors.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp

@@ -98,8 +98,7 @@ def greedy(
         tables.check(weights)
         if not 0 <= least_per_person <= most or least_per_person * people > spendable:
             raise SettingError(
-                f"At least {least_per_person} coupons for each of {people} people is not possible with {spendable} to "
-                f"spend and at most {most} each. Lower the least, or raise the caps."
+                "plan_limits.least_too_high", least=least_per_person, people=people, spendable=spendable, most=most
             )
     coupons, spend, values = plan_frontier(
         tables.gains,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Readable
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.states import StateBatch, sampled_recruits
@@ -45,16 +46,12 @@ class Candidate:
     """Whether this is a planner with a learned value, or the simple rule that learning started from."""
     kept: bool
 
-    def line(self) -> str:
-        """The candidate in words."""
-        if self.kept:
-            return f"{self.name}: {self.earned:.2f}, the best, so this one is kept"
-        return f"{self.name}: {self.earned:.2f} ({self.behind:.2f} +- {self.behind_error:.2f} less)"
-
 
 @dataclass(frozen=True)
-class ValueReport:
+class ValueReport(Readable):
     """What was learned, measured in the world it was learned in."""
+
+    _in_words = "value_report.value_report_lines"
 
     method: str
     iterations: int
@@ -91,26 +88,6 @@ class ValueReport:
         """The planner that earned most: the one this report measures; None where there was no choice."""
         planners = [each for each in self.candidates if each.is_planner]
         return min(planners, key=lambda each: each.behind, default=None)
-
-    def lines(self) -> list[str]:
-        """The report in words."""
-        low, middle, high = self.coverage
-        return [
-            f"{self.method}, {self.iterations} iterations",
-            f"V against its targets: off by {self.residual:.1%} of the budget (root mean square)",
-            f"coverage z on the states learned from: {low:.2f} / {middle:.2f} / {high:.2f} (deciles 1, 5, 9)",
-            f"Laplace embeddings: {self.uncovered:.2f} on average, spread {self.uncovered_spread:.3f} between people; "
-            f"the network is off by {self.embedding_error:.3f}",
-            f"first frontiers: V promises {self.promised:.1f}, simulation gives {self.simulated:.1f} "
-            f"+- {self.simulated_error:.1f}",
-            *self._measured_lines(),
-        ]
-
-    def _measured_lines(self) -> list[str]:
-        if not self.candidates:
-            return [f"{what}: {value:.2f}" for what, value in self.history]
-        compared = f"candidates, in {self.compared_episodes} episodes that served neither learning nor tuning:"
-        return [compared, *(f"  {each.line()}" for each in self.candidates)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +237,7 @@ def _stretched(story: Story, budget: int) -> Story:
     surrogate, laplace = learned_networks(story)
     times = budget / surrogate.budget
     if times < 1.0:
-        raise SettingError(f"A value learned for {surrogate.budget} coupons cannot be stretched to {budget}.")
+        raise SettingError("learned_value.cannot_shrink", largest=surrogate.budget, budget=budget)
     share, learned = np.arange(budget + 1) / times, np.arange(surrogate.budget + 1)
     weights = np.zeros((*surrogate.weights.shape[:-2], budget + 1, surrogate.latent))
     for place in np.ndindex(*weights.shape[:-2], surrogate.latent):

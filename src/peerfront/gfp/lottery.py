@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_key
-from peerfront.foundation.words import counted, n_people, ordinal
 from peerfront.gfp.backup import Array, Tables
 
 Numbers = NDArray[np.int64]
@@ -189,8 +188,6 @@ class Lottery:
     """Whether the probabilities are exact (winners / participants); otherwise they are shares of simulated draws."""
     lost: float
     """The plan's value minus this allocation's, at the same spend: at most the noise of the coupons that moved."""
-    sentence: str
-    """What a sheet says about it; empty if no lot was drawn."""
     tied_with: Numbers  # [people], others in the same lottery; 0 for those whose number was not drawn
 
 
@@ -220,7 +217,7 @@ def draw_ties(
     _check(coupons, noise, len(kind), len(ids), least_per_person, most_per_person)
     labels = np.zeros(len(coupons), np.int64) if within is None else np.asarray(within)
     result = _unchanged(coupons)
-    exact, lost, sentences = True, 0.0, []
+    exact, lost = True, 0.0
     for label in np.unique(labels):
         own, others = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
         uncovered = uncovered_by(tables, kind[others], result.coupons[others])
@@ -231,8 +228,7 @@ def draw_ties(
         for name in ("coupons", "tied", "drawn", "probability", "otherwise", "tied_with"):
             getattr(result, name)[own] = getattr(part, name)
         exact, lost = exact and part.exact, lost + part.lost
-        sentences += [part.sentence] if part.sentence else []
-    return replace(result, exact=exact, lost=lost, sentence=" ".join(sentences))
+    return replace(result, exact=exact, lost=lost)
 
 
 def _draw(classes: Classes, ids: Sequence[str], seed: int, only_exact: bool) -> Lottery:
@@ -272,14 +268,10 @@ def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int
     chance = np.full(len(classes.size), prizes / len(players))
     if not fine.all():
         chance = np.clip(wins[fine].mean(axis=0) / classes.size, 0.5 / rehearsals, 1.0 - 0.5 / rehearsals)
-    sentence = (
-        f"{prizes:,} of {n_people(len(players))} who cannot be told apart {'gets' if prizes == 1 else 'get'} a "
-        f"{ordinal(number)} coupon; drawn by lot with seed {seed}."
-    )
     drawn = np.zeros(len(coupons), dtype=bool)
     drawn[players] = True
     others = np.where(drawn, len(players) - 1, 0)
-    return _dealt(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), sentence, others)
+    return _dealt(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), others)
 
 
 def _dealt_evenly(classes: Classes, slots: Slots, to_give: int) -> tuple[Numbers, int, Numbers]:
@@ -305,22 +297,15 @@ def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lotter
     place = np.empty(len(line), np.int64)
     place[line] = np.arange(len(line)) - (np.cumsum(classes.size) - classes.size)[classes.of[line]]
     won, drawn = place < prizes[classes.of], (prizes > 0)[classes.of]
-    winners = counted(int(prizes.sum()), "gets", "get").split()
-    sentence = (
-        f"{winners[0]} of {n_people(int(drawn.sum()))} {winners[1]} one coupon more than others with the same answers; "
-        f"drawn by lot with seed {seed}."
-        if drawn.any()
-        else ""
-    )
     tied = (classes.fewest < classes.most)[classes.of]
     others = np.where(drawn, classes.size[classes.of] - 1, 0)
-    return _dealt(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, sentence, others)
+    return _dealt(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, others)
 
 
 def _unchanged(coupons: Numbers) -> Lottery:
     tied, drawn = np.zeros((2, len(coupons)), dtype=bool)
     nobody = np.zeros(len(coupons), np.int64)
-    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, "", nobody)
+    return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, nobody)
 
 
 def _dealt(
@@ -331,7 +316,6 @@ def _dealt(
     won: NDArray[np.bool_] | None = None,
     chance: Array | None = None,
     exact: bool = True,
-    sentence: str = "",
     tied_with: Numbers | None = None,
 ) -> Lottery:
     """The result of a lottery in which people of a class won with this chance, [classes]."""
@@ -343,7 +327,7 @@ def _dealt(
         probability[drawn] = np.where(won, own, 1.0 - own)[drawn]
         otherwise[drawn] += np.where(won, -1, 1)[drawn]
     others = np.zeros(len(coupons), np.int64) if tied_with is None else tied_with
-    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), sentence, others)
+    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), others)
 
 
 def person_luck(ids: Sequence[str], *names: int) -> Luck:
@@ -367,14 +351,10 @@ def _by_class(won: NDArray[np.bool_], of: Numbers, classes: int) -> Array:
 
 def _check(coupons: Numbers, noise: Array, rows: int, ids: int, least: int, most: int) -> None:
     if not rows == len(noise) == ids == len(coupons):
-        raise SettingError(
-            f"A lottery needs a row, a noise and an id for each of {n_people(len(coupons))}; found {rows}, "
-            f"{len(noise)} and {ids}."
-        )
+        raise SettingError("lottery.other_people", people=len(coupons), rows=rows, noises=len(noise), ids=ids)
     if not np.isfinite(noise).all() or (noise < 0.0).any():
-        raise SettingError("The noise of a gain must be a number of at least 0 for everybody. Check what made it.")
+        raise SettingError("lottery.no_noise")
     if len(coupons) and not least <= coupons.min() <= coupons.max() <= most:
         raise SettingError(
-            f"A plan with {coupons.min()} to {coupons.max()} coupons each breaks its limits, {least} to {most}. Give "
-            "the limits that it was made with."
+            "lottery.other_limits", fewest=int(coupons.min()), largest=int(coupons.max()), least=least, most=most
         )

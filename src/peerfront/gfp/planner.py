@@ -71,17 +71,16 @@ class Planner:
     def __post_init__(self) -> None:
         check_fields(self, discount=discount_factor, least_per_person=at_least(0))
         if not self.stories or not np.isclose(sum(story.weight for story in self.stories), 1.0):
-            found = [story.weight for story in self.stories]
-            raise SettingError(f"A planner needs stories whose weights add up to 1; found {found}.")
+            weights = [story.weight for story in self.stories]
+            raise SettingError("planned_stories.weights_not_one", weights=weights)
         if len({(story.surrogate.budget, story.surrogate.rounds) for story in self.stories}) > 1:
-            raise SettingError("The values of a planner's stories must be learned for the same budget and rounds.")
+            raise SettingError("planned_stories.other_budget")
 
     @property
     def story(self) -> Story:
         """The only story; a planner that averages over several has none."""
         if len(self.stories) > 1:
-            names = ", ".join(story.name for story in self.stories)
-            raise SettingError(f"This planner averages over {names}; choose one of its stories.")
+            raise SettingError("planned_stories.several", names=[story.name for story in self.stories])
         return self.stories[0]
 
     def weighted(self, weights: Sequence[float]) -> "Planner":

@@ -101,7 +101,7 @@ def learn_by_policy_iteration(
     """
     settings = settings or PolicyIterationSettings()
     if not simple_rules:
-        raise SettingError("Policy iteration needs at least one simple rule to start from.")
+        raise SettingError("learned_value.no_rule")
     progress(0.0, "choosing the rule to start from")
     choosing = named_luck(("judge", settings.seed), settings.judged_episodes)
     rule, _ = best_rule(world, simple_rules, rules, discount, choosing)

@@ -162,8 +162,7 @@ class _Search:
         self.least, self.fewest = least, least * people
         if not 0 <= least <= self.most or self.fewest > self.spendable:
             raise SettingError(
-                f"At least {least} coupons for each of {people} people is not possible with {self.spendable} to "
-                f"spend and at most {self.most} each. Lower the least, or raise the caps."
+                "plan_limits.least_too_high", least=least, people=people, spendable=self.spendable, most=self.most
             )
         self.number = np.ascontiguousarray(number, dtype=np.int64)
         self.chance = np.ascontiguousarray(tables.gains[:, : self.most])

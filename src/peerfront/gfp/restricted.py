@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import Luck, fold
-from peerfront.foundation.words import n_coupons, n_people
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.floored_greedy import GroupFloors
 from peerfront.gfp.greedy import greedy_at
@@ -48,9 +48,14 @@ class RandomFloor:
     def __post_init__(self) -> None:
         if not 0.0 <= self.chance * self.n_numbers <= 1.0 + 1e-9:
             raise SettingError(
-                f"A chance of {self.chance:g} for each of the {self.n_numbers} numbers from {self.least} to "
-                f"{self.most} adds up to more than 1; at most {1.0 / self.n_numbers:.3g} is possible. Lower "
-                "--randomise, or allow fewer coupons for one person (--max-per-person)."
+                "random_numbers.chance_too_high",
+                chance=self.chance,
+                numbers=self.n_numbers,
+                least=self.least,
+                most=self.most,
+                highest=1.0 / self.n_numbers,
+                lower=Remedy("randomise"),
+                fewer=Remedy("max_per_person"),
             )
 
     @property
@@ -188,10 +193,7 @@ def restricted_plan(
     """
     people, budget = tables.people, len(weights) - 1
     if people > MOST_PEOPLE:
-        raise SettingError(
-            f"Strata and random numbers are possible for at most {n_people(MOST_PEOPLE)} waiting at once; found "
-            f"{people:,}. Plan parts of the file, or leave them out."
-        )
+        raise SettingError("random_numbers.too_many_people", most=MOST_PEOPLE, people=people)
     floor = RandomFloor(chance, least, most) if chance > 0.0 else None
     random, brought, spends = RandomPart.none(), 0.0, np.arange(spendable + 1)
     spent, worth = spends, discount * weights[budget - spends]
@@ -234,9 +236,15 @@ def _check_enough(floor: RandomFloor, random: RandomPart, people: int, spendable
     needed = int((random.coupons + random.planned * floor.least).max())
     if needed > spendable:
         raise SettingError(
-            f"With a chance of at least {floor.chance:g} for each number from {floor.least} to {floor.most}, "
-            f"{n_people(people)} need {n_coupons(needed)} for random numbers alone; {spendable:,} can be given out "
-            "this round. Lower --randomise or --max-per-person, or raise the round's limits."
+            "random_numbers.too_few_coupons",
+            chance=floor.chance,
+            least=floor.least,
+            most=floor.most,
+            people=people,
+            needed=needed,
+            spendable=spendable,
+            lower=Remedy("randomise"),
+            fewer=Remedy("max_per_person"),
         )
 
 

@@ -79,7 +79,7 @@ class StateBatch:
         A policy meets large budgets early and small ones late; it would never learn what they are worth at other times.
         """
         if self.rounds_left is None:
-            raise SettingError("These states do not say how many rounds are left, so they cannot be given others.")
+            raise SettingError("states.rounds_left_missing")
         other = rng.random(len(self)) < share
         drawn = rng.integers(1, rounds, size=len(self), endpoint=True)
         return replace(self, rounds_left=np.where(other, drawn, self.rounds_left))
@@ -90,9 +90,7 @@ class StateBatch:
         sizes = np.concatenate([part.sizes for part in parts])
         rounds_left = [part.rounds_left for part in parts if part.rounds_left is not None]
         if len(rounds_left) not in (0, len(parts)):
-            raise SettingError(
-                "Some of these states say how many rounds are left and some do not; join like with like."
-            )
+            raise SettingError("states.rounds_left_in_some")
         return cls(
             np.concatenate([part.budgets for part in parts]),
             np.concatenate([[0], np.cumsum(sizes)]),
@@ -173,7 +171,7 @@ def explored(
     """
     met = visited(world, policy, rules, named_luck(("explore", *names), episodes))
     if not len(met):
-        raise SettingError("There is nothing to learn from: without people or coupons every episode is over at once.")
+        raise SettingError("states.none_met")
     met = drawn_states(met, states, "explored", *names)
     rng = named_generator("thinned", *names)
     order = rng.permutation(len(met))

@@ -109,18 +109,12 @@ def plan_strata(
     if is_best:
         values, totals = try_every_plan(first, size, gains, uncovered, worth, least, most, spendable, *limited)
     elif floors is not None and len(floors.shares):
-        raise SettingError(
-            f"Floors within {strata} strata and {least} to {most} coupons each are too many plans to try. Form fewer "
-            "strata, allow fewer coupons for one person, or leave the floors out."
-        )
+        raise SettingError("plan_limits.too_many_strata", strata=strata, least=least, most=most)
     else:
         spends = _spends(least * len(label), spendable, quickly)
         values, totals = raise_the_best(first, size, gains, uncovered, worth, least, most, spends, spendable, *limited)
     if np.isnan(values).all():
-        raise SettingError(
-            "No numbers of coupons for these strata keep within the limits and the floors at once. Lower the floors, "
-            "raise the round's limits, or form other strata."
-        )
+        raise SettingError("plan_limits.strata_cannot_be_met")
     if besides is not None:
         values = values + besides[: len(values)]
     best = int(np.nanargmax(values))

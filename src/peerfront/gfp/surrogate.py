@@ -182,7 +182,7 @@ class FrozenSurrogate:
         """V of states whose people are rows first[f] .. first[f + 1] - 1, [states]."""
         self.check_budget(int(budgets.max(initial=0)))
         if self.rounds is not None and rounds_left is None:
-            raise SettingError("This value knows the deadline: say how many rounds each state has left.")
+            raise SettingError("learned_value.rounds_left_missing")
         which = self.table_with(np.zeros_like(budgets) if rounds_left is None else rounds_left)
         totals = np.concatenate([np.zeros((1, self.latent)), np.cumsum(self.coverage(rows), axis=0)])
         covered = np.maximum(totals[first[1:]] - totals[first[:-1]], 0.0)
@@ -207,10 +207,7 @@ class FrozenSurrogate:
 
     def check_budget(self, budget: int) -> None:
         if budget > self.budget:
-            raise SettingError(
-                f"This value was learned for budgets of at most {self.budget}; found {budget}. "
-                "Fit it for the larger one."
-            )
+            raise SettingError("learned_value.budget_too_large", largest=self.budget, budget=budget)
 
 
 def _check_weights(weights: Array, place: str) -> None:
@@ -218,9 +215,7 @@ def _check_weights(weights: Array, place: str) -> None:
     budgets = np.arange(weights.shape[-2])
     wrong = (weights < 0.0).any() or (weights.sum(axis=-1) > budgets * (1.0 + 1e-5)).any()
     if not weights.size or wrong or (weights.ndim == 3 and weights[0].any()):
-        raise DataFileError(
-            f"In {place}, the weights are not those of a value between 0 and the budget. Make the fit again."
-        )
+        raise DataFileError("learned_value.bad_weights", place=place)
 
 
 @dataclass(frozen=True)
@@ -316,5 +311,5 @@ def learned_networks(story: Story) -> tuple[FrozenSurrogate, LaplaceNetwork]:
     """The two networks of a planner's story; one whose value was not learned is refused."""
     surrogate, laplace = story.surrogate, story.laplace
     if not isinstance(surrogate, FrozenSurrogate) or not isinstance(laplace, LaplaceNetwork):
-        raise SettingError("This planner's value was not learned here. Learn one by policy iteration.")
+        raise SettingError("learned_value.not_learned")
     return surrogate, laplace

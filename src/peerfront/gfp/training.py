@@ -44,7 +44,7 @@ class Surrogate:
         self, inputs: PersonInputs, budget: int, settings: SurrogateSettings, seed: int, rounds: int | None = None
     ) -> None:
         if settings.deadline and rounds is None:
-            raise SettingError("A value that knows the deadline needs the number of rounds; found none.")
+            raise SettingError("learned_value.rounds_missing")
         self.inputs, self.budget, self.settings = inputs, budget, settings
         self.rounds = whole_number("rounds of the value", rounds, 1) if settings.deadline else None
         budget_inputs, time_inputs = 2 if settings.scaled_budget else 1, 2 if settings.deadline else 0
@@ -73,7 +73,7 @@ class Surrogate:
         if self.rounds is None:
             return budgets[:, None] * torch.softmax(self.weight_network(seen), dim=1)
         if rounds_left is None:
-            raise SettingError("This value knows the deadline: say how many rounds each state has left.")
+            raise SettingError("learned_value.rounds_left_missing")
         left = rounds_left[:, None]
         times = torch.cat([left / self.rounds, 1.0 / left.clamp(min=1.0)], dim=1)
         shares = torch.softmax(self.weight_network(torch.cat([seen, times], dim=1)), dim=1)[:, :-1]

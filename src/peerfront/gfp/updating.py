@@ -102,8 +102,10 @@ def plan_with_weights(planner: Planner, states: Sequence[State], weights: Array)
     """One allocation for each state, planned with its own weights of the planner's stories, [states, stories]."""
     if weights.shape != (len(states), len(planner.stories)):
         raise SettingError(
-            f"Weights have the shape {weights.shape} for {len(states)} states and {len(planner.stories)} stories; give "
-            "one for each story in each state."
+            "planned_stories.other_weights",
+            shape=str(weights.shape),
+            states=len(states),
+            stories=len(planner.stories),
         )
     budget = max((state.remaining_budget for state in states), default=0)
     latent = sum(story.surrogate.tables().shape[2] for story in planner.stories)
@@ -211,7 +213,7 @@ def worth_of_learning(
 ) -> list[LearningWorth]:
     """Simulate the rest of the study with each share; `worlds[m]` is the world in which story m is true."""
     if len(worlds) != len(planner.stories):
-        raise SettingError(f"{len(planner.stories)} stories and {len(worlds)} worlds do not match; give one for each.")
+        raise SettingError("planned_stories.other_worlds", stories=len(planner.stories), worlds=len(worlds))
     weights = np.array([story.weight for story in planner.stories])
 
     def played(share: float) -> tuple[Array, float]:

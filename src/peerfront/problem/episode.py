@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.problem.limits import check_size
 from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
@@ -79,16 +80,14 @@ class Episodes:
         self.round = 0
         self._horizon = np.full(count, rules.rounds) if rounds_left is None else rounds_left.astype(np.int64)
         if self._horizon.shape != (count,) or (self._horizon < 0).any() or (self._horizon > rules.rounds).any():
-            raise SettingError(
-                f"Rounds left must be {count} whole numbers from 0 to {rules.rounds}, one for each episode."
-            )
+            raise SettingError("episodes.other_rounds_left", episodes=count, rounds=rules.rounds)
         self._remaining = np.full(count, rules.budget, dtype=np.int64) if budgets is None else budgets.astype(np.int64)
         if self._remaining.shape != (count,) or (self._remaining < 0).any():
-            raise SettingError(f"Budgets must be {count} whole numbers of at least 0, one for each episode.")
+            raise SettingError("episodes.other_budgets", episodes=count)
         self._recruits, self._spend, self._sizes = (np.zeros((count, rules.rounds), dtype=np.int64) for _ in range(3))
         self._played = np.zeros(count, dtype=np.int64)
         if start is not None and (np.diff(start.episode) < 0).any():
-            raise SettingError("A crowd must list the people of each episode together, in the order of the episodes.")
+            raise SettingError("episodes.unordered_crowd")
         crowd = world.seeds(luck, rules.people) if start is None else start
         # What holds if no round is ever played; `step` says otherwise.
         nobody = np.bincount(crowd.episode, minlength=count) == 0
@@ -165,9 +164,8 @@ def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> 
         return [ask(policy, state, luck) for state, luck in zip(states, lucks, strict=True)]
     allocations = list(policy.allocate_many(states, lucks))
     if len(allocations) != len(states):
-        raise InfeasibleAllocation(
-            policy.name, f"it has {len(allocations)} answers to {len(states)} states; give one for each."
-        )
+        fault = note("allocation_fault.other_states", allocations=len(allocations), states=len(states))
+        raise InfeasibleAllocation(policy.name, fault)
     for allocation, state in zip(allocations, states, strict=True):
         check_feasible(allocation, state, policy.name)
     return allocations

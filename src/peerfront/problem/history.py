@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 
 
 @dataclass(frozen=True)
@@ -36,21 +37,22 @@ class History:
             self.schema.check(codes)
         if not len(self.referrers) == len(self.coupons) == len(self.recruits):
             raise DataFileError(
-                f"{len(self.referrers)} referrers, {len(self.coupons)} coupon counts and {len(self.recruits)} "
-                "recruit counts do not match; give one of each per person."
+                "history.other_counts",
+                referrers=len(self.referrers),
+                coupons=len(self.coupons),
+                recruits=len(self.recruits),
             )
         if len(self.parents) != len(self.children):
-            raise DataFileError(f"{len(self.parents)} parents and {len(self.children)} children do not form pairs.")
-        _refuse_rows("have negative counts", (self.coupons < 0) | (self.recruits < 0))
-        _refuse_rows("have more recruits than coupons", self.recruits > self.coupons)
+            raise DataFileError("history.no_pairs", parents=len(self.parents), children=len(self.children))
+        _refuse_rows("history.negative_counts", (self.coupons < 0) | (self.recruits < 0))
+        _refuse_rows("history.more_recruits_than_coupons", self.recruits > self.coupons)
         if self.exposure is not None:
             if self.exposure.shape != self.coupons.shape:
                 raise DataFileError(
-                    f"{len(self.coupons)} coupon counts and exposures of shape {self.exposure.shape} do not match; "
-                    "give one of each per person."
+                    "history.other_exposures", coupons=len(self.coupons), shape=str(self.exposure.shape)
                 )
-            _refuse_rows("have an exposure that is no share from 0 to 1", ~_is_share(self.exposure))
-            _refuse_rows("have recruits and an exposure of 0", (self.exposure == 0.0) & (self.recruits > 0))
+            _refuse_rows("history.exposure_no_share", ~_is_share(self.exposure))
+            _refuse_rows("history.recruits_unexposed", (self.exposure == 0.0) & (self.recruits > 0))
 
     @property
     def saturated(self) -> NDArray[np.bool_]:
@@ -80,21 +82,14 @@ class History:
         """Rows that say something about capacities: with a coupon, and time to use it. None at all is an error."""
         counts = np.stack([self.coupons, self.recruits])
         if not np.issubdtype(counts.dtype, np.integer):
-            raise DataFileError(
-                f"Coupons and recruits are stored as {counts.dtype}; they are counts. Fill or drop missing ones, and "
-                "convert them to whole numbers."
-            )
+            raise DataFileError("history.no_whole_numbers", kind=str(counts.dtype))
         rows = np.flatnonzero(self.coupons > 0)
         if not len(rows):
-            raise SettingError(
-                "No row says anything about capacities: nobody was given a coupon. Add people with at least one."
-            )
+            raise SettingError("history.nobody_had_coupons")
         if self.exposure is not None:
             rows = rows[self.exposure[rows] > 0.0]
             if not len(rows):
-                raise SettingError(
-                    "No row says anything about capacities: nobody has had time to use a coupon. Wait for some returns."
-                )
+                raise SettingError("history.nobody_had_time")
         return rows
 
 
@@ -103,8 +98,8 @@ def _is_share(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return shares
 
 
-def _refuse_rows(fault: str, wrong: NDArray[np.bool_]) -> None:
-    rows = np.flatnonzero(wrong)
-    if len(rows):
-        shown = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
-        raise DataFileError(f"{len(rows)} referral rows {fault} (rows {shown}). Correct them, or leave them out.")
+def _refuse_rows(code: str, wrong: NDArray[np.bool_]) -> None:
+    rows = np.flatnonzero(wrong).tolist()
+    if rows:
+        first = [*rows[:5], "..."] if len(rows) > 5 else rows
+        raise DataFileError("history.bad_rows", number=len(rows), fault=note(code), rows=first)

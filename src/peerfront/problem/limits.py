@@ -1,7 +1,7 @@
 """The largest studies and simulations that are accepted. More is a typing error, or would fill the memory."""
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.words import counted
+from peerfront.foundation.messages import Remedy
 
 MOST_COUPONS = 10_000_000
 """Coupons of a whole study."""
@@ -21,6 +21,7 @@ MOST_EACH = 50_000
 """Coupons for one person that policies reckon with: they keep a chance of use for each, for thousands of people."""
 MOST_SIDE_BY_SIDE = {"rounds": 50_000_000, "people": 20_000_000, "coupons": 20_000_000}
 """Episodes times rounds, first recruits or coupons that are played side by side."""
+_TOO_MANY = {"rounds": "study_size.rounds", "people": "study_size.people", "coupons": "study_size.coupons"}
 
 
 def check_size(episodes: int, **each: int) -> None:
@@ -28,17 +29,12 @@ def check_size(episodes: int, **each: int) -> None:
     for what, number in each.items():
         most = MOST_SIDE_BY_SIDE[what]
         if episodes * number > most:
-            raise SettingError(
-                f"{counted(episodes, 'episode', 'episodes')} of {number:,} {what} are {episodes * number:,} in all; "
-                f"at most {most:,} can be simulated side by side. Simulate fewer episodes, or a smaller study."
-            )
+            total = episodes * number
+            raise SettingError(_TOO_MANY[what], episodes=episodes, each=number, number=total, most=most)
 
 
 def check_caps(*caps: int | None) -> None:
     """Refuse to let one person get more coupons than policies reckon with; None is no cap."""
     each = min(cap for cap in caps if cap is not None)
     if each > MOST_EACH:
-        raise SettingError(
-            f"One person could get {each:,} coupons; policies reckon with at most {MOST_EACH:,} for one person. Set a "
-            "limit per person (--max-per-person), or lower the budget."
-        )
+        raise SettingError("study_size.for_one_person", coupons=each, most=MOST_EACH, limit=Remedy("max_per_person"))

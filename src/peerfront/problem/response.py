@@ -156,15 +156,9 @@ class BinomialResponse(ABC):
         wrong = ~((values >= 0.0) & (values <= 1.0))
         if wrong.any():
             person, place = (int(index[0]) for index in np.nonzero(wrong))
-            raise SettingError(
-                f"Person {person} (counted from 0) uses a coupon with a chance of {values[person, place]}; chances are "
-                "from 0 to 1. Check the model that made it."
-            )
+            raise SettingError("response_chances.no_chance", person=person, chance=float(values[person, place]))
         if not ((shares >= 0.0).all() and (np.abs(shares.sum(axis=1) - 1.0) <= _ROUNDING).all()):
-            raise SettingError(
-                "The shares of the values of a chance must be at least 0 and add up to 1 for each person. Check the "
-                "model that made them."
-            )
+            raise SettingError("response_chances.no_shares")
         return values, shares
 
 

@@ -6,13 +6,14 @@ how many coupons each of them gets; a policy is pi: state -> action, and one fun
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
 from peerfront.problem.limits import MOST_COUPONS, MOST_PEOPLE, MOST_ROUNDS
@@ -64,14 +65,9 @@ class Frontier:
 
     def __post_init__(self) -> None:
         if self.left is not None and len(self.left) != len(self.ids):
-            raise SettingError(
-                f"A frontier has {len(self.ids)} ids and {len(self.left)} numbers of acquaintances left; give one "
-                "for each."
-            )
+            raise SettingError("frontier.other_acquaintances", ids=len(self.ids), numbers=len(self.left))
         if len(self.ids) != len(self.covariates):
-            raise SettingError(
-                f"A frontier has {len(self.ids)} ids and {len(self.covariates)} covariate rows; give one row per id."
-            )
+            raise SettingError("frontier.other_rows", ids=len(self.ids), rows=len(self.covariates))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -149,38 +145,31 @@ class Allocation:
 
 def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     """Raise `InfeasibleAllocation`, naming the policy and the excess. Nothing is ever clipped."""
-    coupons = allocation.coupons
+    coupons, rules = allocation.coupons, state.rules
     n_people = len(state.frontier)
+
+    def refuse(code: str, **values: object) -> NoReturn:
+        raise InfeasibleAllocation(policy, note(code, **values))
+
     if not isinstance(coupons, np.ndarray) or coupons.shape != (n_people,):
-        raise InfeasibleAllocation(
-            policy, f"it has shape {np.shape(coupons)} for {n_people} people; give one number per person."
-        )
+        refuse("allocation_fault.other_shape", shape=str(np.shape(coupons)), people=n_people)
     if coupons.dtype.kind not in "iu":
-        raise InfeasibleAllocation(policy, f"coupons are {coupons.dtype}, not whole numbers; return integers.")
+        refuse("allocation_fault.no_whole_numbers", kind=str(coupons.dtype))
     if not n_people:
         return
     if coupons.min() < 0:
         person = int(coupons.argmin())
-        raise InfeasibleAllocation(policy, f"person {person} gets {coupons[person]} coupons; the least is 0.")
-    spend = int(coupons.sum())
-    if spend > state.remaining_budget:
-        raise InfeasibleAllocation(
-            policy,
-            f"it spends {spend} of {state.remaining_budget} remaining coupons, "
-            f"{spend - state.remaining_budget} too many.",
-        )
-    rules = state.rules
+        refuse("allocation_fault.negative", person=person, coupons=int(coupons[person]))
+    spend, budget = int(coupons.sum()), state.remaining_budget
+    if spend > budget:
+        refuse("allocation_fault.above_budget", spend=spend, budget=budget, excess=spend - budget)
     if rules.max_per_round is not None and spend > rules.max_per_round:
-        raise InfeasibleAllocation(
-            policy, f"it spends {spend}, {spend - rules.max_per_round} above the cap of {rules.max_per_round} a round."
-        )
+        cap = rules.max_per_round
+        refuse("allocation_fault.above_round_cap", spend=spend, cap=cap, excess=spend - cap)
     if rules.max_per_person is not None and coupons.max() > rules.max_per_person:
-        person = int(coupons.argmax())
-        raise InfeasibleAllocation(
-            policy,
-            f"person {person} gets {coupons[person]}, {coupons[person] - rules.max_per_person} above the cap of "
-            f"{rules.max_per_person} a person.",
-        )
+        person, cap = int(coupons.argmax()), rules.max_per_person
+        most = int(coupons[person])
+        refuse("allocation_fault.above_person_cap", person=person, coupons=most, cap=cap, excess=most - cap)
 
 
 class Policy(Protocol):
