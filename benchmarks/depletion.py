@@ -70,7 +70,7 @@ def acquaintances_left(world: NetworkWorld, crowd: Crowd) -> np.ndarray:
     assert members is not None
     society = world.society
     owner = np.repeat(np.arange(len(members)), society.degrees[members])
-    known = np.concatenate([society.known_by(member) for member in members.tolist()]) if len(members) else owner
+    known = np.concatenate([society.acquaintances_of(member) for member in members.tolist()]) if len(members) else owner
     free = ~recruited[crowd.episode[owner], known.astype(np.int64)]
     return np.bincount(owner, weights=free, minlength=len(members)).astype(np.int64)
 

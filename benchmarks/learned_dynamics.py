@@ -17,7 +17,7 @@ from peerfront.models.offspring.generator_choice import GENERATORS, fit_generato
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 
 CAPACITY = {"paper": ResponseSettings.paper(), "default": ResponseSettings()}
 JUDGED, CHILDREN = 400, 20

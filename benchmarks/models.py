@@ -15,7 +15,7 @@ from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import OffspringModel
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 
 PARENTS, EACH = 256, 64
 

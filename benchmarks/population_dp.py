@@ -8,8 +8,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.baselines.population_dp import next_sizes, population_values
-from peerfront.baselines.population_dp_reference import plain_population_values
+from peerfront.baselines.population_dp import next_sizes, plain_population_values, population_values
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world

@@ -24,7 +24,7 @@ from peerfront.gfp.states import planning_population
 from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Policy, Rules, World, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 
 RULES, DIFFUSION = Rules(), "learned-paper"
 FEW = 80  # a study with fewer recruits ended early

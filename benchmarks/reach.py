@@ -25,7 +25,7 @@ from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.response.response_fit import LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Rules, World, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import HistorySettings, simulate_history
+from peerfront.simulation.simulated_history import HistorySettings, simulate_history
 
 DISCOUNTS = (0.9, 1.0)
 EPISODES = 400

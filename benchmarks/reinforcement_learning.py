@@ -20,7 +20,7 @@ from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response.response_fit import fit_response
 from peerfront.problem import BranchingWorld, OffspringModel, Rules
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 
 DISCOUNT = 0.9
 POLICIES = {

@@ -35,7 +35,7 @@ from peerfront.models.response import response_training
 from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 
 WORLD = "icpsr22140"
 

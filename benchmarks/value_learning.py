@@ -34,7 +34,7 @@ from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
 from peerfront.problem import BinomialResponse, BranchingWorld, History, Rules, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 
 _LEVELS = 64  # coupons up to which a mixture of capacities is tabulated
 

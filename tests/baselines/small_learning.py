@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from peerfront.baselines.q_settings import QLearningSettings
+from peerfront.baselines.q_learning import QLearningSettings
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Policy, Rules, State, rollout
 from peerfront.simulation.catalog import make_world

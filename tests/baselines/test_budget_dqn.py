@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from baselines.small_learning import RULES, WORLD, brief, capped_states, clearly_better, earned, untrained
 from peerfront.baselines.agents import Frontiers, RandomActions
 from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
-from peerfront.baselines.q_settings import Exploration, QLearningSettings
+from peerfront.baselines.q_learning import Exploration, QLearningSettings
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
@@ -41,7 +41,6 @@ def test_the_curve_says_what_happened(trained) -> None:
     assert np.isnan(curve.loss[0])
     assert (curve.loss[-60:] > 0).all()
     assert curve.transitions - 120 < curve.gradient_steps <= curve.transitions
-    assert "300 episodes" in curve.lines()[0]
 
 
 def test_the_same_seed_is_the_same_policy_whatever_else_is_random() -> None:

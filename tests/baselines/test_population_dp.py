@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerfront.baselines.population_dp import PopulationDP, fit_population_dp, next_sizes, population_values
-from peerfront.baselines.population_dp_reference import plain_best_spend, plain_population_values
+from peerfront.baselines.population_dp import (
+    PopulationDP,
+    fit_population_dp,
+    next_sizes,
+    plain_best_spend,
+    plain_population_values,
+    population_values,
+)
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck

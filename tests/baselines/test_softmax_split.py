@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.baselines.softmax_split import best_few, largest_remainders, softmax_weights
+from peerfront.baselines.agents import best_few, largest_remainders, softmax_weights
 
 weights_lists = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.0, 3.0, 20.0]), min_size=1, max_size=8)
 

@@ -153,7 +153,7 @@ def test_ways_to_learn_are_checked_before_any_work() -> None:
 
 def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
     from peerfront.simulation.catalog import make_world
-    from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
+    from peerfront.simulation.simulated_history import HistorySettings, followed_history, simulate_history
 
     world, sizes = make_world("bridge"), HistorySettings(triples=500, pairs=400)
     asked, followed = simulate_history(world, sizes), followed_history(world, sizes)

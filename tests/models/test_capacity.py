@@ -11,7 +11,7 @@ from peerfront.models.model_diagnostics import rate_errors, response_report
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import HistorySettings, simulate_history
+from peerfront.simulation.simulated_history import HistorySettings, simulate_history
 
 QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=3)
 

@@ -15,8 +15,8 @@ from peerfront.models.model_diagnostics import (
 from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import HistorySettings, simulate_history
 from peerfront.simulation.icpsr22140 import Inheritance, SoftplusPoisson
+from peerfront.simulation.simulated_history import HistorySettings, simulate_history
 
 
 def test_the_truth_passes_and_a_wrong_model_fails() -> None:

@@ -21,7 +21,7 @@ from peerfront.models.offspring.diffusion import (
 )
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import HistorySettings, simulate_history
+from peerfront.simulation.simulated_history import HistorySettings, simulate_history
 
 STEPS = 100
 LINEAR_ARGUMENTS = {"num_train_timesteps": STEPS, "beta_start": 1e-4, "beta_end": 0.02, "beta_schedule": "linear"}

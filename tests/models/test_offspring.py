@@ -22,7 +22,7 @@ from peerfront.models.offspring.inheritance_tables import draw_fields, fit_inher
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
+from peerfront.simulation.simulated_history import HistorySettings, followed_history, simulate_history
 
 FITS = {
     "inheritance": fit_inheritance,

@@ -7,7 +7,7 @@ from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, Set
 from peerfront.foundation.settings import checked_discount
 from peerfront.problem import Allocation, Frontier, Rules, State, check_feasible
 from peerfront.problem.history import History
-from peerfront.simulation.history import simulate_history
+from peerfront.simulation.simulated_history import simulate_history
 from peerfront.simulation.typed import bridge
 
 

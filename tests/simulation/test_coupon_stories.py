@@ -11,8 +11,8 @@ from peerfront.problem import Rules, rollout
 from peerfront.problem.response import brings
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.coupon_stories import CouponStory
-from peerfront.simulation.history import HistorySettings, followed_history, simulate_history
 from peerfront.simulation.network import network_world
+from peerfront.simulation.simulated_history import HistorySettings, followed_history, simulate_history
 from peerfront.simulation.society import Society, synthetic_society
 from support import within
 
@@ -129,9 +129,9 @@ def test_a_world_like_a_study_has_as_many_recruits_in_every_story() -> None:
     capacity, per_coupon, both = (
         make_world(f"study:response={story}") for story in ("capacity", "per_coupon", "both,chance=0.9")
     )
-    assert "each is used on its own" in " ".join(per_coupon.facts)
-    assert "Recruits with 1, 2, 3 coupons" not in " ".join(capacity.facts)
-    assert "Recruits with 1, 2, 3 coupons" in " ".join(both.facts)
+    assert "each is used on its own" in " ".join(map(str, per_coupon.facts))
+    assert "Recruits with 1, 2, 3 coupons" not in " ".join(map(str, capacity.facts))
+    assert "Recruits with 1, 2, 3 coupons" in " ".join(map(str, both.facts))
     one, _, three = np.array([world.mean_recruits for world in (capacity, per_coupon, both)]).T
     assert one[1] < one[0]
     assert np.allclose(three[1] / three[0], 1.0, atol=0.1)  # most had 3 coupons

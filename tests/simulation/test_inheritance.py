@@ -7,7 +7,6 @@ from peerfront.foundation.covariates import UNKNOWN, Schema, uniform_codes
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.history import HistorySettings, simulate_history
 from peerfront.simulation.icpsr22140 import INHERITANCE, Inheritance
 from peerfront.simulation.inheritance import (
     RECRUITS,
@@ -15,6 +14,7 @@ from peerfront.simulation.inheritance import (
     estimate_inheritance,
     recruit_shares,
 )
+from peerfront.simulation.simulated_history import HistorySettings, simulate_history
 
 SMALL = Schema.of_sizes({"a": 2, "b": 3, "c": 7, "d": 20})
 P = np.array([0.0, 0.3, 0.75, 0.98])

@@ -10,8 +10,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.network import network_world
-from peerfront.simulation.network_files import read_society
-from peerfront.simulation.society import Society
+from peerfront.simulation.society import Society, read_society
 
 EPISODES = named_luck(("network episodes",), 40)
 
@@ -31,7 +30,7 @@ def test_nobody_is_recruited_twice_and_only_by_acquaintances() -> None:
             met.setdefault(e, []).append(member)
         after = played.referrals
         for parent, child in zip(played.crowd.members[after.parent], after.next_crowd.members, strict=True):
-            assert child in world.society.known_by(int(parent))
+            assert child in world.society.acquaintances_of(int(parent))
 
     played = rollout(world, Constant(4), Rules(budget=500), EPISODES, watch=watch)
     for members in met.values():
@@ -108,7 +107,7 @@ def test_societies_are_indexed_faithfully() -> None:
     networkx.set_node_attributes(graph, {n: {"parity": n % 2, "third": n % 3} for n in graph})
     society = Society.from_networkx(graph)
     for member in range(40):
-        assert sorted(society.known_by(member).tolist()) == sorted(graph.neighbors(member))
+        assert sorted(society.acquaintances_of(member).tolist()) == sorted(graph.neighbors(member))
     assert society.schema.names == ("parity", "third", "network_size")
     records = society.schema.decode(society.covariates)
     assert all(r["parity"] == str(n % 2) and r["third"] == str(n % 3) for n, r in enumerate(records))

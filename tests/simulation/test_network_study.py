@@ -8,9 +8,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.model_network import spread_outcome
 from peerfront.simulation.network import NetworkWorld
-from peerfront.simulation.network_study import network_studies
+from peerfront.simulation.outcome_network import spread_outcome
+from peerfront.simulation.referral_sample import network_studies
 
 RULES = Rules(budget=60, people=5, rounds=4, max_per_person=3)
 
@@ -31,7 +31,7 @@ def test_samples_are_trees_along_ties() -> None:
         assert (study.recruiter[5:] >= 0).all()
         assert (study.recruiter < np.arange(len(study.members))).all()
         for child, parent in zip(study.members[5:], study.recruiter[5:], strict=True):
-            assert child in world.society.known_by(int(study.members[parent]))
+            assert child in world.society.acquaintances_of(int(study.members[parent]))
         assert len(study.members) - 5 == recruits
         assert np.maximum(study.coupons, 0).sum() == spend <= 60
         brought = np.bincount(study.recruiter[5:], minlength=len(study.members))

@@ -62,7 +62,7 @@ def test_samples_follow_ties_use_each_person_once_and_keep_to_coupons() -> None:
     assert (drawn.recruiter < np.arange(150)).all()
     for child, parent in enumerate(drawn.recruiter.tolist()):
         if parent >= 0:
-            assert drawn.members[child] in society.known_by(int(drawn.members[parent]))
+            assert drawn.members[child] in society.acquaintances_of(int(drawn.members[parent]))
     brought = np.bincount(drawn.recruiter[drawn.recruiter >= 0], minlength=150)
     interviewed = drawn.coupons >= 0
     assert (brought[interviewed] <= drawn.coupons[interviewed]).all()

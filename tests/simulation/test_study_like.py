@@ -12,7 +12,7 @@ from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_world
-from peerfront.simulation.history import HistorySettings, simulate_history
+from peerfront.simulation.simulated_history import HistorySettings, simulate_history
 from peerfront.simulation.study_like import StudyWorldSettings, censored_mean, study_like
 
 WORLD = demo_world()

@@ -6,8 +6,8 @@ from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
 from peerfront.simulation.catalog import WORLDS, make_world
-from peerfront.simulation.history import HistorySettings, recorded_history, simulate_history
 from peerfront.simulation.icpsr22140 import INHERITANCE, schema
+from peerfront.simulation.simulated_history import HistorySettings, recorded_history, simulate_history
 from peerfront.simulation.typed import typed_world
 from support import within
 

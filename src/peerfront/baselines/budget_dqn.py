@@ -26,8 +26,7 @@ from peerfront.baselines.agents import (
     RandomActions,
     RawFrontierEncoder,
 )
-from peerfront.baselines.q_learning import TrainedPolicy, train
-from peerfront.baselines.q_settings import Exploration, QLearningSettings
+from peerfront.baselines.q_learning import Exploration, QLearningSettings, TrainedPolicy, train
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError

@@ -31,11 +31,14 @@ from peerfront.baselines.agents import (
     RandomActions,
     ThreeHeads,
     Weights,
+    best_few,
+    best_or_random,
+    by_state,
+    largest_remainders,
+    softmax_weights,
 )
-from peerfront.baselines.q_learning import TrainedPolicy, train
-from peerfront.baselines.q_settings import Exploration, QLearningSettings
+from peerfront.baselines.q_learning import Exploration, QLearningSettings, TrainedPolicy, train
 from peerfront.baselines.separate_heads import SeparateHeadsAgent, separate_losses
-from peerfront.baselines.softmax_split import best_few, best_or_random, by_state, largest_remainders, softmax_weights
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.settings import between, check_fields, one_or_more, truth

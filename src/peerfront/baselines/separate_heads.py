@@ -20,10 +20,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from peerfront.baselines.agents import Action, Counts, Frontiers, RandomActions, RawFrontierEncoder, ThreeHeads
+from peerfront.baselines.agents import (
+    Action,
+    Counts,
+    Frontiers,
+    RandomActions,
+    RawFrontierEncoder,
+    ThreeHeads,
+    best_few,
+    best_or_random,
+    by_state,
+    largest_remainders,
+    softmax_weights,
+)
 from peerfront.baselines.budget_dqn import allowed_up_to
 from peerfront.baselines.q_learning import Loss, Transition
-from peerfront.baselines.softmax_split import best_few, best_or_random, by_state, largest_remainders, softmax_weights
 from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
@@ -85,8 +96,8 @@ class SeparateHeadsAgent:
         takers = np.minimum(support, (weights > 0).sum(axis=1))
         coupons = largest_remainders(weights, np.minimum(budgets, takers * most), most)
         return [
-            Action(given[:size], chosen, round_budget=budget)
-            for given, chosen, budget, size in zip(
+            Action(given[:size], people, round_budget=budget)
+            for given, people, budget, size in zip(
                 coupons, support.tolist(), budgets.tolist(), frontiers.sizes.tolist(), strict=True
             )
         ]
@@ -138,9 +149,9 @@ def separate_losses(agent: SeparateHeadsAgent, world: World, discount: float) ->
             futures = _own(target).budget_values(one_coupon).max(dim=1).values
             score_targets = torch.from_numpy(came.astype(np.float32)) + discount * futures
         budgets, supports, scores = online(frontiers)
-        chosen = torch.tensor([transition.action.round_budget for transition in batch])
+        spent = torch.tensor([transition.action.round_budget for transition in batch])
         support = torch.tensor([transition.action.support for transition in batch])
-        budget_error = (budgets.gather(1, chosen[:, None])[:, 0] - budget_targets) ** 2
+        budget_error = (budgets.gather(1, spent[:, None])[:, 0] - budget_targets) ** 2
         support_error = (supports.gather(1, support[:, None])[:, 0] - support_targets) ** 2
         share = torch.from_numpy((1.0 / frontiers.sizes[frontiers.owner]).astype(np.float32))
         score_error = ((scores - score_targets) ** 2 * share).sum() / len(batch)

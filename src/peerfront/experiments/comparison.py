@@ -95,9 +95,9 @@ class Comparison:
     def check_worlds(self) -> None:
         """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
-            made = _world(world, self.draws[0])
-            made.seeds(named_luck(("check",), 1), self.rules.people)
-            if self.bound and not isinstance(made, BranchingWorld):
+            place = _world(world, self.draws[0])
+            place.seeds(named_luck(("check",), 1), self.rules.people)
+            if self.bound and not isinstance(place, BranchingWorld):
                 raise SettingError("comparison.no_bound", world=world)
 
     def draws_of(self, world: str) -> tuple[int, ...]:
@@ -295,9 +295,9 @@ def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, A
 def _world(spec: str, draw: int) -> World:
     """The world of a specification, made once; made again when its files have changed."""
     stamps = [file.stat() for file in files_of(spec) if is_ordinary(file)]
-    return _made_world(spec, draw, tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
+    return _cached_world(spec, draw, tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
 
 
 @lru_cache(maxsize=8)
-def _made_world(spec: str, draw: int, _: tuple[tuple[int, int], ...]) -> World:
+def _cached_world(spec: str, draw: int, _: tuple[tuple[int, int], ...]) -> World:
     return make_world(spec, draw)

@@ -181,7 +181,7 @@ def planning_world(
 
     @lru_cache(maxsize=1)
     def history() -> History:
-        from peerfront.simulation.history import followed_history, simulate_history
+        from peerfront.simulation.simulated_history import followed_history, simulate_history
 
         return followed_history(world, seed=seed) if asks_recruits else simulate_history(world, seed=seed)
 

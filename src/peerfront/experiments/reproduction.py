@@ -265,11 +265,11 @@ def _do(store: Store, piece: Piece) -> DonePiece:
     else:
         identity = world_identity(comparison, comparison.worlds[0], piece.draw)
     form = form_with_cost(piece.task, comparison.episodes)
-    result, seconds, peak = store.find_or_make("piece", identity, lambda: _made(store, piece), form)
+    result, seconds, peak = store.find_or_make("piece", identity, lambda: _run(store, piece), form)
     return DonePiece(piece, result, seconds, peak)
 
 
-def _made(store: Store, piece: Piece) -> tuple[TaskResult | None, float, int]:
+def _run(store: Store, piece: Piece) -> tuple[TaskResult | None, float, int]:
     comparison = piece.part.comparison
     begun = time.perf_counter()
     if piece.task is not None:

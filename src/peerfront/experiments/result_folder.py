@@ -228,8 +228,8 @@ def _trajectories(stored: Stored, number: int, episodes: int) -> Trajectories:
 def form_with_cost(task: Task | None, episodes: int) -> Form[tuple[TaskResult | None, float, int]]:
     """How the result of a task, or the mere fact that it was done (no task), is kept with its seconds and memory."""
 
-    def stored_piece(made: tuple[TaskResult | None, float, int]) -> Stored:
-        result, seconds, peak = made
+    def stored_piece(piece: tuple[TaskResult | None, float, int]) -> Stored:
+        result, seconds, peak = piece
         settings = {"seconds": seconds, "peak_memory": peak}
         return Stored(settings, {}) if result is None else Stored.of_parts(settings, result=stored_result(result))
 

@@ -102,10 +102,10 @@ class Store:
                 return form.restored(stored)
             except _NOT_WHAT_IT_SHOULD_BE:
                 pass  # made again below
-        made = make()
-        if (content := form.stored(made)) is not None:
+        result = make()
+        if (content := form.stored(result)) is not None:
             _write(file, content)
-        return made
+        return result
 
     def has(self, kind: str, identity: Identity) -> bool:
         """Whether there is such a result, undamaged."""

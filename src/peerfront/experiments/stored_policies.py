@@ -113,8 +113,8 @@ def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> 
     if depth == 0:
         raise DataFileError("result_store.nested_too_deeply", place=stored.place)
     if kind in ("RandomSplit", "Constant"):
-        made: Policy = _class_in("simple_rules", kind)(**_settings(stored, _RULES[kind]))
-        return made
+        policy: Policy = _class_in("simple_rules", kind)(**_settings(stored, _RULES[kind]))
+        return policy
     if kind == "Renamed":
         return Renamed(_policy_of(stored.part("policy"), response, depth - 1), stored.setting("name", str))
     if kind == "QPolicy":
@@ -122,18 +122,18 @@ def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> 
     if response is None:
         raise DataFileError("result_store.no_capacity_model", place=stored.place, kind=kind)
     if kind in _RULES:
-        made = _class_in("simple_rules", kind)(response, **_settings(stored, _RULES[kind]))
+        policy = _class_in("simple_rules", kind)(response, **_settings(stored, _RULES[kind]))
     elif kind == "AllAtLast":
-        made = _class_in("simple_rules", kind)(response, _policy_of(stored.part("rule"), response, depth - 1))
+        policy = _class_in("simple_rules", kind)(response, _policy_of(stored.part("rule"), response, depth - 1))
     elif kind == "Planner":
-        made = restored_planner(stored.part("planner"), response.schema, [response])
+        policy = restored_planner(stored.part("planner"), response.schema, [response])
     elif kind == "PopulationDP":
         discount = checked_discount(stored.setting("discount", float))
         values = stored.array("values", (None, None))
-        made = _class_in("population_dp", kind)(response, discount, values, stored.setting("name", str))
+        policy = _class_in("population_dp", kind)(response, discount, values, stored.setting("name", str))
     else:
         raise DataFileError("result_store.unknown_policy", place=stored.place, kind=kind)
-    return made
+    return policy
 
 
 def _settings(stored: Stored, kinds: Mapping[str, type]) -> dict[str, Any]:

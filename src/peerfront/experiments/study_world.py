@@ -26,13 +26,13 @@ def study_world(draw: int = 0, file: str | None = None, schema: str | None = Non
     `schema` is a schema file, as `peerfront check --out` writes it; without one the columns are guessed. `settings` are
     fields of `StudyWorldSettings`.
     """
-    chosen = StudyWorldSettings(draw=draw, **settings)
+    world_settings = StudyWorldSettings(draw=draw, **settings)
     if file is None:
         if schema is not None:
             raise SettingError("study_like_world.schema_without_file")
-        return world_like(read_study(demo_study().study), None, chosen)
+        return world_like(read_study(demo_study().study), None, world_settings)
     saved = None if schema is None else read_schema(Path(schema))
-    return world_like(read_study(Path(file), saved.reading if saved else None), saved, chosen)
+    return world_like(read_study(Path(file), saved.reading if saved else None), saved, world_settings)
 
 
 def world_like(study: Study, schema: StudySchema | None, settings: StudyWorldSettings) -> StudyWorld:

@@ -67,19 +67,19 @@ class Depleted(BinomialResponse):
 
     def finds(self, covariates: Codes, levels: int) -> Array | None:
         """P(A >= l), [people, levels]; None where nobody is short of acquaintances."""
-        population, found = self.population, None
+        population, chances = self.population, None
         if population is not None and not population.coupons_lost and (self._shares < 1.0).any():
-            found = population.finds(self._shares, levels)[self._group(covariates)]
+            chances = population.finds(self._shares, levels)[self._group(covariates)]
         if not self.asked:
-            return found
+            return chances
         left = covariates[:, -1:]
-        unknown = np.ones((len(covariates), levels)) if found is None else found
+        unknown = np.ones((len(covariates), levels)) if chances is None else chances
         return np.where(left >= 0, (np.arange(levels) < left).astype(np.float64), unknown)
 
     def survival(self, covariates: Codes, max_coupons: int) -> Array:
         survival = self.response.survival(self.own(covariates), max_coupons)
-        found = self.finds(covariates, max_coupons)
-        return survival if found is None else survival * found
+        chances = self.finds(covariates, max_coupons)
+        return survival if chances is None else survival * chances
 
     def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return np.minimum(self.response.capacities(self.own(covariates), luck), self.acquaintances(covariates, luck))
@@ -106,14 +106,14 @@ class Depleted(BinomialResponse):
         `shares` [people] are the shares of acquaintances left; None takes those of now.
         """
         population = self.population
-        found = np.full(len(covariates), UNLIMITED)
+        left = np.full(len(covariates), UNLIMITED)
         share = self._shares[self._group(covariates)] if shares is None else shares
         if population is not None and not population.coupons_lost and (share < 1.0).any():
             numbers = population.besides_recruiter
-            known = numbers[(luck.uniform("how many somebody knows") * len(numbers)).astype(np.int64)]
-            found = binomial_quantile(luck.uniform("acquaintances left"), known, share)
-            found = np.where(share < 1.0, found, UNLIMITED)
-        return np.where(covariates[:, -1] >= 0, covariates[:, -1], found) if self.asked else found
+            n_known = numbers[(luck.uniform("how many somebody knows") * len(numbers)).astype(np.int64)]
+            left = binomial_quantile(luck.uniform("acquaintances left"), n_known, share)
+            left = np.where(share < 1.0, left, UNLIMITED)
+        return np.where(covariates[:, -1] >= 0, covariates[:, -1], left) if self.asked else left
 
     # What advice asks of a fitted model -------------------------------------------------------------------------------
 
@@ -200,8 +200,8 @@ class DepletingWorld:
         response, population = self.response, self.response.population
         own = Crowd(crowd.episode, crowd.keys, response.own(crowd.covariates), crowd.members)
         if population is None:
-            found = response.acquaintances(crowd.covariates, crowd.luck)
-            brought = self.inner.refer(own, np.minimum(coupons, found))
+            reachable = response.acquaintances(crowd.covariates, crowd.luck)
+            brought = self.inner.refer(own, np.minimum(coupons, reachable))
             kept = np.ones(len(brought.parent), dtype=bool)
             return self._referrals(len(crowd), brought, kept, None)
         come = crowd.memory
@@ -210,8 +210,8 @@ class DepletingWorld:
         half = 0.5 * self._as_things_stand(crowd, own, coupons, come)[:, None]
         shares = population.shares(come + half * population.sizes / population.sizes.sum())  # [episodes, groups]
         of_people = population.shares_of_people(shares)[crowd.episode, population.groups(crowd.covariates)]
-        found = response.acquaintances(crowd.covariates, crowd.luck, of_people)
-        brought = self.inner.refer(own, np.minimum(coupons, found))
+        reachable = response.acquaintances(crowd.covariates, crowd.luck, of_people)
+        brought = self.inner.refer(own, np.minimum(coupons, reachable))
         recruits, group = brought.next_crowd, population.groups(brought.next_crowd.covariates)
         kept = np.ones(len(recruits), dtype=bool)
         if population.coupons_lost:
@@ -227,8 +227,8 @@ class DepletingWorld:
         response, population = self.response, cast(Population, self.response.population)
         shares = population.shares_of_people(population.shares(come))
         share = shares[crowd.episode, population.groups(crowd.covariates)]
-        found = response.acquaintances(crowd.covariates, crowd.luck, share)
-        brought = self.inner.response.sample(own.covariates, np.minimum(coupons, found), crowd.luck)
+        reachable = response.acquaintances(crowd.covariates, crowd.luck, share)
+        brought = self.inner.response.sample(own.covariates, np.minimum(coupons, reachable), crowd.luck)
         weights = brought * share if population.coupons_lost else brought
         counts = np.bincount(crowd.episode, weights=weights, minlength=len(come))
         able: Array = np.minimum(counts, population.left(come).sum(axis=1))

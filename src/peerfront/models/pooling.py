@@ -60,9 +60,9 @@ def pooled(own: float, error: float, others: Sequence[float], errors: Sequence[f
     """
     if not len(others):
         return Pooled(own, error, usual_spread, 0.0)
-    theta, known = np.asarray(others, dtype=np.float64), np.maximum(np.asarray(errors, dtype=np.float64), 1e-6)
+    theta, own_errors = np.asarray(others, dtype=np.float64), np.maximum(np.asarray(errors, dtype=np.float64), 1e-6)
     taus = usual_spread * np.geomspace(_SMALLEST, _LARGEST, _GRID)
-    weights = 1.0 / (known**2 + taus[:, None] ** 2)  # [taus, others]
+    weights = 1.0 / (own_errors**2 + taus[:, None] ** 2)  # [taus, others]
     middle = (weights * theta).sum(axis=1) / weights.sum(axis=1)
     says = taus**2 + 1.0 / weights.sum(axis=1)  # variance of what the others say about the new study, [taus]
     log_likelihood = 0.5 * np.log(weights).sum(axis=1) - 0.5 * np.log(weights.sum(axis=1))
@@ -119,7 +119,7 @@ def pool_inheritance(
 ) -> tuple[InheritanceTable, dict[str, Pooled]]:
     """Tables of whom people bring, from the study's pairs and what earlier studies say by field; and how they count."""
     schema: Schema = history.schema
-    tables, found = [], {}
+    tables, estimates = [], {}
     for number, field in enumerate(schema.fields):
         size = len(field)
         counts = field_counts(history.parents[:, number], history.children[:, number], size)
@@ -132,9 +132,9 @@ def pool_inheritance(
         by_chance = float((marginal**2).sum())
         own = private_alike(counts)
         error = np.inf if pairs == 0.0 else _error(own + (1.0 - own) * by_chance, by_chance, pairs)
-        known = pooled(own, error, [each.alike for each in others], [each.error for each in others], ALIKE_DIFFERS)
+        estimate = pooled(own, error, [each.alike for each in others], [each.error for each in others], ALIKE_DIFFERS)
         shares = [each.shares for each in others if each.shares is not None]
         usual = _USUAL_PAIRS * np.mean(shares, axis=0) if shares else None
-        tables.append(private_table(counts, round(known.mean, 2), usual))
-        found[field.name] = known
-    return InheritanceTable(schema, tuple(tables)), found
+        tables.append(private_table(counts, round(estimate.mean, 2), usual))
+        estimates[field.name] = estimate
+    return InheritanceTable(schema, tuple(tables)), estimates

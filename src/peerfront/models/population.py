@@ -88,9 +88,9 @@ class Population:
 
     def finds(self, share: Array, levels: int) -> Array:
         """P(A >= l) for l = 1 .. levels and each share of acquaintances left, [shares, levels]."""
-        known, level = self.besides_recruiter[:, None], np.arange(levels)
-        chances = betainc(level + 1.0, np.maximum(known - level, 1.0), share[:, None, None])
-        there: Array = np.where(level < known, chances, 0.0).mean(axis=1)
+        others, level = self.besides_recruiter[:, None], np.arange(levels)
+        chances = betainc(level + 1.0, np.maximum(others - level, 1.0), share[:, None, None])
+        there: Array = np.where(level < others, chances, 0.0).mean(axis=1)
         return there
 
 
@@ -104,8 +104,8 @@ def popularity_of(network_sizes: Array) -> float:
 
     Extreme answers count as the 2nd and 98th percentile: 1 / d of a few who know one person would decide otherwise.
     """
-    known = network_sizes[np.isfinite(network_sizes) & (network_sizes > 0)]
-    if len(known) < 2:
+    answers = network_sizes[np.isfinite(network_sizes) & (network_sizes > 0)]
+    if len(answers) < 2:
         return 1.0
-    sizes = np.clip(known, *np.quantile(known, [0.02, 0.98]))
+    sizes = np.clip(answers, *np.quantile(answers, [0.02, 0.98]))
     return float(np.clip(sizes.mean() * (1.0 / sizes).mean(), 1.0, _MOST_POPULARITY))

@@ -194,6 +194,6 @@ def check_scores(scores: Mapping[str, Any], place: str) -> None:
     """Refuse scores that plans and reports could not read out."""
     summary, gain = scores.get("summary", []), scores.get("gain_of_knowing_people", {})
     readable = type(summary) is list and all(type(line) is str for line in summary)
-    known = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
-    if not readable or not known or type(scores.get("offspring", {})) is not dict:
+    has_gain = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
+    if not readable or not has_gain or type(scores.get("offspring", {})) is not dict:
         raise DataFileError("stored_model.impossible_scores", place=place)

@@ -17,7 +17,7 @@ class History:
     Where coupons may still be used, y counts the recruits so far: `exposure` is the chance that a recruit who will come
     is among them already, so that y = Binomial(N(k), exposure).
 
-    >>> from peerfront.simulation.history import simulate_history
+    >>> from peerfront.simulation.simulated_history import simulate_history
     >>> history = simulate_history(pf.make_world("bridge"))
     >>> bool((history.recruits <= history.coupons).all())
     True

@@ -94,7 +94,7 @@ def _network(
     if (nodes is None) != (edges is None):
         raise SettingError("network_world.needs_both_files")
     if nodes is not None and edges is not None:
-        from peerfront.simulation.network_files import read_society
+        from peerfront.simulation.society import read_society
 
         if people is not None:
             raise SettingError("network_world.people_with_file")

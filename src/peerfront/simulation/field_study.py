@@ -69,8 +69,8 @@ class FieldStudy:
             },
             dtype=object,
         )
-        known = pd.DataFrame(self.world.schema.decode(self._codes[here]), dtype=object)
-        return pd.concat([tree, known], axis=1).sort_values("date", kind="stable", ignore_index=True)
+        answers = pd.DataFrame(self.world.schema.decode(self._codes[here]), dtype=object)
+        return pd.concat([tree, answers], axis=1).sort_values("date", kind="stable", ignore_index=True)
 
     def enrolled(self, day: date) -> int:
         """People who have taken part by a day."""

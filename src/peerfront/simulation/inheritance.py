@@ -113,9 +113,9 @@ def recruit_shares(schema: Schema, recruits: Codes) -> tuple[_FLOATS, ...]:
 
 
 def _agreement_by_chance(schema: Schema, recruiters: Codes, recruits: Codes) -> _FLOATS:
-    known = (recruiters >= 0) & (recruits >= 0)
-    of_recruiters = recruit_shares(schema, np.where(known, recruiters, -1).astype(np.int16))
-    of_recruits = recruit_shares(schema, np.where(known, recruits, -1).astype(np.int16))
+    both = (recruiters >= 0) & (recruits >= 0)
+    of_recruiters = recruit_shares(schema, np.where(both, recruiters, -1).astype(np.int16))
+    of_recruits = recruit_shares(schema, np.where(both, recruits, -1).astype(np.int16))
     return np.array([float(a @ b) for a, b in zip(of_recruiters, of_recruits, strict=True)])
 
 

@@ -91,7 +91,7 @@ class NetworkOffspring:
         children = np.empty(len(parents), dtype=np.int64)
         for child, (which, (u, v)) in enumerate(zip(inverse.reshape(-1), uniforms, strict=True)):
             alike = candidates[which]
-            acquaintances = self.society.known_by(int(alike[int(u * len(alike))]))
+            acquaintances = self.society.acquaintances_of(int(alike[int(u * len(alike))]))
             children[child] = acquaintances[int(v * len(acquaintances))]
         return self.society.covariates[children]
 

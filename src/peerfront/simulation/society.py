@@ -1,17 +1,19 @@
-"""A finite population: who is in it, what they are like, and who knows whom; and one that is built in."""
+"""A finite population: who is in it, what they are like, and who knows whom; built in, or from two CSV files."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import whole_number
+from peerfront.foundation.text_tables import TextTable, read_table_file
 
 if TYPE_CHECKING:
     import networkx
@@ -20,6 +22,7 @@ NETWORK_SIZE = "network_size"
 BANDS = (0, 1, 2, 3, 5, 8, 13)
 """Lower ends of the bands of acquaintances, as field questionnaires ask."""
 BLANK = "(blank)"  # the category of people whose attribute is not given
+_MOST_CATEGORIES = 100  # a column with more different values is an identifier or a measurement, not a category
 _LARGEST_POPULATION = 10_000  # every pair is considered once: 50 million pairs
 
 
@@ -40,7 +43,7 @@ class Society:
     def degrees(self) -> NDArray[np.int64]:
         return np.diff(self.first)
 
-    def known_by(self, member: int) -> NDArray[np.int64]:
+    def acquaintances_of(self, member: int) -> NDArray[np.int64]:
         return self.acquaintances[self.first[member] : self.first[member + 1]]
 
     @classmethod
@@ -115,3 +118,61 @@ def synthetic_society(people: int = 1000, mean_degree: float = 8.0, draw: int = 
     ties = np.column_stack([first[tied], second[tied]])
     attributes = {name: [str(value) for value in column] for name, column in columns.items()}
     return Society.of([str(number + 1) for number in range(people)], attributes, ties)
+
+
+# From two files: nodes (an id and categorical columns) and edges (source, target) --------------------------------
+
+
+def read_society(nodes: Path, edges: Path, exclude: Collection[str] = ()) -> Society:
+    """Read, check and index both files; the first fault stops with file, line and remedy."""
+    ids, attributes = _read_nodes(nodes, exclude)
+    position = {person: index for index, person in enumerate(ids)}
+    table = _read_table(edges, needed=("source", "target"), may_be_empty=True)
+    ties = []
+    for line, *ends in zip(table.lines, table.frame["source"], table.frame["target"], strict=True):
+        for column, person in zip(("source", "target"), ends, strict=True):
+            if person not in position:
+                raise DataFileError(
+                    "network_files.not_an_id", path=edges, line=line, column=column, person=person, nodes=nodes.name
+                )
+        if ends[0] == ends[1]:
+            raise DataFileError("network_files.tied_to_itself", path=edges, line=line, person=ends[0])
+        ties.append([position[person] for person in ends])
+    return Society.of(ids, attributes, np.array(ties, dtype=np.int64).reshape(-1, 2))
+
+
+def _read_nodes(path: Path, exclude: Collection[str]) -> tuple[list[str], dict[str, list[str]]]:
+    table = _read_table(path, needed=("id",))
+    lines: dict[str, int] = {}
+    for line, person in zip(table.lines, table.frame["id"], strict=True):
+        if not person:
+            raise DataFileError("network_files.no_id", path=path, line=line)
+        if person in lines:
+            raise DataFileError("network_files.id_twice", path=path, line=line, person=person, first=lines[person])
+        lines[person] = line
+    names = [name for name in table.frame.columns if name != "id"]
+    for name in exclude:
+        if name not in names:
+            raise DataFileError("network_files.no_such_column", path=path, name=name, names=names or ["-"])
+    attributes = {name: [value or BLANK for value in table.frame[name]] for name in names if name not in exclude}
+    for name, column in attributes.items():
+        different = len(set(column))
+        if different > _MOST_CATEGORIES:
+            raise DataFileError(
+                "network_files.too_many_categories", path=path, name=name, different=different, most=_MOST_CATEGORIES
+            )
+    return list(lines), attributes
+
+
+def _read_table(path: Path, needed: tuple[str, ...], *, may_be_empty: bool = False) -> TextTable:
+    """Read a file that must name the needed columns; whatever a study's reader would only remark on is refused."""
+    table = read_table_file(path, may_be_empty=may_be_empty, whole_rows=True)
+    for name in needed:
+        if name not in table.frame.columns:
+            raise DataFileError(
+                "network_files.no_column", path=path, name=name, names=list(table.frame.columns) or ["-"]
+            )
+    codes = {"encoding": "network_files.not_utf_8", "unnamed-column": "network_files.unnamed_column"}
+    for note in table.notes:
+        raise DataFileError(codes[note.kind], path=path, what=note.message)
+    return table

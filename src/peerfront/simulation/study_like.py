@@ -224,7 +224,7 @@ def _filled(layout: Schema, codes: Codes, people: Codes, rng: np.random.Generato
     filled = codes.copy()
     for field, size in enumerate(layout.sizes):
         absent = np.flatnonzero(codes[:, field] < 0)
-        known = people[people[:, field] >= 0, field]
-        choices = known if len(known) else np.arange(size, dtype=np.int16)
+        answers = people[people[:, field] >= 0, field]
+        choices = answers if len(answers) else np.arange(size, dtype=np.int16)
         filled[absent, field] = choices[rng.integers(0, len(choices), size=len(absent))]
     return filled

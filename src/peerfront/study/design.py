@@ -38,9 +38,8 @@ from peerfront.foundation.settings import (
 )
 from peerfront.foundation.threads import one_thread
 from peerfront.problem import Rules
-from peerfront.simulation.network_study import network_studies
 from peerfront.simulation.outcome_network import GROUP, OutcomeNetworkSettings
-from peerfront.simulation.referral_sample import ReferralSample
+from peerfront.simulation.referral_sample import ReferralSample, network_studies
 from peerfront.study.design_results import (
     PER_NETWORK,
     ROW_COLUMNS,

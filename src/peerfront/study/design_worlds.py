@@ -1,6 +1,6 @@
 """Simulated networks with a known outcome, and the rules for coupons that a design compares on them.
 
-Networks come from assumptions (`simulation.outcome_network`) or from a fitted model (`simulation.model_network`). The
+Networks come from assumptions (`simulation.outcome_network`) or from a fitted model (`simulation.outcome_network`). The
 plan is learned in the world that the assumptions make, or is the fitted model's own.
 """
 
@@ -20,9 +20,17 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlanner, strata_of
 from peerfront.problem import BranchingWorld, Policy, Rules
 from peerfront.simulation.icpsr22140 import Pool, calibrated
-from peerfront.simulation.model_network import model_network, spread_outcome
 from peerfront.simulation.network import NetworkWorld, world_of_society
-from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
+from peerfront.simulation.outcome_network import (
+    GROUP,
+    OUTCOME,
+    YES,
+    A,
+    OutcomeNetworkSettings,
+    model_network,
+    outcome_network,
+    spread_outcome,
+)
 from peerfront.study.artifacts import Fit
 from peerfront.study.design_results import PLAN
 from peerfront.study.fit_settings import FitSettings

@@ -179,14 +179,14 @@ def markdown_table(header: Collection[object], rows: Collection[Collection[objec
 # Curves ----------------------------------------------------------------------------------------------------------
 
 
-def curves(results: Results, world: str, shown: Collection[str] | None = None) -> "Figure":
-    """One column per discount, two rows; of all policies, or of those in `shown`."""
+def curves(results: Results, world: str, only: Collection[str] | None = None) -> "Figure":
+    """One column per discount, two rows; of all policies, or of those in `only`."""
     from matplotlib.ticker import MaxNLocator
 
     from peerfront.foundation.figures import COLOURS, STYLES, new_figure
 
     discounts = results.comparison.discounts
-    policies = [policy for policy in results.policies if shown is None or policy in shown]
+    policies = [policy for policy in results.policies if only is None or policy in only]
     runs = [run for run in results.runs if run.world == world and run.policy in policies]
     last = max(1, *(run.trajectories.recruits.shape[1] for run in runs))
     figure = new_figure(2.2 + 2.9 * len(discounts), 6.2)

@@ -151,11 +151,11 @@ class _TrainedFilling(nn.Module):
         super().__init__()
         schema = tables.schema
         unknown = np.concatenate([np.log(table[-1]) for table in tables.tables])
-        known = np.zeros((schema.columns, schema.columns))
+        of_recruiter = np.zeros((schema.columns, schema.columns))
         for start, size, table in zip(schema.offsets, schema.sizes, tables.tables, strict=True):
-            known[start : start + size, start : start + size] = np.log(table[:-1]) - np.log(table[-1])
+            of_recruiter[start : start + size, start : start + size] = np.log(table[:-1]) - np.log(table[-1])
         self.unknown = torch.as_tensor(unknown, dtype=torch.float32)
-        self.known = torch.as_tensor(known, dtype=torch.float32)
+        self.known = torch.as_tensor(of_recruiter, dtype=torch.float32)
         self.deep = perceptron([filling_inputs(schema), *hidden, schema.columns], seed, "gelu")
         with torch.no_grad():
             for parameter in self.deep[-1].parameters():

@@ -132,8 +132,10 @@ def private_table(counts: Array, alike: float | None = None, usual: Array | None
     rest = rounded_counts(np.where(large, 0.0, counts).sum(axis=1, keepdims=True))
     spread = np.where(large, 0.0, structure)
     spread /= np.maximum(spread.sum(axis=1, keepdims=True), 1e-300)
-    shown = np.where(large, rounded_counts(counts, _LARGE_CELL), rest * spread)
-    table: Array = (shown + _STRUCTURE_PAIRS * structure) / (shown.sum(axis=1, keepdims=True) + _STRUCTURE_PAIRS)
+    kept_counts = np.where(large, rounded_counts(counts, _LARGE_CELL), rest * spread)
+    table: Array = (kept_counts + _STRUCTURE_PAIRS * structure) / (
+        kept_counts.sum(axis=1, keepdims=True) + _STRUCTURE_PAIRS
+    )
     table[-1] = marginal
     return table
 

@@ -292,9 +292,9 @@ class LearnedResponse(BinomialResponse):
         members = kept.array("size and zero", (count, 2))
         if family == "thinned":
             members = np.concatenate([members, kept.array("use", (count, 1))], axis=1)
-        reason, shown = stored.setting("reason", str), stored.later("most_shown", int)
-        if shown is not None and shown < 1:
-            raise DataFileError("response_model.impossible_most_shown", place=stored.place, shown=shown)
+        reason, most_coupons = stored.setting("reason", str), stored.later("most_shown", int)
+        if most_coupons is not None and most_coupons < 1:
+            raise DataFileError("response_model.impossible_most_shown", place=stored.place, shown=most_coupons)
         return cls(
             schema=schema,
             family=family,
@@ -304,7 +304,7 @@ class LearnedResponse(BinomialResponse):
             candidates=(),
             reason=note("fit_reason.as_stored", text=reason),
             members=members,
-            most_shown=shown,
+            most_shown=most_coupons,
             use=1.0 if use is None else use,
         )
 

@@ -67,11 +67,11 @@ def maximum_likelihood(
     columns = np.stack([coupons[rows], recruits[rows], seen[rows]], axis=1)
     cells, people = np.unique(columns, axis=0, return_counts=True)
     given, came = (column.astype(np.int64) for column in cells[:, :2].T)
-    known = [True, has_size(family), has_zero(family), family == "thinned"]
+    there_is = [True, has_size(family), has_zero(family), family == "thinned"]
 
     def named(values: Array) -> tuple[float, float, float, float]:
         left = iter(values.tolist())
-        rate, size, zero, use = (next(left) if there else None for there in known)
+        rate, size, zero, use = (next(left) if there else None for there in there_is)
         assert rate is not None, "every family has a rate"
         return (
             float(np.exp(min(rate, _LARGEST_LOG))),
@@ -90,14 +90,14 @@ def maximum_likelihood(
     share = (min(recruits.sum() / mean_seen, coupons.sum()) + 0.5) / (coupons.sum() + 1.0)
     rough = -np.log1p(-share) if story_of(family) == "per_coupon" else recruits[rows].mean() / mean_seen + 0.1
     starts = [(np.log(rough) + more, size, -1.0, 0.8) for more in (0.0, 1.0) for size in (0.0, 2.0)]
-    found = [
+    optima = [
         minimize(
             loss,
-            [value for value, there in zip(start, known, strict=True) if there],
+            [value for value, there in zip(start, there_is, strict=True) if there],
             method="Nelder-Mead",
             options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000, "maxfev": 4000},
         )
         for start in starts
     ]
-    best = min(found, key=lambda result: float(result.fun))
+    best = min(optima, key=lambda result: float(result.fun))
     return MaximumLikelihood(family, -float(best.fun), n_parameters(family), *named(best.x))

@@ -246,8 +246,8 @@ class _Data:
             loose = ((both[0] - self.centre) ** 2 + both[1] ** 2) / (2.0 * _LOOSE**2)
             return float(loose - self.each(both[0], both[1]).sum())
 
-        found = minimize(loss, np.array([self.centre, 0.0]), method="Nelder-Mead", options={"xatol": 1e-5})
-        level, slope = (float(number) for number in found.x)
+        optimum = minimize(loss, np.array([self.centre, 0.0]), method="Nelder-Mead", options={"xatol": 1e-5})
+        level, slope = (float(number) for number in optimum.x)
         curvature = -self._curvature(level, slope)
         errors = np.sqrt(1.0 / np.maximum(curvature, 1e-9))
         return np.array([level, slope]), np.where(curvature > 1e-6, errors, np.inf)

@@ -57,8 +57,8 @@ def private_response(response: LearnedResponse, history: History, doubt: float |
         return rounded
     evidence = len(rows) if exposure is None else exposure.sum()  # in people who have had all their time
     n_rows, used, given = (rounded_count(int(number)) for number in (evidence, recruits.sum(), coupons.sum()))
-    shown = rounded.most_shown or 1
-    largest = largest_believed(rounded.family, n_rows, used, given, shown, doubt, rounded.size, rounded.use)
+    most_coupons = rounded.most_shown or 1
+    largest = largest_believed(rounded.family, n_rows, used, given, most_coupons, doubt, rounded.size, rounded.use)
     return replace(rounded, rates=replace(rounded.rates, largest=largest))
 
 

@@ -79,7 +79,7 @@ class Search:
 
     def choice(self) -> tuple[Fit, Message, tuple[float, float] | None]:
         """The fit that is chosen, why, and what knowing people gains over "everybody alike", with its error."""
-        best, why = self.known_people()
+        best, why = self.with_all_fields()
         if not self._judges_fields:
             return best, why, None
         alike = self.alike
@@ -102,7 +102,7 @@ class Search:
         best = simplest_good(fits) if self.held_out else fits[0]
         return self.response(best, _then(self._why_family(best), note("fit_reason.as_before")))
 
-    def known_people(self) -> tuple[Fit, Message]:
+    def with_all_fields(self) -> tuple[Fit, Message]:
         """The best shape (with the simplest family), then the best family, where rates depend on all fields."""
         settings, first = self.settings, self.families[0]
         by_shape = [self.fit(shape, first) for shape in settings.shapes]
@@ -211,19 +211,19 @@ class Search:
 
     def _why_family(self, best: Fit) -> Message:
         """Why this family, among fits that differ in nothing else."""
-        chosen = best.candidate
+        winner = best.candidate
         rivals = [
             each.candidate
             for each in self.tried
-            if each.candidate.shape == chosen.shape
-            and each.candidate.fields == chosen.fields
-            and each.candidate.family != chosen.family
+            if each.candidate.shape == winner.shape
+            and each.candidate.fields == winner.fields
+            and each.candidate.family != winner.family
         ]
-        name = _AT_START[chosen.family]
+        name = _AT_START[winner.family]
         if not rivals:
             return note("fit_reason.family_asked", family=name)
         rival = max(rivals, key=lambda candidate: candidate.score)
-        gain = chosen.held_out - rival.held_out
+        gain = winner.held_out - rival.held_out
         code = "fit_reason.better_family" if gain.sum() >= 0 else "fit_reason.simpler_family"
         size, error = float(abs(gain.sum())), total_error(gain)
         return note(code, family=name, gain=size, error=error, rival=FAMILY_NAMES[rival.family])

@@ -127,13 +127,13 @@ def fit_stories(
             order.reverse()
         lead = searches[order[0]]
         lead.progress = part_of(progress, 0.1, 0.8)
-        chosen, why, gain = lead.choice()
-        learned = {order[0]: replace(lead.response(chosen, why), gain_of_knowing=gain)}
+        leader, why, gain = lead.choice()
+        learned = {order[0]: replace(lead.response(leader, why), gain_of_knowing=gain)}
         for name in (order[1], "both"):
             if name == "both" and int(history.coupons.max()) > _MOST_COUPONS:
                 continue
             searches[name].progress = part_of(progress, 0.8 if name != "both" else 0.9, 0.9 if name != "both" else 1.0)
-            learned[name] = replace(searches[name].following(chosen), gain_of_knowing=gain)
+            learned[name] = replace(searches[name].following(leader), gain_of_knowing=gain)
         return tuple(story_fit(name, learned[name], history, lead.settings) for name in STORIES if name in learned)
 
 
@@ -148,8 +148,8 @@ def story_fit(name: str, response: LearnedResponse, history: History, settings: 
 
     rows = history.informative_rows()
     folds = folds_of(len(rows), settings.folds, named_generator("capacity fit", settings.seed))
-    shown = history.coupons[rows] <= _MOST_COUPONS
-    rows, folds = rows[shown], folds[shown]
+    comparable = history.coupons[rows] <= _MOST_COUPONS
+    rows, folds = rows[comparable], folds[comparable]
     people, coupons, recruits = history.referrers[rows], history.coupons[rows], history.recruits[rows]
     logs = np.full((len(rows), int(coupons.max(initial=0)) + 1), -np.inf)
     for member in np.unique(folds).tolist():

@@ -84,7 +84,7 @@ class Rows:
         mean = float((recruits + 0.5 * (recruits >= coupons)).mean()) / seen + 0.05
         return mean if story_of(family) == "capacity" else mean / _FIRST_USE
 
-    def known_by(self, columns: NDArray[np.bool_]) -> "Rows":
+    def restricted_to(self, columns: NDArray[np.bool_]) -> "Rows":
         """The same rows with nothing known but these columns."""
         return replace(self, inputs=torch.where(torch.as_tensor(columns), self.inputs, 0.0))
 
@@ -192,7 +192,7 @@ class Trainer:
     ) -> None:
         """`columns` are those that rates may depend on, [inputs]; None for all."""
         if columns is not None:
-            data = data.known_by(columns)
+            data = data.restricted_to(columns)
         self.data, self.shape, self.family, self.members = data, shape, family, members
         rows = len(data)
         self.rng = named_generator("capacity fit", seed)

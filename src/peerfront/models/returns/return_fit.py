@@ -153,10 +153,10 @@ class Posterior:
             (slope,) = torch.autograd.grad(value, at)
             return float(value.detach()), slope[0].numpy()
 
-        found = minimize(
+        optimum = minimize(
             loss, asked.point, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-9, "gtol": 1e-3}
         )
-        return replace(asked, point=np.asarray(found.x), height=-float(found.fun))
+        return replace(asked, point=np.asarray(optimum.x), height=-float(optimum.fun))
 
     def _start(self, family: str) -> Array:
         """The prior's middle, and the share of coupons that goes with it."""
@@ -213,9 +213,9 @@ class Posterior:
             stretch = np.sqrt(_DEGREES / rng.chisquare(_DEGREES, (_PROPOSALS, 1)))
             added = centre + (rng.standard_normal((_PROPOSALS, size)) * stretch) @ root.T
             with torch.no_grad():
-                found = self.log_density(torch.as_tensor(added), mode, weights).numpy()
+                densities = self.log_density(torch.as_tensor(added), mode, weights).numpy()
             points = np.concatenate([points, added])
-            heights = np.concatenate([heights, np.where(np.isfinite(found), found, -np.inf)])
+            heights = np.concatenate([heights, np.where(np.isfinite(densities), densities, -np.inf)])
             logs = heights - logsumexp([_log_t(points, *proposal) for proposal in proposals], axis=0)
             shares = np.exp(logs - logsumexp(logs))
             if 1.0 / (shares**2).sum() > 3.0 * size:
@@ -357,10 +357,10 @@ def _choice(
             mode = posterior.mode(family, 0.0, dispersion, fold != number, modes[family].point)
             own[fold == number] = posterior.by_holder(mode)[fold == number]
     best = max(families, key=lambda family: float(logs[family].sum()))
-    chosen = next(family for family in families if not clearly(logs[best] - logs[family], SURE))
-    rival = max((family for family in families if family != chosen), key=lambda family: float(logs[family].sum()))
-    why = _why("return_reason.held_out", chosen, rival, logs[chosen] - logs[rival])
-    return chosen, {family: float(own.sum()) for family, own in logs.items()}, why
+    simplest = next(family for family in families if not clearly(logs[best] - logs[family], SURE))
+    rival = max((family for family in families if family != simplest), key=lambda family: float(logs[family].sum()))
+    why = _why("return_reason.held_out", simplest, rival, logs[simplest] - logs[rival])
+    return simplest, {family: float(own.sum()) for family, own in logs.items()}, why
 
 
 def _why(code: str, family: str, rival: str, gains: Array) -> Message:
