@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.baselines.simple_rules import Constant, tune_threshold
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import study_from_table
-from peerfront.data.schema_guess import guess_schema
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Allocation, Frontier, Policy, Rules, State, ask_many, rollout

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
-from peerfront.data.schema_guess import guess_schema
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.backtest import BacktestSettings, backtest, coverage_of

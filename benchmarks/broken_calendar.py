@@ -18,7 +18,7 @@ from scipy.stats import norm
 
 sys.path[0] = str(Path(__file__).parents[1] / "tests")  # in place of this folder, whose advice.py would hide the tests'
 
-from peerfront.data.read_settings import ReadSettings  # noqa: E402
+from peerfront.data.read.read_settings import ReadSettings  # noqa: E402
 from peerfront.data.reading import study_from_table  # noqa: E402
 from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times  # noqa: E402
 from peerfront.study.coupon_calendar import coupons_seen  # noqa: E402

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import summarise
 from peerfront.data.study_schema import history_of
 

@@ -8,8 +8,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "data"))
 
 from made_columns import BORDER, CAPACITY, INNOCENT, LEAKS, PER_COUPON, innocent, leaking, leaking_like
 
-from peerfront.data.column_findings import Against, column_findings
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.column_findings import Against, column_findings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 
 FILES = {

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.response_families import STORIES
 from peerfront.models.response.maximum_likelihood import maximum_likelihood

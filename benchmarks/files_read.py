@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import Study, summarise
 from peerfront.foundation.errors import PeerfrontError

@@ -25,11 +25,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from peerfront.data.private_schema import private_schema
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.schema_guess import guess_schema, private_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_generator

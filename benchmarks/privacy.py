@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import study_from_table
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import history_of
 from peerfront.models.offspring.inheritance_tables import InheritanceTable, fit_inheritance, fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs

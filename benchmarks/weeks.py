@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 import peerfront as pf
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.returns.return_times import ReturnTimes

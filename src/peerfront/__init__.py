@@ -21,11 +21,11 @@ __version__ = "0.3.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
+    from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.data.frontier_files import read_frontier
-    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.read.read_settings import ReadSettings
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
-    from peerfront.data.schema_guess import guess_schema
     from peerfront.data.study import Study
     from peerfront.experiments.comparison_run import compare
     from peerfront.experiments.policies import make_policy

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cli.commands import run_command
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.schema_file import schema_text
 from study.small_advice import a_fit, a_study, study_csv
 from study.small_standing import some_times

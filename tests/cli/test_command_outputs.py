@@ -7,7 +7,7 @@ import pytest
 
 from cli.commands import run_command
 from cli.test_forecast_report import FRONTIER
-from peerfront.foundation.claims import claimed_folder
+from peerfront.foundation.files import claimed_folder
 from study.small_advice import a_fit, study_csv
 
 FIT = ("fit", "nowhere.csv", "--budget", "9")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
 

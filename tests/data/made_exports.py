@@ -13,8 +13,8 @@ import numpy as np
 import openpyxl
 from openpyxl.utils import get_column_letter
 
-from peerfront.data.read_settings import ReadSettings
-from peerfront.data.suggestions import suggested_columns
+from peerfront.data.read.read_settings import ReadSettings
+from peerfront.data.read.recognition import suggested_columns
 from peerfront.foundation.errors import PeerfrontError
 
 NOBODY = ""

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from peerfront.data.listing import USUAL_MISSING
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.listing import USUAL_MISSING
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import NOBODY, Study
 
 

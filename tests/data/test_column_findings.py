@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from made_columns import LEAKS, ordinary, study_of
 
-from peerfront.data.column_findings import Against, column_findings, vetted
+from peerfront.data.columns.column_findings import Against, column_findings, vetted
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.columns.sensitive import MEANING
 from peerfront.data.schema_file import parse_schema, schema_text
-from peerfront.data.schema_guess import guess_schema
-from peerfront.data.sensitive import MEANING
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, SettingError
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from peerfront.data.counting_noise import CountingNoise
+from peerfront.data.columns.counting_noise import CountingNoise
 
 
 @given(

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from data.dated_studies import day_text, study_of_rows
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.problems import KINDS
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_file import parse_schema, schema_text
-from peerfront.data.schema_guess import guess_schema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError
 
 PEOPLE = [

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from peerfront.data.read_settings import ReadSettings, parse_columns
-from peerfront.data.reading import read_study
-from peerfront.data.study_files import detect
+from peerfront.data.read.read_settings import ReadSettings, parse_columns
+from peerfront.data.reading import detect, read_study
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
 
 COUPONS = """id,network.size,own.coupon,coupon.1,coupon.2,sex

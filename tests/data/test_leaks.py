@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from made_columns import BORDER, CAPACITY, INNOCENT, LEAKS, PER_COUPON, innocent, leaking, ordinary, study_of
 
-from peerfront.data.column_findings import Against, column_findings
-from peerfront.data.leaks import find_leaks
+from peerfront.data.columns.column_findings import Against, column_findings
+from peerfront.data.columns.leaks import find_leaks
 from peerfront.data.reading import study_from_table
 
 PEOPLE = 300

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerfront.data.column_findings import is_sensitive
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.column_findings import is_sensitive
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import summarise
 from peerfront.data.study_schema import history_of
 from peerfront.data.writers import write_study

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from data.made_exports import made_study, table_bytes
-from peerfront.data.read_settings import ReadSettings, parse_columns
+from peerfront.data.read.coupon_codes import are_seed_marks
+from peerfront.data.read.read_settings import ReadSettings, parse_columns
 from peerfront.data.reading import read_study
-from peerfront.data.seeds import are_seed_marks
 
 
 def study_file(tmp_path, study, seed_column=None, dates=True):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.data.column_words import is_called, phrases, says, words_of
-from peerfront.data.sensitive import LANGUAGES, MEANING, TOPICS, sensitive_topic
+from peerfront.data.columns.column_contents import is_called, phrases, says, words_of
+from peerfront.data.columns.sensitive import LANGUAGES, MEANING, TOPICS, sensitive_topic
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "sensitive-fields.md"
 TESTS, RACE, ORIENTATION, RELIGION, LEGAL = (topic.title for topic in TOPICS)

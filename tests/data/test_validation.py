@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import trees_of
 from peerfront.foundation.errors import SettingError

@@ -104,7 +104,7 @@ def test_files_are_not_replaced_and_marked_for_spreadsheets(tmp_path) -> None:
 
 def test_names_that_clash(tmp_path) -> None:
     (tmp_path / "a.csv").write_text("no,own.coupon,coupon.1,id\n1,,A,x\n")
-    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.read.read_settings import ReadSettings
 
     study = read_study(tmp_path / "a.csv", ReadSettings(columns={"id": ("no",)}))
     with pytest.raises(DataFileError, match="two columns called 'id'"):

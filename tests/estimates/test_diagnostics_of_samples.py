@@ -7,7 +7,7 @@ from small_samples import fauxmadrona, sample_by_group, society_with_truth
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import Outcome
 from peerfront.estimates.sample_diagnostics import diagnosed
-from peerfront.foundation.figures import rendered
+from peerfront.foundation.pictures import rendered
 from peerfront.words.estimate_figures import figures_of
 
 

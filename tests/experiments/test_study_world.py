@@ -7,7 +7,7 @@ import pytest
 
 import peerfront as pf
 from cli.commands import run_command
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.schema_file import schema_text
 from peerfront.experiments.comparison import file_digests
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName

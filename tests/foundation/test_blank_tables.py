@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.foundation.blank_tables import read_blank_table
-from peerfront.foundation.text_tables import read_table
+from peerfront.foundation.text_tables import read_blank_table, read_table
 
 WORDS = st.text(st.sampled_from("abcXYZ019.-"), min_size=1, max_size=8)
 

@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from peerfront.foundation import leftovers, locks
-from peerfront.foundation.claims import claimed, claimed_folder
+from peerfront.foundation import locks
 from peerfront.foundation.errors import DataFileError, OutputExists, OutputInUse
-from peerfront.foundation.files import check_output, output_path, write_bytes, write_text
-from peerfront.foundation.leftovers import is_leftover, names_in, remove_leftovers, temporary_folder, temporary_name
-from peerfront.foundation.locks import lock_name, locked
+from peerfront.foundation.files import check_output, claimed, claimed_folder, output_path, write_bytes, write_text
+from peerfront.foundation.locks import (
+    is_leftover,
+    lock_name,
+    locked,
+    names_in,
+    remove_leftovers,
+    temporary_folder,
+    temporary_name,
+)
 
 
 def _all_names(folder: Path) -> list[str]:
@@ -187,9 +193,9 @@ def test_a_second_run_is_told_and_one_thread_may_claim_again(tmp_path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from peerfront.foundation.claims import claimed
+from peerfront.foundation.files import claimed
 from peerfront.foundation.files import write_temporary
-from peerfront.foundation.leftovers import temporary_name
+from peerfront.foundation.locks import temporary_name
 folder = Path(sys.argv[1])
 with claimed(folder, ("a.csv",), overwrite=False):
     write_temporary(folder / temporary_name(), folder / "a.csv", b"half")
@@ -237,7 +243,7 @@ def test_only_leftovers_of_ended_runs_are_removed(tmp_path, monkeypatch) -> None
     folder = temporary_folder(tmp_path)
     assert not (tmp_path / alive[2]).exists()
     assert folder.stat().st_mode & 0o777 == 0o700
-    monkeypatch.setattr(leftovers.os, "name", "nt")
+    monkeypatch.setattr(locks.os, "name", "nt")
     remove_leftovers(tmp_path)  # without asking for processes
     assert folder.exists()
 

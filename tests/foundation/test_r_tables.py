@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foundation import r_files
-from peerfront.foundation import r_data
+from peerfront.foundation import r_tables
 from peerfront.foundation.errors import DataFileError, UnknownName
-from peerfront.foundation.r_data import is_r_data
-from peerfront.foundation.r_tables import open_r_file
+from peerfront.foundation.r_tables import is_r_data, open_r_file
 
 COLUMNS = {
     "id": r_files.texts("007", "b", None),
@@ -80,10 +79,10 @@ def test_columns_of_different_lengths() -> None:
 
 
 def test_files_that_are_too_large(monkeypatch) -> None:
-    monkeypatch.setattr(r_data, "LARGEST_UNPACKED", 100)
+    monkeypatch.setattr(r_tables, "LARGEST_UNPACKED", 100)
     with pytest.raises(DataFileError, match="unpacked it has more than 100 bytes"):
         open_r_file(FILE, r_files.rdata(study=r_files.table(COLUMNS)))
-    monkeypatch.setattr(r_data, "LARGEST_UNPACKED", 2000)
+    monkeypatch.setattr(r_tables, "LARGEST_UNPACKED", 2000)
     with pytest.raises(DataFileError, match="a vector is longer than the file"):
         open_r_file(FILE, r_files.rdata(study=r_files.table({"a": r_files.counted(10**9)})))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.foundation.figures import new_figure, rendered
+from peerfront.foundation.pictures import new_figure, rendered
 from peerfront.foundation.shown import lose_nothing, visible, visible_message, visible_on_page
 from peerfront.foundation.spreadsheets import as_typed, csv_text, neutralised
 from peerfront.foundation.text_tables import read_table

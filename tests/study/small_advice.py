@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.networks import frozen, perceptron

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import study_from_table
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.gfp.policy_iteration import PolicyIterationSettings

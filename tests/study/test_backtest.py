@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.figures import rendered
+from peerfront.foundation.pictures import rendered
 from peerfront.problem import Crowd
 from peerfront.study import backtest as module
 from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, coverage_of, flat_weeks

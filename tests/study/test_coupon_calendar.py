@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from data.dated_studies import day_text, study_of_rows
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.foundation.errors import SettingError
 from peerfront.models.returns.return_times import ReturnTimes

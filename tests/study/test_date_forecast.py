@@ -7,10 +7,10 @@ from datetime import date
 import numpy as np
 import pytest
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.figures import rendered
+from peerfront.foundation.pictures import rendered
 from peerfront.study.coupon_calendar import coupons_seen
 from peerfront.study.date_forecast import DateForecast, forecast_by_date
 from peerfront.study.day_simulator import DayPaths

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerfront.data.private_schema import private_schema
+from peerfront.data.columns.schema_guess import guess_schema, private_schema
 from peerfront.data.reading import study_from_table
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, SettingError

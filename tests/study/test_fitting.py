@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from small_study import QUICK, small_fit, small_study, some_people
 
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study, study_from_table
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.privacy import rounded_count
@@ -214,7 +214,7 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
 
 
 def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
-    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.read.read_settings import ReadSettings
 
     study = study_from_table(demo_study(60).study, ReadSettings(still_open="8"))
     assert study.still_open.any()

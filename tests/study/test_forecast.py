@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.figures import rendered
+from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import RateEnsemble, RateShape

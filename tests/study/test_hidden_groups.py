@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import NOBODY, Study, summarise
 from peerfront.foundation.covariates import Field
 from peerfront.foundation.privacy import rounded_count

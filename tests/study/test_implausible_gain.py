@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import peerfront as pf
-from peerfront.data.column_findings import Vetted
+from peerfront.data.columns.column_findings import Vetted
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings

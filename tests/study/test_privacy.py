@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load
 from small_study import QUICK
 
-from peerfront.data.private_schema import private_schema
+from peerfront.data.columns.schema_guess import GuessSettings, guess_schema, private_schema
 from peerfront.data.reading import study_from_table
-from peerfront.data.schema_guess import GuessSettings, guess_schema
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.privacy import rounded_counts

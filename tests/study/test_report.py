@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import NOBODY, trees_of
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.figures import rendered
+from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_generator
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.homophily import homophily_table

@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import history_of
 from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times

@@ -74,10 +74,10 @@ def backtest_command(
     """
     from dataclasses import replace
 
-    from peerfront.data.column_findings import vetted
+    from peerfront.data.columns.column_findings import vetted
+    from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
-    from peerfront.data.schema_guess import guess_schema
     from peerfront.foundation.errors import SettingError
     from peerfront.study.backtest import BacktestSettings, backtest
     from peerfront.words.backtest_words import backtest_table

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_schema import StudySchema
     from peerfront.foundation.messages import Message
-    from peerfront.words.check import Section
+    from peerfront.words.study_check import Section
 
 _LONGEST = 600  # characters of a fault shown
 _WIDEST_NAME = 48  # characters of a column's name on one line
@@ -92,10 +92,10 @@ def check_command(
     if waiting is not None:
         claim(context, waiting, overwrite=overwrite, inputs=(file, schema))
 
-    from peerfront.data.column_findings import vetted
+    from peerfront.data.columns.column_findings import vetted
+    from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
-    from peerfront.data.schema_guess import guess_schema
     from peerfront.data.study import summarise
     from peerfront.data.study_schema import history_of
 
@@ -155,7 +155,7 @@ def _write_waiting(file: Path, study: "Study") -> None:
 
 def _check_workbook(file: Path, sheet: str) -> None:
     """Refuse the name of a sheet for a file that has none."""
-    from peerfront.data.sheets import holds_sheets
+    from peerfront.data.read.sheets import holds_sheets
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.messages import Remedy
     from peerfront.foundation.text_files import file_bytes
@@ -174,21 +174,21 @@ def _print_report(
     guessed: bool,
 ) -> None:
     """Print everything, in the order in which questions come up."""
-    from peerfront.words import check
+    from peerfront.words import study_check
     from peerfront.words.language import marked
 
     console = new_screen()
-    console.print(cell(check.heading(study), "bold"))
+    console.print(cell(study_check.heading(study), "bold"))
     block = "█" if console.encoding.startswith("utf") else "#"
-    for section in check.check_sections(study, summary, schema, reasons, guessed=guessed, block=block):
+    for section in study_check.check_sections(study, summary, schema, reasons, guessed=guessed, block=block):
         _print_section(console, section)
-    for text in check.left_out_notes(reasons):
+    for text in study_check.left_out_notes(reasons):
         console.print(cell(text))
     for warning in notes:
         console.print(cell(marked(warning), style="yellow"))
     _print_problems(console, study)
     console.print()
-    console.print(cell(check.verdict(summary), style="bold"))
+    console.print(cell(study_check.verdict(summary), style="bold"))
 
 
 def _print_section(console: "Console", section: "Section") -> None:
@@ -222,8 +222,8 @@ def _print_problems(console: "Console", study: "Study") -> None:
     from rich.table import Table
 
     from peerfront.foundation.shown import visible
-    from peerfront.words.check import problem_kinds
     from peerfront.words.language import say, say_n
+    from peerfront.words.study_check import problem_kinds
 
     console.print()
     if not study.problems:

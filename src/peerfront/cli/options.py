@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     import rich.progress
 
-    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.read.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
     from peerfront.foundation.messages import Message
     from peerfront.foundation.progress import Progress
@@ -284,7 +284,7 @@ def claim(
     make_folder: bool = True,
 ) -> None:
     """Hold the output until the command has ended; refuse one that cannot be written, before any work."""
-    from peerfront.foundation.claims import claimed
+    from peerfront.foundation.files import claimed
 
     read = [path for path in inputs if path is not None]
     context.with_resource(claimed(out, names, overwrite=overwrite, advice=advice, inputs=read, make_folder=make_folder))
@@ -304,7 +304,7 @@ def read_settings(
     valid_days: float | None = None,
 ) -> "ReadSettings":
     """Combine what a schema file says about reading with what the command line says instead or in addition."""
-    from peerfront.data.read_settings import ReadSettings, parse_columns
+    from peerfront.data.read.read_settings import ReadSettings, parse_columns
 
     saved = schema.reading if schema is not None else ReadSettings()
     return ReadSettings(

@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.listing import guess_columns, texts
 from peerfront.data.problems import at
-from peerfront.data.read_settings import AUTO
-from peerfront.data.reading import MOST_KNOWN
-from peerfront.data.shaping import Shaped, shape
-from peerfront.data.study_files import fault_of
+from peerfront.data.read.listing import guess_columns, texts
+from peerfront.data.read.read_settings import AUTO
+from peerfront.data.read.shaping import Shaped, shape
+from peerfront.data.reading import MOST_KNOWN, fault_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.messages import Lines, Message, Remedy, first_of, note
-from peerfront.foundation.r_data import is_r_data
+from peerfront.foundation.r_tables import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
@@ -57,7 +56,7 @@ def read_frontier(
             raise DataFileError("sheets.no_workbook", path=path, sheet=Remedy("sheet", sheet))
         table = read_table(path, decoded(path, content)[0], may_be_empty=True)
         return _frontier(path, table, schema, id_column, left_column)
-    from peerfront.data.sheets import sheet_of  # only here: openpyxl takes a while to load
+    from peerfront.data.read.sheets import sheet_of  # only here: openpyxl takes a while to load
 
     table, _ = sheet_of(path, content, sheet, lambda table: _misfit(path, table, schema, id_column), may_be_empty=True)
     return _frontier(path, table, schema, id_column, left_column)

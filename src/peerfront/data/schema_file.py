@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peerfront.data.column_findings import is_sensitive
-from peerfront.data.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
-from peerfront.data.sensitive import MEANING
+from peerfront.data.columns.column_findings import is_sensitive
+from peerfront.data.columns.sensitive import MEANING
+from peerfront.data.read.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.messages import Message, note

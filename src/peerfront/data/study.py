@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.listing import Texts
+from peerfront.data.calendar.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.data.problems import ERROR, Problem
-from peerfront.data.read_settings import Columns, ReadSettings
-from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
-from peerfront.data.trees import NOBODY as NOBODY
-from peerfront.data.trees import Trees
-from peerfront.data.trees import trees_of as trees_of
+from peerfront.data.read.links import NOBODY as NOBODY
+from peerfront.data.read.links import Trees
+from peerfront.data.read.links import trees_of as trees_of
+from peerfront.data.read.listing import Texts
+from peerfront.data.read.read_settings import Columns, ReadSettings
 from peerfront.foundation.messages import Message
 from peerfront.foundation.words import as_html
 

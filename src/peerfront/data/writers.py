@@ -18,12 +18,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.data.links import SEED_MARKS
-from peerfront.data.listing import Texts
-from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
-from peerfront.data.read_settings import APP, COUPONS, RDSAT, RECRUITER
+from peerfront.data.read.fixed_layouts import DATE, NETWORK_SIZE, OWN_COUPON, SEED, coupon_names
+from peerfront.data.read.links import SEED_MARKS
+from peerfront.data.read.listing import Texts
+from peerfront.data.read.read_settings import APP, COUPONS, RDSAT, RECRUITER
 from peerfront.data.study import NOBODY, Study
-from peerfront.data.survey_app import DATE, SEED
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
 from peerfront.foundation.messages import note

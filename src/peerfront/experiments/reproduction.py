@@ -37,10 +37,9 @@ from peerfront.experiments.planning_world import TABLES_OF_DIFFUSION
 from peerfront.experiments.result_folder import change_note, form_with_cost
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
-from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.files import output_path, write_text
-from peerfront.foundation.leftovers import names_in
+from peerfront.foundation.files import claimed_folder, output_path, write_text
+from peerfront.foundation.locks import names_in
 from peerfront.foundation.messages import Message, Remedy, in_english, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_luck

@@ -25,10 +25,9 @@ import numpy as np
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, files_of, tasks
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Form, program
-from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.files import check_not_read, output_path, write_bytes, write_text
-from peerfront.foundation.leftovers import names_in
+from peerfront.foundation.files import check_not_read, claimed_folder, output_path, write_bytes, write_text
+from peerfront.foundation.locks import names_in
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.stored import Stored
 from peerfront.problem import Ending, Trajectories

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.data.column_findings import vetted
+from peerfront.data.columns.column_findings import vetted
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study, history_of
 from peerfront.foundation.errors import SettingError

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 _VARIABLE = "NUMBA_CACHE_DIR"
-_COMPILED = ("allocation", "baselines", "bounds", "models/offspring")  # rooms with compiled code
+_COMPILED = ("gfp", "baselines", "bounds", "models/offspring")  # rooms with compiled code
 
 
 def place_compiled_code(package: Path) -> None:

@@ -1,19 +1,25 @@
 """Write files whole or not at all, and never over somebody's work without leave.
 
-A file is written under a temporary name and renamed. Temporary names say whose they are (`leftovers.py`), so that the
-next run removes what a killed one left behind. A replaced file keeps its permissions and its owner; a private file, one
-with participants' ids, is readable by its owner alone.
+A file is written under a temporary name and renamed. Temporary names say whose they are (`locks.py`), so that the next
+run removes what a killed one left behind. A replaced file keeps its permissions and its owner; a private file, one with
+participants' ids, is readable by its owner alone.
+
+An output is claimed before the work that fills it: what cannot be written is noticed now, and nobody else writes there.
+A claim makes the folder, if there is none, and holds a lock in it until the work is done. What a claim made and the
+work did not fill is removed again: a command that fails leaves no trace.
 """
 
 import contextlib
 import os
 import stat
+import threading
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.leftovers import temporary_name
+from peerfront.foundation.locks import lock_name, locked, remove_leftovers, temporary_name
 from peerfront.foundation.messages import Message, Remedy, note
 
 LONGEST_NAME = 255  # bytes, of the usual file systems
@@ -152,3 +158,92 @@ def write_text(path: Path, content: str, *, private: bool = False) -> None:
 def write_csv(path: Path, content: str, *, private: bool = False) -> None:
     """Write a table's text as UTF-8, with the mark that spreadsheets need unless all of it is ASCII."""
     write_bytes(path, content.encode("utf-8" if content.isascii() else "utf-8-sig"), private=private)
+
+
+# Claims -----------------------------------------------------------------------------------------------------------
+
+
+_HELD: set[tuple[int, Path]] = set()  # (thread, lock): a claim within a claim of the same thread is granted
+
+
+@contextmanager
+def claimed(
+    path: Path,
+    names: Sequence[str] = (),
+    *,
+    overwrite: bool,
+    advice: str | Message = "",
+    inputs: Iterable[Path] = (),
+    make_folder: bool = True,
+) -> Iterator[None]:
+    """Claim a file, or (with `names`) files of a folder; `check_output`, which explains the rest, is asked first.
+
+    The folder a file is in is made unless it exists, or its absence is an error (`make_folder`).
+    """
+    read = tuple(inputs)
+
+    def check() -> None:
+        check_output(path, names, overwrite=overwrite, advice=advice, inputs=read)
+
+    if names:
+        with claimed_folder(path, check):
+            yield
+        return
+    check()
+    target = output_path(path)
+    if not make_folder and not target.parent.exists():
+        raise DataFileError("outputs.no_folder", folder=path.parent)
+    with _claimed(path, target.parent, lock_name(target.name), check):
+        yield
+
+
+@contextmanager
+def claimed_folder(path: Path, check: Callable[[], None], within: Sequence[str] = ()) -> Iterator[None]:
+    """Claim a whole folder. `check` refuses one that is taken; `within` are folders in it that results are kept in."""
+    check()
+    folder = output_path(path)
+    with _claimed(path, folder, lock_name(), check):
+        remove_leftovers(*(folder / name for name in within))
+        yield
+
+
+@contextmanager
+def _claimed(path: Path, folder: Path, lock: str, check: Callable[[], None]) -> Iterator[None]:
+    own = (threading.get_ident(), folder / lock)
+    if own in _HELD:
+        yield
+        return
+    made = _make(folder)
+    try:
+        with locked(folder / lock, str(path)):
+            _HELD.add(own)
+            try:
+                remove_leftovers(folder)
+                if not made:
+                    check()  # again: whoever held the lock may have written something
+                yield
+            finally:
+                _HELD.discard(own)
+    finally:
+        _unmake(made)
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make the folder and those above it; returns those that were made, outermost first."""
+    made: list[Path] = []
+    if folder.exists() and not folder.is_dir():
+        raise DataFileError("outputs.folder_is_file", folder=folder)
+    for each in [each for each in (folder, *folder.parents) if not each.exists()][::-1]:
+        try:
+            each.mkdir(exist_ok=True)
+        except OSError as problem:
+            _unmake(made)
+            raise DataFileError("outputs.unusable", path=folder, problem=problem.strerror) from None
+        made.append(each)
+    return made
+
+
+def _unmake(made: Sequence[Path]) -> None:
+    for each in reversed(made):
+        with contextlib.suppress(OSError):  # not empty: the work was done
+            each.rmdir()

@@ -1,19 +1,271 @@
-"""Tables in R's own files: data frames as text, with what R's package RDS says about their columns.
+"""Tables in R's own files (.RData, .rds): data frames as text, read without running anything.
 
-An `rds.data.frame` carries the names of its columns for id, recruiter, network size and time, and the most coupons that
-somebody could get.
+R writes objects one after the other, each with a number for its kind. Vectors, lists and their attributes are read;
+calls, functions and environments, which could run when R opens a file, are only passed over to find the way to what
+follows. Byte code and other inner matters of R are refused. Nothing is ever evaluated.
+
+An `rds.data.frame` of R's package RDS carries the names of its columns for id, recruiter, network size and time.
 """
 
+import bz2
 import dataclasses
 import datetime
-from dataclasses import dataclass
+import gzip
+import io
+import lzma
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.messages import note
-from peerfront.foundation.r_data import RObject, r_objects
 from peerfront.foundation.text_tables import TextTable, table_of
+
+# Objects ----------------------------------------------------------------------------------------------------------
+
+
+LARGEST_UNPACKED = 500 * 2**20
+"""Bytes that a file of R may have unpacked."""
+_OPENERS: tuple[tuple[bytes, Callable[[io.BytesIO], Any]], ...] = (
+    (b"\x1f\x8b", lambda source: gzip.GzipFile(fileobj=source)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ", lzma.LZMAFile),
+)
+_STARTS = (b"RDX2\nX\n", b"RDX3\nX\n", b"X\n")
+_NA_INTEGER = -(2**31)
+_SYMBOL, _PAIRS, _ENVIRONMENT, _TEXT, _LOGICAL, _INTEGER, _REAL, _COMPLEX, _TEXTS, _LIST, _EXPRESSION, _RAW = (
+    1, 2, 4, 9, 10, 13, 14, 15, 16, 19, 20, 24,
+)  # fmt: skip
+_NOTHING = {254, 253, 252, 251, 250, 242, 241}  # NULL, and environments that R knows by name
+_NAMED_ENVIRONMENT = {247, 248, 249}
+_REFERENCE, _COMPACT, _ATTRIBUTE_PAIRS, _S4 = 255, 238, 239, 25
+_CHAINS = {_PAIRS, _ATTRIBUTE_PAIRS, 3, 5, 6, 17, 240}  # also functions, promises, calls
+_BUILT_IN = {7, 8}
+
+
+class _Unreadable(Exception):
+    """Something that is no data, or a damaged file, with a message that says what."""
+
+
+@dataclass
+class RObject:
+    """A vector or list of R, with its attributes."""
+
+    value: Any
+    """A list of Python values, None where one is not available; or a list of RObjects."""
+    attributes: dict[str, "RObject"] = field(default_factory=dict)
+
+    def texts(self, name: str) -> list[str]:
+        """Return an attribute that is made of texts; [] if there is none."""
+        found = self.attributes.get(name)
+        values = found.value if found is not None else None
+        return [str(text) for text in values if isinstance(text, str)] if isinstance(values, list) else []
+
+    @property
+    def is_table(self) -> bool:
+        return "data.frame" in self.texts("class")
+
+
+def is_r_data(content: bytes) -> bool:
+    """Tell whether these bytes are a file of R, packed or not."""
+    if content.startswith(_STARTS[:2]):
+        return True
+    opener = next((opener for magic, opener in _OPENERS if content.startswith(magic)), None)
+    if opener is None:
+        return False
+    try:
+        return bool(opener(io.BytesIO(content)).read(16).startswith(_STARTS))
+    except (OSError, EOFError, lzma.LZMAError, zlib.error):
+        return False
+
+
+def r_objects(path: Path, content: bytes) -> dict[str, RObject]:
+    """Read the objects of a file by their names; the only object of an .rds file is called by the file's name."""
+    try:
+        data = _unpacked(path, content)
+        start = next(start for start in _STARTS if data.startswith(start))
+        reader = _Reader(memoryview(data)[len(start) :])
+        top = reader.start()
+    except (_Unreadable, OSError, EOFError, lzma.LZMAError, zlib.error, struct.error, IndexError, ValueError,
+            UnicodeDecodeError, StopIteration, RecursionError) as problem:  # fmt: skip
+        reason = problem.args[0] if isinstance(problem, _Unreadable) else note("r_file.damaged_file")
+        raise DataFileError("r_file.unreadable", path=path, reason=reason) from None
+    if start == _STARTS[2]:
+        return {path.stem: top}
+    return (
+        {name: value for name, value in top.value if isinstance(value, RObject)} if isinstance(top.value, list) else {}
+    )
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    opener = next((opener for magic, opener in _OPENERS if content.startswith(magic)), None)
+    if opener is None:
+        return content
+    data = bytes(opener(io.BytesIO(content)).read(LARGEST_UNPACKED + 1))
+    if len(data) > LARGEST_UNPACKED:
+        raise _Unreadable(note("r_file.too_large", most=LARGEST_UNPACKED))
+    return data
+
+
+class _Reader:
+    """Reads one object after the other; references point to symbols and environments met before."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data, self.at = data, 0
+        self.known: list[Any] = []
+
+    def start(self) -> RObject:
+        version = self.integer()
+        self.skip(8)  # the versions of R that wrote it and that can read it
+        if version == 3:
+            self.skip(self.length())  # the encoding of the machine
+        elif version != 2:
+            raise _Unreadable(note("r_file.other_version", version=version))
+        found = self.item()
+        return found if isinstance(found, RObject) else RObject([])
+
+    def integer(self) -> int:
+        self.at += 4
+        return int(struct.unpack(">i", self.data[self.at - 4 : self.at])[0])
+
+    def skip(self, size: int) -> None:
+        self.at += size
+
+    def length(self) -> int:
+        size = self.integer()
+        if size < 0 or size > len(self.data):
+            raise _Unreadable(note("r_file.long_vector"))
+        return size
+
+    def array(self, code: str, width: int) -> np.ndarray:
+        size = self.length()
+        end = self.at + size * width
+        if end > len(self.data):
+            raise _Unreadable(note("r_file.cut_vector"))
+        values = np.frombuffer(self.data[self.at : end], dtype=code)
+        self.at = end
+        return values
+
+    def item(self, flags: int | None = None) -> Any:
+        """Read one object; `flags` are its first number, if it was read already."""
+        flags = self.integer() if flags is None else flags
+        kind, has_attributes, has_tag = flags & 0xFF, bool(flags & 0x200), bool(flags & 0x400)
+        if kind in _NOTHING:
+            return None
+        if kind == _REFERENCE:
+            return self.known[(flags >> 8 or self.integer()) - 1]
+        if kind == _SYMBOL:
+            self.known.append(self.item())
+            return self.known[-1]
+        if kind in _NAMED_ENVIRONMENT:
+            self.integer()
+            self.known.append(None)
+            for _ in range(self.length()):
+                self.item()
+            return None
+        if kind == _ENVIRONMENT:
+            self.integer()
+            self.known.append(None)
+            for _ in range(4):
+                self.item()
+            return None
+        if kind in _CHAINS:
+            return self.pairs(kind, has_attributes, has_tag)
+        if kind in _BUILT_IN:
+            self.skip(self.length())
+            return None
+        if kind == _S4:
+            self.attributes()
+            return None
+        if kind == _TEXT:
+            return self.text(flags)
+        if kind == _COMPACT:
+            return self.compact()
+        found = RObject(self.vector(kind))
+        if has_attributes:
+            found.attributes = self.attributes()
+        return found
+
+    def vector(self, kind: int) -> list[Any]:
+        if kind in (_LOGICAL, _INTEGER):
+            values = self.array(">i4", 4).tolist()
+            if kind == _LOGICAL:
+                return [None if value == _NA_INTEGER else bool(value) for value in values]
+            return [None if value == _NA_INTEGER else value for value in values]
+        if kind == _REAL:
+            numbers = self.array(">f8", 8)
+            return [None if np.isnan(number) else float(number) for number in numbers]
+        if kind == _COMPLEX:
+            return [None] * (len(self.array(">f8", 16)) // 2)
+        if kind == _RAW:
+            return list(self.array("u1", 1).tolist())
+        if kind in (_TEXTS, _LIST, _EXPRESSION):
+            return [self.item() for _ in range(self.length())]
+        raise _Unreadable(note("r_file.no_data", kind=kind))
+
+    def text(self, flags: int) -> str | None:
+        size = self.integer()
+        if size < 0:
+            return None
+        content = bytes(self.data[self.at : self.at + size])
+        self.at += size
+        try:
+            return content.decode("latin-1" if (flags >> 12) & 4 else "utf-8")
+        except UnicodeDecodeError:
+            return content.decode("cp1252", "replace")
+
+    def pairs(self, kind: int, has_attributes: bool, has_tag: bool) -> RObject | None:
+        """Read a chain of names and values; None for the others that are written so: calls, functions, promises."""
+        is_data = kind in (_PAIRS, _ATTRIBUTE_PAIRS)
+        found: list[tuple[str, Any]] = []
+        while True:
+            if has_attributes:
+                self.item()
+            tag = self.item() if has_tag else ""
+            found.append((str(tag), self.item()))
+            flags = self.integer()
+            if flags & 0xFF not in _CHAINS:
+                self.item(flags)
+                return RObject(found) if is_data else None
+            has_attributes, has_tag = bool(flags & 0x200), bool(flags & 0x400)
+
+    def attributes(self) -> dict[str, RObject]:
+        found = self.item()
+        pairs = found.value if isinstance(found, RObject) else []
+        return {name: value for name, value in pairs if isinstance(value, RObject)}
+
+    def compact(self) -> RObject:
+        """Read a vector that R wrote in short: numbers from one to another, texts made of numbers, or one wrapped."""
+        kind = self.item()
+        name = kind.value[0][1] if isinstance(kind, RObject) and kind.value else ""
+        state, attributes = self.item(), self.item()
+        pairs = attributes.value if isinstance(attributes, RObject) else []
+        known = {key: value for key, value in pairs if isinstance(value, RObject)}
+        if name in ("compact_intseq", "compact_realseq"):
+            size, first, step = (int(number) for number in state.value)
+            if size > LARGEST_UNPACKED // 8:
+                raise _Unreadable(note("r_file.long_vector"))
+            return RObject([first + step * n for n in range(size)], known)
+        inner = state.value[0] if isinstance(state, RObject) and state.value else None
+        inner = inner[1] if isinstance(inner, tuple) else inner
+        if name.startswith("wrap_") and isinstance(inner, RObject):
+            return RObject(inner.value, {**inner.attributes, **known})
+        if name == "deferred_string" and isinstance(inner, RObject):
+            return RObject([None if value is None else _plain(value) for value in inner.value], known)
+        raise _Unreadable(note("r_file.other_vector", name=name))
+
+
+def _plain(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+# Tables -----------------------------------------------------------------------------------------------------------
+
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 DECLARED = {"id": "id", "recruiter.id": "recruiter", "network.size.variable": "network_size", "time": "date"}

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.figures import COLOURS, LABEL, NARROW, new_figure
+from peerfront.foundation.pictures import COLOURS, LABEL, NARROW, new_figure
 from peerfront.foundation.shown import visible
 from peerfront.models.model_diagnostics import CapacityReport, OffspringReport
 

@@ -29,11 +29,10 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import peerfront
-from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError, UnknownName
-from peerfront.foundation.files import output_path, write_bytes, write_temporary
-from peerfront.foundation.leftovers import names_in, temporary_name
+from peerfront.foundation.files import claimed_folder, output_path, write_bytes, write_temporary
+from peerfront.foundation.locks import names_in, temporary_name
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner

@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import peerfront
-from peerfront.data.dates import date_text
+from peerfront.data.calendar.dates import date_text
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError, SettingError

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.dates import FEW_MISSING
+from peerfront.data.calendar.dates import FEW_MISSING
 from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.privacy import FEWEST

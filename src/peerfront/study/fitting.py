@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
-from peerfront.data.column_findings import Vetted
-from peerfront.data.dates import date_text
-from peerfront.data.private_schema import private_schema
+from peerfront.data.calendar.dates import date_text
+from peerfront.data.columns.column_findings import Vetted
+from peerfront.data.columns.schema_guess import private_schema
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study, history_of

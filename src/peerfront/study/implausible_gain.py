@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from peerfront.data.counting_noise import FEWEST_PEOPLE, CountingNoise
+from peerfront.data.columns.counting_noise import FEWEST_PEOPLE, CountingNoise
 from peerfront.foundation.binomials import thinned_counts
 from peerfront.models.response.response_stories import StoryFit
 from peerfront.problem import History

@@ -24,7 +24,7 @@ from peerfront.study.coupon_sheet import Heading
 from peerfront.study.orders import PlanOrder
 
 if TYPE_CHECKING:
-    from peerfront.data.schema_guess import Guess
+    from peerfront.data.columns.schema_guess import Guess
     from peerfront.study.coupon_sheet import CouponSheet
     from peerfront.study.date_forecast import DateForecast
     from peerfront.study.fit_settings import FitSettings
@@ -278,8 +278,8 @@ def fit(
     >>> print(model.summary[0])
     Fitted to the table: ... people, ...
     """
-    from peerfront.data.column_findings import vetted
-    from peerfront.data.schema_guess import Guess, guess_schema
+    from peerfront.data.columns.column_findings import vetted
+    from peerfront.data.columns.schema_guess import Guess, guess_schema
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.fitting import fit_study
 

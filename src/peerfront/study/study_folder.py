@@ -24,7 +24,7 @@ import pandas as pd
 from peerfront.foundation.chained_log import ChainedLog
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
-from peerfront.foundation.leftovers import temporary_folder
+from peerfront.foundation.locks import temporary_folder
 from peerfront.foundation.messages import Message, note
 
 LOG, SCHEMA = "log.jsonl", "schema.toml"

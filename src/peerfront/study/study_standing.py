@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import numpy as np
 
-from peerfront.data.dates import EPOCH
+from peerfront.data.calendar.dates import EPOCH
+from peerfront.data.calendar.study_calendar import waiting_people
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import SettingError
 from peerfront.models.returns.coupons_seen import CouponsSeen

@@ -13,15 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from peerfront.data.dates import EPOCH
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.calendar.dates import EPOCH
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
-from peerfront.data.schema_guess import guess_schema
 from peerfront.data.study import Study
-from peerfront.foundation.claims import claimed_folder
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.files import write_text
+from peerfront.foundation.files import claimed_folder, write_text
 from peerfront.foundation.messages import Readable, Remedy, note
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.settings import whole_number

@@ -220,7 +220,7 @@ class WeekPlan:
         if len(self.table):
             files[PRINTED] = self.sheet.excel(heading)
         if self.forecast is not None:
-            from peerfront.foundation.figures import rendered  # only here: it needs matplotlib
+            from peerfront.foundation.pictures import rendered  # only here: it needs matplotlib
 
             files[FORECAST] = self.forecast.weeks.to_csv(index=False, lineterminator="\n", float_format="%.4f").encode()
             files[PICTURE] = rendered(self.forecast.plot(), "png")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from peerfront.experiments.comparison import Comparison
 from peerfront.experiments.results import Results, Run, estimate
-from peerfront.foundation.figures import rendered
 from peerfront.foundation.files import write_bytes, write_text
+from peerfront.foundation.pictures import rendered
 from peerfront.foundation.shown import visible
 from peerfront.words.language import Text, joined, say, say_n
 from peerfront.words.result_table import ResultTable
@@ -183,7 +183,7 @@ def curves(results: Results, world: str, only: Collection[str] | None = None) ->
     """One column per discount, two rows; of all policies, or of those in `only`."""
     from matplotlib.ticker import MaxNLocator
 
-    from peerfront.foundation.figures import COLOURS, STYLES, new_figure
+    from peerfront.foundation.pictures import COLOURS, STYLES, new_figure
 
     discounts = results.comparison.discounts
     policies = [policy for policy in results.policies if only is None or policy in only]

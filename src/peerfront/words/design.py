@@ -163,7 +163,7 @@ def _table(title: Text, frame: pd.DataFrame, names: Mapping[str, Text]) -> Resul
 
 def design_figure(design: "Design", *, narrow: bool = False) -> "Figure":
     """Draw the error of the advised estimate (filled) and of plain RDS-II (hollow, grey) against recruits."""
-    from peerfront.foundation.figures import COLOURS, NARROW, new_figure
+    from peerfront.foundation.pictures import COLOURS, NARROW, new_figure
 
     rules, table = design.rules, design.table
     figure = new_figure(NARROW if narrow else 8.2, 5.6 if narrow else 5.0)

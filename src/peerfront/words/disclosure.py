@@ -9,7 +9,7 @@ and a text to start from; [square brackets] are for the study to fill in.
 from dataclasses import dataclass
 
 import peerfront
-from peerfront.data.read_settings import APP, COUPONS, RDSAT
+from peerfront.data.read.read_settings import APP, COUPONS, RDSAT
 from peerfront.study.published_counts import HIDDEN
 from peerfront.study.report import StudyReport
 from peerfront.words.language import Text, joined, say

@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from peerfront.estimates.estimating import OutcomeEstimates
 from peerfront.estimates.sample_diagnostics import Diagnostics
-from peerfront.foundation.figures import COLOURS, STYLES, new_figure
+from peerfront.foundation.pictures import COLOURS, STYLES, new_figure
 from peerfront.foundation.shown import visible
 from peerfront.words.language import say, say_n
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerfront.foundation.figures import COLOURS, STYLES, label_of, two_panels
+from peerfront.foundation.pictures import COLOURS, STYLES, label_of, two_panels
 from peerfront.study.backtest import Backtest
 from peerfront.study.date_forecast import DateForecast
 from peerfront.study.forecast import Forecast

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from peerfront.data.study import NOBODY, Study
-from peerfront.foundation.figures import COLOURS, NARROW, STYLES, label_of, new_figure, two_panels
+from peerfront.foundation.pictures import COLOURS, NARROW, STYLES, label_of, new_figure, two_panels
 from peerfront.foundation.shown import visible
 from peerfront.study.report_calendar import CalendarPage
 from peerfront.words.calendar_words import by_date

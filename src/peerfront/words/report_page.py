@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 import peerfront
 from peerfront.data.problems import KINDS
-from peerfront.data.read_settings import FORMATS
-from peerfront.foundation.figures import rendered
+from peerfront.data.read.read_settings import FORMATS
 from peerfront.foundation.messages import Remedy, Severity
+from peerfront.foundation.pictures import rendered
 from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.shown import visible_on_page
 from peerfront.study.artifacts import Fit

@@ -30,8 +30,8 @@ from peerfront.experiments.reproduction_tables import (
 )
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import program
-from peerfront.foundation.figures import COLOURS, STYLES, new_figure, rendered
 from peerfront.foundation.files import write_bytes, write_text
+from peerfront.foundation.pictures import COLOURS, STYLES, new_figure, rendered
 from peerfront.words.comparison_words import curves, markdown_table
 from peerfront.words.language import Text, joined, say, speaker
 

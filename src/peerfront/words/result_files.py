@@ -41,7 +41,7 @@ def write_check(
     from peerfront.data.schema_file import schema_text
     from peerfront.data.writers import dot_text
     from peerfront.foundation.spreadsheets import csv_text
-    from peerfront.words.check import problem_table
+    from peerfront.words.study_check import problem_table
 
     tables = {"problems.csv": problem_table(study.problems), "summary.csv": summary.table()}
     for name, table in tables.items():
@@ -141,7 +141,7 @@ def _stem(name: str, number: int) -> str:
 
 
 def _write_picture(path: Path, figure: Any) -> None:
-    from peerfront.foundation.figures import rendered
+    from peerfront.foundation.pictures import rendered
 
     for kind in _PICTURE_KINDS:
         write_bytes(path.with_name(f"{path.name}.{kind}"), rendered(figure, kind))

@@ -8,7 +8,7 @@ from openpyxl import Workbook
 
 import peerfront as pf
 from peerfront.data.frontier_files import read_frontier
-from peerfront.data.suggestions import suggested_columns
+from peerfront.data.read.recognition import suggested_columns
 from peerfront.data.writers import write_study
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.app.app_folder import AppFolder

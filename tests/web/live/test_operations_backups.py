@@ -221,7 +221,7 @@ def test_a_back_up_that_was_killed_leaves_nothing_for_long(small_study, tmp_path
     import subprocess
     import sys
 
-    script = "import os, sys; from peerfront.foundation.leftovers import temporary_name; print(temporary_name())"
+    script = "import os, sys; from peerfront.foundation.locks import temporary_name; print(temporary_name())"
     left = tmp_path / subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip()
     left.write_bytes(b"PK")
     back_up_here(STUDY_FOLDER, tmp_path / "b.zip")

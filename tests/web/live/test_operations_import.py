@@ -9,7 +9,7 @@ from django_site import STUDY_FOLDER
 from live_client import LiveStudy
 from small_live import SETTINGS
 
-from peerfront.data.read_settings import ReadSettings
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.web.live.exporting import write_study

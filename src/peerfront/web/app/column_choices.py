@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.data.suggestions import suggested_columns
+from peerfront.data.read.recognition import suggested_columns
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.shown import visible
 from peerfront.web.app.step_forms import StepForm

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from peerfront.data.listing import guess_columns
-from peerfront.data.read_settings import ReadSettings
-from peerfront.data.recognition import recognised
-from peerfront.data.shaping import shape
-from peerfront.data.sheets import Book, holds_sheets
-from peerfront.data.study_files import format_by_beginning, misfit
+from peerfront.data.read.listing import guess_columns
+from peerfront.data.read.read_settings import ReadSettings
+from peerfront.data.read.recognition import recognised
+from peerfront.data.read.shaping import shape
+from peerfront.data.read.sheets import Book, holds_sheets
+from peerfront.data.reading import format_by_beginning, misfit
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.excel_tables import open_workbook
 from peerfront.foundation.r_tables import open_r_file

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.data.column_findings import is_sensitive, vetted
-from peerfront.data.dates import EPOCH, date_text
+from peerfront.data.calendar.dates import EPOCH, date_text
+from peerfront.data.calendar.study_calendar import coupon_counts
+from peerfront.data.columns.column_findings import is_sensitive, vetted
+from peerfront.data.columns.schema_guess import Guess, guess_schema
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
-from peerfront.data.schema_guess import Guess, guess_schema
 from peerfront.data.study import Study, Summary, summarise
-from peerfront.data.study_calendar import coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import write_text

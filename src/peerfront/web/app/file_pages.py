@@ -10,8 +10,8 @@ from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from peerfront.data.read_settings import ROLES
-from peerfront.data.suggestions import suggested_columns
+from peerfront.data.read.read_settings import ROLES
+from peerfront.data.read.recognition import suggested_columns
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder, jobs
 from peerfront.web.app.column_choices import ColumnsForm, entries_of, remedies_of, ticks_of

@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerfront.foundation.claims import claimed
 from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.files import claimed
 from peerfront.foundation.messages import Message, Severity
 from peerfront.foundation.progress import Progress
 from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from peerfront.data.column_findings import is_sensitive
-from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON
-from peerfront.data.read_settings import COUPONS, MOST_DAYS_VALID, PLAIN, ROLES, Columns, ReadSettings
-from peerfront.data.schema_guess import guess_schema
+from peerfront.data.columns.column_findings import is_sensitive
+from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.fixed_layouts import NETWORK_SIZE, OWN_COUPON
+from peerfront.data.read.read_settings import COUPONS, MOST_DAYS_VALID, PLAIN, ROLES, Columns, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, note

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from peerfront.data.listing import USUAL_MISSING
+from peerfront.data.read.listing import USUAL_MISSING
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.settings import Settings
 

@@ -33,8 +33,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 from django.utils.translation import gettext
 
-from peerfront.data.listing import guess_columns
-from peerfront.data.rdsat import NETWORK_SIZE, OWN_COUPON, coupon_names
+from peerfront.data.read.fixed_layouts import NETWORK_SIZE, OWN_COUPON, coupon_names
+from peerfront.data.read.listing import guess_columns
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study

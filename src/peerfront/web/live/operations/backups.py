@@ -28,7 +28,7 @@ from django.utils import timezone
 from peerfront import __version__
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import make_folder
-from peerfront.foundation.leftovers import is_leftover, remove_leftovers, temporary_name
+from peerfront.foundation.locks import is_leftover, remove_leftovers, temporary_name
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.backup_files import ABOUT, CONTACTS, EVENTS, FORMAT, MANIFEST, MODELS, SITE, STAFF
 from peerfront.web.live.operations.backup_manifest import Manifest, digest_of

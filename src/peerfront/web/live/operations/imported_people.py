@@ -21,8 +21,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from django.utils.translation import gettext, ngettext
 
-from peerfront.data.dates import EPOCH
-from peerfront.data.schema_guess import guess_schema
+from peerfront.data.calendar.dates import EPOCH
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count
 
-from peerfront.data.rdsat import NETWORK_SIZE
+from peerfront.data.read.fixed_layouts import NETWORK_SIZE
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.models.returns.coupons_seen import CouponsSeen

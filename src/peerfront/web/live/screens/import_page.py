@@ -85,7 +85,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
 
 def _read(file: "UploadedFile[Any]", schema: "UploadedFile[Any] | None") -> Any:
     """Read a file that was sent, from a folder that is removed at once."""
-    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.read.read_settings import ReadSettings
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
 

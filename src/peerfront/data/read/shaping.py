@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from peerfront.data.checkboxes import find_boxes, merge_boxes
-from peerfront.data.listing import guess_columns, looks_like_issued, without_missing
-from peerfront.data.person_rows import JoinedRows, differing, join_rows
-from peerfront.data.presets import Preset, own_columns, preset_of, without_groups
 from peerfront.data.problems import Problem
-from peerfront.data.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
-from peerfront.data.several_codes import split_codes
+from peerfront.data.read.listing import guess_columns, looks_like_issued, without_missing
+from peerfront.data.read.person_rows import JoinedRows, differing, join_rows, split_codes
+from peerfront.data.read.program_exports import Preset, find_boxes, merge_boxes, own_columns, preset_of, without_groups
+from peerfront.data.read.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
 from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.text_tables import TextTable
 

@@ -10,10 +10,10 @@ from enum import Enum
 import numpy as np
 import pandas as pd
 
-from peerfront.data.column_roles import role_of
-from peerfront.data.leaks import find_leaks
-from peerfront.data.listing import describes_the_tree
-from peerfront.data.sensitive import MEANING, sensitive_topic
+from peerfront.data.columns.column_roles import role_of
+from peerfront.data.columns.leaks import find_leaks
+from peerfront.data.columns.sensitive import MEANING, sensitive_topic
+from peerfront.data.read.listing import describes_the_tree
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError

@@ -7,7 +7,7 @@ negative; names of religions). `docs/reference/sensitive-fields.md` lists them a
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from peerfront.data.column_words import Phrase, phrases, plain, says, words_of
+from peerfront.data.columns.column_contents import Phrase, phrases, plain, says, words_of
 from peerfront.foundation.messages import Message, note
 
 MEANING = note("sensitive.meaning")

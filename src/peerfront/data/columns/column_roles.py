@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.column_words import is_called, phrases, says, words_of
+from peerfront.data.columns.column_contents import is_called, phrases, says, words_of
 from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers

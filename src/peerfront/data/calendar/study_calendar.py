@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.dates import EPOCH, Days, date_text, dates_as_text, last_day, latest_date
-from peerfront.data.read_settings import ReadSettings
-from peerfront.data.seeds import NOT_SAID, SEED, seed_marks
-from peerfront.data.trees import NOBODY, trees_of
+from peerfront.data.calendar.dates import EPOCH, Days, date_text, dates_as_text, last_day, latest_date
+from peerfront.data.read.coupon_codes import NOT_SAID, SEED, seed_marks
+from peerfront.data.read.links import NOBODY, trees_of
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.settings import calendar_day

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, noted
-from peerfront.data.read_settings import (
+from peerfront.data.read.read_settings import (
     ANSWER_ROLES,
     COUPONS,
     MOST_COUPONS_EACH,

@@ -1,4 +1,4 @@
-"""Several rows of one person, brought together into one: events, repeated forms, a row per coupon.
+"""One row per person and one code per cell: events, repeated forms, a row per coupon, several coupons in one cell.
 
 A column in which the rows of a person hold one value keeps it. Coupons that were issued in several rows become columns
 of their own (`coupon_code_1`, `coupon_code_2`, ...). Of other columns the first value is kept, and the problem gives
@@ -6,6 +6,7 @@ the rows that differ; rows that differ in who recruited the person are an error.
 """
 
 import dataclasses
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -113,3 +114,30 @@ def _differences(table: TextTable, key: str, name: str, several: pd.DataFrame, i
         fault = note("problems.contradictory_rows", person=person, column=name, values=values)
         problems.append(Problem("rows-contradict", int(table.rows[places[0]]), person, fault, name))
     return problems
+
+
+# Several codes in one cell ----------------------------------------------------------------------------------------
+
+
+_CUT = re.compile(r"[\s,;/|+]+")
+_FEWEST = 2  # parts with which somebody came
+
+
+def split_codes(frame: pd.DataFrame, column: str, own: pd.Series) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Cut the cells of a column into columns `name_1`, `name_2`, ...; return their names, () if nothing was cut."""
+    cells = [[part for part in _CUT.split(cell) if part] for cell in frame[column]]
+    most = max(map(len, cells), default=0)
+    came = set(own) - {""}
+    parts = {part for cell in cells for part in cell}
+    whole = set(frame[column]) - {""}
+    if most < 2 or len(parts & came) < _FEWEST or len(parts & came) <= len(whole & came):
+        return frame, ()
+    names = tuple(f"{column}_{slot + 1}" for slot in range(most))
+    if set(names) & set(frame.columns):
+        return frame, ()
+    place = list(frame.columns).index(column)
+    frame = frame.drop(columns=column)
+    for slot, name in enumerate(names):
+        values = np.array([cell[slot] if slot < len(cell) else "" for cell in cells] + [None], dtype=object)[:-1]
+        frame.insert(place + slot, name, values)
+    return frame, names

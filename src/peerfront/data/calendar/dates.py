@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.listing import Listing, Texts, each
 from peerfront.data.problems import Problem
-from peerfront.data.read_settings import MOST_DAYS_VALID, ReadSettings
-from peerfront.data.trees import NOBODY
+from peerfront.data.read.links import NOBODY
+from peerfront.data.read.listing import Listing, Texts, each
+from peerfront.data.read.read_settings import MOST_DAYS_VALID, ReadSettings
 from peerfront.foundation.messages import note
 from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
 

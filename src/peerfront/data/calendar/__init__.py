@@ -1,0 +1,1 @@
+"""Dates, and how a study looks on a day."""

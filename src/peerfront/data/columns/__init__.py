@@ -1,0 +1,1 @@
+"""What the columns of a study say, and which of them may be used."""
