@@ -32,8 +32,7 @@ from peerfront.simulation.demo_study import demo_world
 from peerfront.simulation.field_study import FieldStudy
 from peerfront.study.day_policies import coming_of
 from peerfront.study.forecast import usual_rivals
-from peerfront.study.standing import generation_days, rounds_until
-from peerfront.study.study_standing import standing_of, times_of
+from peerfront.study.study_state import generation_days, rounds_until, standing_of, times_of
 
 WEEKS, BUDGET, HISTORY, SEEDS, VALID = 12, 60, 100, 30, 60.0
 FIRST = date(2026, 1, 5)

@@ -187,7 +187,7 @@ def test_a_round_cap_of_zero_gives_out_nothing_everywhere(study, model, tmp_path
     forecast = model.forecast(study.waiting, order, target=5, episodes=20)
     assert forecast.summary["recruits"].tolist() == [0.0]
     assert forecast.summary["never_issued"].tolist() == [20.0]
-    assert list(map(str, forecast.lines())) == ["Nothing is given out: the round's limit is 0. So nobody is recruited."]
+    assert str(forecast) == "Nothing is given out: the round's limit is 0. So nobody is recruited."
     assert forecast.plot()._repr_png_()
     page = model.report(study, study.waiting, order, episodes=20)
     assert "Nothing is given out" in page

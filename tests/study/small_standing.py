@@ -10,7 +10,7 @@ from peerfront.models.returns.coupons_seen import CouponsSeen, sample_returns
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_simulator import DaySettings
-from peerfront.study.standing import Standing
+from peerfront.study.study_state import Standing
 from study.small_advice import a_fit, a_frontier
 
 

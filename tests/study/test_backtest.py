@@ -18,7 +18,7 @@ from peerfront.foundation.pictures import rendered
 from peerfront.problem import Crowd
 from peerfront.study import backtest as module
 from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, coverage_of, flat_weeks
-from peerfront.study.day_simulator import PlanningDay
+from peerfront.study.day_policies import PlanningDay
 from peerfront.study.past_forecast import AsHandedOut, forecast_from_day, forecast_from_wave
 from peerfront.words.backtest_words import verdict_text
 from study.small_advice import study_csv

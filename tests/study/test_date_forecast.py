@@ -16,7 +16,7 @@ from peerfront.study.date_forecast import DateForecast, forecast_by_date
 from peerfront.study.day_simulator import DayPaths
 from peerfront.study.forecast_tables import NOT_REACHED, dates_reached, day_summary
 from peerfront.study.model import Model
-from peerfront.study.study_standing import share_left_of, standing_of
+from peerfront.study.study_state import share_left_of, standing_of
 from peerfront.words.calendar_words import long_date
 from study.small_advice import a_fit, a_study, order, study_csv
 from study.small_standing import a_standing, some_times

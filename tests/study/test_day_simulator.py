@@ -9,9 +9,9 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.problem import Frontier, State
-from peerfront.study.day_policies import ByRule, PlanByDate, coming_of, expected_to_come
-from peerfront.study.day_simulator import DayPaths, DaySettings, PlanningDay, simulate_days
-from peerfront.study.standing import generation_days, rounds_until
+from peerfront.study.day_policies import ByRule, PlanByDate, PlanningDay, coming_of, expected_to_come
+from peerfront.study.day_simulator import DayPaths, DaySettings, simulate_days
+from peerfront.study.study_state import generation_days, rounds_until
 from study.small_advice import RULES, a_fit
 from study.small_standing import a_standing, drawn_models, plain_study, some_times
 
@@ -45,7 +45,7 @@ class PlanOne(PlanByDate):
         if not remaining:
             return [0] * len(people)
         from peerfront.models.returns.coupons_seen import CouponsSeen
-        from peerfront.study.standing import OpenHolders
+        from peerfront.study.study_state import OpenHolders
 
         rounds = rounds_until(days_left, generation_days(self.times, self.valid_days, 7), RULES.rounds)
         state = State(

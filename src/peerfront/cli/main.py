@@ -9,7 +9,7 @@ import typer
 
 from peerfront import __version__
 from peerfront.cli.app import app_command
-from peerfront.cli.backtest import backtest_command
+from peerfront.cli.backtest_command import backtest_command
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
@@ -18,14 +18,14 @@ from peerfront.cli.endings import Shown, ended_by_signals
 from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
-from peerfront.cli.forecast import forecast_command
+from peerfront.cli.forecast_command import forecast_command
 from peerfront.cli.languages import language_asked_for, translated
 from peerfront.cli.live import live_app
 from peerfront.cli.plan import plan_command
-from peerfront.cli.report import report_command
+from peerfront.cli.report_command import report_command
 from peerfront.cli.reproduce import reproduce_command
 from peerfront.cli.screen import show
-from peerfront.cli.week import week_command
+from peerfront.cli.week_command import week_command
 from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.shown import lose_nothing, visible_message

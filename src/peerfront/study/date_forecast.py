@@ -25,13 +25,13 @@ from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.day_models import DayModels, DrawnModels
-from peerfront.study.day_policies import ByRule, PlanByDate, expected_to_come
-from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DayPolicy, DaySettings, SharesLeft, simulate_days
+from peerfront.study.day_policies import ByRule, DayPolicy, PlanByDate, expected_to_come
+from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, simulate_days
 from peerfront.study.forecast_tables import dates_reached, day_summary, target_table, weeks_table
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.restrictions import restriction_of
-from peerfront.study.standing import Standing
 from peerfront.study.stories import CAUTIOUS, ordered_planner
+from peerfront.study.study_state import SharesLeft, Standing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.models.response.learned_response import LearnedResponse, shifted
 from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances
@@ -77,8 +76,8 @@ class DrawnModels:
             time_of = np.zeros(studies, np.int64)
         else:
             draws = len(models.times.draws)
-            chosen = np.unique(np.linspace(0, draws - 1, min(draws, MOST_DRAWS)).astype(np.int64))
-            times = tuple(models.times.draw(int(number)) for number in chosen)
+            numbers = np.unique(np.linspace(0, draws - 1, min(draws, MOST_DRAWS)).astype(np.int64))
+            times = tuple(models.times.draw(int(number)) for number in numbers)
             time_of = (luck.uniform("draw of return times") * len(times)).astype(np.int64)
         by_draw = np.array([_log_rate(models.times, each, seen) for each in times])
         weights = tuple(
@@ -88,7 +87,7 @@ class DrawnModels:
         return cls(models, story, weights, times, time_of, by_draw[time_of])
 
     def recruits(self, study: Whole, covariates: Codes, coupons: Whole, luck: Luck) -> Whole:
-        """How many people bring in the end with so many coupons, [people]; `study` says in which each one is."""
+        """How many each person brings in the end with their coupons, [people]; `study` is the study of each."""
         brought = np.zeros(len(study), np.int64)
         for number, response in enumerate(self.models.responses):
             own, errors = np.flatnonzero(self.story[study] == number), self.weights[number]
@@ -112,7 +111,7 @@ class DrawnModels:
         return count_chances(response, covariates, coupons)
 
     def ages(self, study: Whole, luck: Luck, returns: int, valid_days: float = NEVER) -> Array:
-        """Days from issue to return of so many returns of each person, [people, returns]."""
+        """Days from issue to each of the first `returns` returns of a person, [people, returns]."""
         days = np.zeros((len(study), returns))
         for number, times in enumerate(self.times):
             own = np.flatnonzero(self.time_of[study] == number)
@@ -130,13 +129,3 @@ def _log_rate(mean: ReturnTimes, drawn: ReturnTimes, seen: CouponsSeen) -> float
     if expected <= 0.0 or instead <= 0.0:
         return 0.0
     return float(np.clip(np.log(expected / instead), -_LARGEST_LOG_RATE, _LARGEST_LOG_RATE))
-
-
-def need_times(times: ReturnTimes | None) -> ReturnTimes:
-    """Refuse a forecast by date where nothing says when people return."""
-    if times is None:
-        raise SettingError(
-            "This model does not know when people return: it was fitted without dates of interviews. Fit it again to a "
-            "file with dates (see check), or forecast by rounds."
-        )
-    return times

@@ -1,26 +1,83 @@
-"""Policies of a simulation by days: the plan, which knows what is open and when the study ends, and rules by round."""
+"""Policies of a simulation by days, and what they see on a planning day.
+
+The plan knows what is open and when the study ends; any rule by rounds can be asked on planning days, too.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.randomness import Luck
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.randomness import Keys, Luck
 from peerfront.gfp.backup import left_by_frontier, left_uncovered
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
 from peerfront.models.returns.return_times import ReturnTimes
-from peerfront.problem import Frontier, Policy, Rules, State
+from peerfront.problem import Crowd, Frontier, Policy, Rules, State
 from peerfront.problem.episode import ask_many
-from peerfront.study.day_simulator import Holders, PlanningDay
-from peerfront.study.standing import OpenHolders, generation_days, part_of, rounds_until
+from peerfront.study.study_state import OpenHolders, generation_days, part_of, rounds_until
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _POLICY = 1 << 40  # a policy's luck is nobody's
 _HARDLY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """People with coupons in all simulated studies."""
+
+    episode: Whole  # [holders]
+    keys: Keys
+    covariates: Codes  # [holders, fields]
+    coupons: Whole
+    returned: Whole
+    """Coupons used so far."""
+    issued: Array
+    """Day of issue, from which on ages count; negative before today."""
+    valid: Array
+
+    def take(self, rows: Whole | NDArray[np.bool_]) -> "Holders":
+        return Holders(*(getattr(self, each.name)[rows] for each in fields(Holders)))
+
+    def joined(self, more: "Holders") -> "Holders":
+        return Holders(
+            *(np.concatenate([getattr(self, each.name), getattr(more, each.name)]) for each in fields(Holders))
+        )
+
+    def open(self, day: int) -> Whole:
+        """Coupons that may still be used at the end of a day, [holders]."""
+        return np.where(day - self.issued < self.valid, self.coupons - self.returned, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanningDay:
+    """What a policy sees on a planning day, of all simulated studies."""
+
+    day: int
+    days_left: int
+    crowd: Crowd
+    """People who wait for coupons."""
+    remaining: Whole  # [studies], coupons left to give out
+    recruited: Whole  # [studies], people who have come since today
+    holders: Holders
+    """Holders of open coupons."""
+    luck: Luck  # [studies]
+
+
+class DayPolicy(Protocol):
+    """Who gets how many coupons on a planning day."""
+
+    @property
+    def name(self) -> str: ...
+
+    def hand_out(self, moment: PlanningDay) -> Whole:
+        """Coupons of each person of the crowd, [people]; no study gives out more than it has left."""
+        ...
 
 
 def left_by_holders(story: Story, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf) -> Array:

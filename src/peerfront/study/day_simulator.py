@@ -11,20 +11,21 @@ every policy, as far as the coupons reach. A plain version for one study, in loo
 """
 
 from dataclasses import dataclass, fields
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Keys, Luck, fold
 from peerfront.foundation.settings import at_least, check_fields, optional, positive
 from peerfront.models.returns.coupons_seen import sample_returns
 from peerfront.problem import Crowd
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.study.day_models import DrawnModels
-from peerfront.study.standing import Standing
+from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay
+from peerfront.study.study_state import SharesLeft, Standing
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -33,14 +34,6 @@ MOST_DAYS = 3 * 366
 _HOLDER = 1 << 32  # holders of open coupons are members of a study far above people waiting
 _JOINER = 1 << 48  # and people who join later, by the day
 _COMING = 1 << 20  # recruits still to come of a holder, apart from those who came
-
-
-class SharesLeft(Protocol):
-    """How a population runs out: the chance that somebody who would be recruited has not been yet."""
-
-    def __call__(self, recruited: Whole) -> Array:
-        """Shares of [studies] in which so many people were recruited from today on."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -80,33 +73,6 @@ class DaySettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Holders:
-    """People with coupons in all simulated studies."""
-
-    episode: Whole  # [holders]
-    keys: Keys
-    covariates: Codes  # [holders, fields]
-    coupons: Whole
-    returned: Whole
-    """Coupons used so far."""
-    issued: Array
-    """Day of issue, from which on ages count; negative before today."""
-    valid: Array
-
-    def take(self, rows: Whole | NDArray[np.bool_]) -> "Holders":
-        return Holders(*(getattr(self, each.name)[rows] for each in fields(Holders)))
-
-    def joined(self, more: "Holders") -> "Holders":
-        return Holders(
-            *(np.concatenate([getattr(self, each.name), getattr(more, each.name)]) for each in fields(Holders))
-        )
-
-    def open(self, day: int) -> Whole:
-        """Coupons that may still be used at the end of a day, [holders]."""
-        return np.where(day - self.issued < self.valid, self.coupons - self.returned, 0)
-
-
-@dataclass(frozen=True, eq=False)
 class Joiners:
     """People who get coupons without being recruited in the simulation, such as seeds that are added later.
 
@@ -120,32 +86,6 @@ class Joiners:
     def on(self, first: int, last: int) -> "Joiners":
         own = (self.day >= first) & (self.day <= last) & (self.coupons > 0)
         return Joiners(self.day[own], self.covariates[own], self.coupons[own])
-
-
-@dataclass(frozen=True, eq=False)
-class PlanningDay:
-    """What a policy sees on a planning day, of all simulated studies."""
-
-    day: int
-    days_left: int
-    crowd: Crowd
-    """People who wait for coupons."""
-    remaining: Whole  # [studies], coupons left to give out
-    recruited: Whole  # [studies], people who have come since today
-    holders: Holders
-    """Holders of open coupons."""
-    luck: Luck  # [studies]
-
-
-class DayPolicy(Protocol):
-    """Who gets how many coupons on a planning day."""
-
-    @property
-    def name(self) -> str: ...
-
-    def hand_out(self, moment: PlanningDay) -> Whole:
-        """Coupons of each person of the crowd, [people]; no study gives out more than it has left."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,7 +252,7 @@ class _Simulation:
         coupons = np.asarray(self.policy.hand_out(moment), dtype=np.int64)
         spent = np.bincount(crowd.episode, weights=coupons, minlength=studies).astype(np.int64)
         if coupons.shape != (len(crowd),) or (coupons < 0).any() or (spent > self.remaining).any():
-            raise InfeasibleAllocation(self.policy.name, "it gives out more coupons than are left, or fewer than none.")
+            raise InfeasibleAllocation(self.policy.name, note("outlook.more_than_left"))
         self.remaining -= spent
         self._issue(crowd.where(coupons > 0), coupons[coupons > 0], day)
         self.waiting = crowd.where(np.zeros(len(crowd), bool))

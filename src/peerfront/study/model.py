@@ -125,7 +125,7 @@ class Model:
         """
         from peerfront.foundation.settings import calendar_day
         from peerfront.study.date_forecast import forecast_by_date
-        from peerfront.study.study_standing import share_left_of, standing_of, times_of
+        from peerfront.study.study_state import share_left_of, standing_of, times_of
 
         order = self._order(budget, limits)
         last = calendar_day("--until", until)

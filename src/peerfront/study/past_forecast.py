@@ -32,9 +32,10 @@ from peerfront.problem import Frontier, History
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.study.coupon_calendar import coupons_seen
 from peerfront.study.day_models import DayModels, DrawnModels
-from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, PlanningDay, simulate_days
+from peerfront.study.day_policies import PlanningDay
+from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
 from peerfront.study.fitting import FEWEST, response_settings
-from peerfront.study.standing import Standing
+from peerfront.study.study_state import Standing
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

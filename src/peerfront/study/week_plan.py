@@ -37,8 +37,7 @@ from peerfront.study.model import Model
 from peerfront.study.orders import RESPONSES, PlanOrder
 from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Reason, ReasonCode
-from peerfront.study.standing import generation_days, rounds_until
-from peerfront.study.study_standing import share_left_of, standing_of, times_of
+from peerfront.study.study_state import generation_days, rounds_until, share_left_of, standing_of, times_of
 
 USUAL_WEEKS = 8
 """Weeks that are looked ahead where no deadline is given."""

@@ -22,7 +22,7 @@ from peerfront.study.orders import PlanOrder
 from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Reason as StoredReason
 from peerfront.study.restrictions import restriction_of
-from peerfront.study.study_standing import standing_of
+from peerfront.study.study_state import standing_of
 from peerfront.web.live.exporting import live_study, study_table
 from peerfront.web.live.planning import arrival_plans
 from peerfront.web.live.planning import planning_jobs as jobs

@@ -31,8 +31,8 @@ from peerfront.study.model import Model
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.reasons import Facts, Reason, ReasonCode, alike, reason_for_one
 from peerfront.study.restrictions import restriction_of
-from peerfront.study.standing import OpenHolders, generation_days, rounds_until
 from peerfront.study.stories import ordered_planner
+from peerfront.study.study_state import OpenHolders, generation_days, rounds_until
 from peerfront.study.week_plan import USUAL_EACH
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary, loaded_model
 from peerfront.web.live.planning.planning_inputs import codes_of, is_over, open_holders, order_of, today_of, usable_days

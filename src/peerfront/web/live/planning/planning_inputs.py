@@ -18,7 +18,7 @@ from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.problem.limits import MOST_COUPONS_FITTED
-from peerfront.study.standing import OpenHolders
+from peerfront.study.study_state import OpenHolders
 from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.exporting import answer_columns
 from peerfront.web.live.records import models

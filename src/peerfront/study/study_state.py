@@ -1,0 +1,185 @@
+"""Where a study stands on one day: who waits for coupons, whose coupons are out and since when, how many took part."""
+
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerfront.data.calendar.dates import EPOCH
+from peerfront.data.calendar.study_calendar import waiting_people
+from peerfront.data.study import Study
+from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.foundation.covariates import Codes
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy
+from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
+from peerfront.problem import Frontier
+from peerfront.study.artifacts import Fit
+from peerfront.study.coupon_calendar import coupons_seen, why_undated
+from peerfront.study.orders import PlanOrder
+from peerfront.study.population import check_target, found_shares, read_population
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+class SharesLeft(Protocol):
+    """How a population runs out: the chance that somebody who would be recruited has not been yet."""
+
+    def __call__(self, recruited: Whole) -> Array:
+        """Shares of the [studies], by the people who were recruited in each from today on."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """A study on the day of its data, as plans and forecasts by date see it."""
+
+    today: date
+    waiting: Frontier
+    """People who have enrolled and have had no coupons yet."""
+    seen: CouponsSeen
+    """Everybody who has had coupons, with ages and returns by today."""
+    holders: Codes  # [holders, fields], the covariates of those in `seen`
+    enrolled: int
+    """People who have taken part so far."""
+    valid_days: float = NEVER
+    """Days that coupons given out from now on are valid."""
+    active_after_days: int = 0
+    """Days from a coupon's issue until it can be used, from now on."""
+
+    def __post_init__(self) -> None:
+        if len(self.seen) != len(self.holders):
+            raise ValueError(f"{len(self.seen)} holders of coupons, and {len(self.holders)} rows of covariates")
+
+    @cached_property
+    def open(self) -> "OpenHolders":
+        """Holders whose coupons may still be used."""
+        rows = np.flatnonzero(self.seen.open > 0)
+        return OpenHolders(part_of(self.seen, rows), self.holders[rows])
+
+    @property
+    def coupons_open(self) -> int:
+        """Coupons in people's hands that may still be used."""
+        return int(self.seen.open.sum())
+
+    def on(self, days: float) -> date:
+        """The date this number of days from today."""
+        return self.today + timedelta(days=int(days))
+
+
+@dataclass(frozen=True, eq=False)
+class OpenHolders:
+    """Holders of open coupons."""
+
+    seen: CouponsSeen
+    covariates: Codes  # [holders, fields]
+
+    def __len__(self) -> int:
+        return len(self.seen)
+
+
+def part_of(seen: CouponsSeen, rows: np.ndarray) -> CouponsSeen:
+    """What is seen of some of the holders."""
+    place = np.full(len(seen), -1)
+    place[rows] = np.arange(len(rows))
+    theirs = place[seen.holder] >= 0
+    return CouponsSeen(
+        seen.coupons[rows],
+        seen.ages[rows],
+        place[seen.holder[theirs]],
+        seen.return_ages[theirs],
+        seen.validity[rows],
+        seen.site_codes[rows],
+        seen.sites,
+    )
+
+
+def generation_days(times: ReturnTimes, valid_days: float = NEVER, planning_days: int = 7) -> float:
+    """Typical days from one generation's coupons to the next one's: the median return, and half a planning interval.
+
+    Recruits wait for the next planning day on average half of the interval between two of them.
+    """
+    return max(float(times.quantile(0.5, valid_days)), 1.0) + planning_days / 2
+
+
+def rounds_until(days_left: float, generation: float, most: int) -> int:
+    """Rounds left until a deadline: the generations that fit, to the nearest whole number, from 1 to `most`.
+
+    A value that was learned for rounds of a generation is asked with as many.
+    """
+    return int(np.clip(np.floor(days_left / generation + 0.5), 1, max(most, 1)))
+
+
+# A study's file -----------------------------------------------------------------------------------------------------
+
+
+def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standing:
+    """Who waits and what is open on the study's day; `times` are those that the forecast will use."""
+    need_dates(study)
+    assert study.day is not None, "`need_dates` refuses it"
+    codes = encode_study(study, schema)
+    seen, rows = coupons_seen(study)
+    waits = np.flatnonzero(waiting_people(study)[0])
+    settings = study.settings
+    usual = NEVER if settings.valid_days is None else settings.valid_days - settings.active_after_days
+    if settings.valid_days is None and len(seen):
+        usual = float(np.median(seen.validity))  # the file's own column
+    return Standing(
+        today=EPOCH + timedelta(days=int(np.floor(study.day))),
+        waiting=Frontier(study.ids[waits], codes[waits]),
+        seen=with_sites(seen, times.sites),
+        holders=codes[rows],
+        enrolled=len(study),
+        valid_days=usual,
+        active_after_days=int(settings.active_after_days),
+    )
+
+
+def need_dates(study: Study) -> None:
+    """Refuse a study whose file does not say when coupons were issued and used."""
+    if study.day is None or study.issued_days is None:
+        raise SettingError("outlook.no_dates", file=study.source, map=Remedy("map", "date=COLUMN"))
+    if not study.settings.open_by_dates:
+        raise SettingError("outlook.open_by_rule", rule=study.settings.still_open, file=study.source)
+
+
+def times_of(fit: Fit, study: Study) -> ReturnTimes:
+    """When people return: as the model knows it, or, where it does not, as the study shows it."""
+    if fit.returns is not None:
+        return fit.returns
+    why = why_undated(study)
+    if why:
+        raise SettingError("outlook.no_return_times", file=study.source, why=why)
+    from peerfront.models.returns.return_fit import fit_return_times  # only here: it needs torch
+
+    return fit_return_times(coupons_seen(study)[0]).times
+
+
+def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float | None = None) -> SharesLeft | None:
+    """How the order's population runs out while people come; None where nothing is said about it.
+
+    Recruits are taken to come from its groups in proportion to their sizes. A target above the population is refused.
+    """
+    if not order.population:
+        return None
+    people = standing.waiting if len(standing.waiting) else Frontier.of(standing.holders)
+    if not len(people):
+        return None
+    counted = order if order.already is not None else replace(order, already=standing.enrolled)
+    population = read_population(counted, fit, people)
+    assert population is not None, "the order has one"
+    check_target(target, round(population.sizes.sum()))
+    return found_shares(population, fit, people)
+
+
+def with_sites(seen: CouponsSeen, sites: tuple[str, ...]) -> CouponsSeen:
+    """The same holders with the numbers of other sites; those that are not listed are unknown."""
+    if seen.sites == sites:
+        return seen
+    place = np.array([sites.index(name) if name in sites else -1 for name in seen.sites] + [-1])
+    return replace(seen, site=place[seen.site_codes], sites=sites)
