@@ -275,14 +275,12 @@ def test_a_certificate_says_which_bound_and_how_sure() -> None:
     priced = certified(State(100, Frontier.of(people(*[0] * 6))), world, 1.0, luck, index=index, trees=0)
     assert priced.which == "price"
     assert priced.low == priced.high == priced.bound
-    assert priced.explanation.code == "bound_reason.price"
     assert 0.0 < priced.price < 1.0
     # Few Bridges at gamma = 1: what can be reached depends on their luck alone.
     seen = certified(State(100, Frontier.of(people(1))), world, 1.0, luck, index=index)
     assert seen.which == "clairvoyant"
     assert seen.proof == "statistical"
     assert seen.low < seen.bound < seen.high
-    assert "knew in advance" in str(seen.explanation)
     sure = typed_world("sure", {"a": 60.0}, {"a": {"a": 1.0}}, {"a": 1.0})
     rich = certify(State(3, Frontier.of(people(0))), sure.response, sure.offspring, sure.schema, 1.0)
     assert (rich.which, rich.bound, rich.proof) == ("budget", 3.0, "exact")

@@ -10,7 +10,7 @@ from peerfront.bounds import second_round
 from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
-from peerfront.bounds.lookahead_sample import KnownMeans, RoundSample
+from peerfront.bounds.lookahead_sample import ExactMeans, RoundSample
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
@@ -63,7 +63,7 @@ def test_the_known_means_are_those_of_sampled_recruits() -> None:
     world, codes = bridge(), people(0, 1, 2, 3)
     index = exact_index(world, 0.9, TINY)
     prices = index.prices[::40]
-    known = KnownMeans.of(index, codes, prices, 4)
+    known = ExactMeans.of(index, codes, prices, 4)
     survival, luck = index.response.gains(codes, 8), named_luck(("known",), 4)
     sample = RoundSample.drawn(index, world.offspring, codes, np.zeros(4, np.int64), 1, 4000, luck, survival, prices, 3)
     for price in range(known.lowest, len(prices)):

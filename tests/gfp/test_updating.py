@@ -130,7 +130,7 @@ def test_random_numbers_have_the_chances_that_are_told() -> None:
     luck = named_luck(("many",), 6000)
     drawn = [vary(plan, state, 0.4, luck.row(n)) for n in range(6000)]
     coupons = np.array([each.allocation.coupons for each in drawn])
-    chosen = np.array([each.chosen for each in drawn])
+    chosen = np.array([each.at_random for each in drawn])
     assert (coupons.sum(axis=1) <= 9).all()
     assert (coupons[:, 2] == 0).all()
     assert not chosen[:, 2].any()
@@ -152,7 +152,7 @@ def test_nobody_draws_more_than_is_left() -> None:
     for n in range(200):
         varied = vary(Allocation.of([1, 1, 1, 1, 1]), state, 1.0, named_luck(("left",), 200).row(n))
         assert varied.allocation.spend <= 7
-        assert varied.chosen.sum() == 2  # for the others nothing is left to vary with
+        assert varied.at_random.sum() == 2  # for the others nothing is left to vary with
 
 
 def test_random_numbers_keep_the_least_and_count_what_a_lot_before_could_bring() -> None:
@@ -184,7 +184,7 @@ def test_what_learning_is_worth() -> None:
     assert [each.share for each in found] == [0.0, 0.5]
     assert (found[0].gain, found[0].gain_error) == (0.0, 0.0)
     assert found[1].recruits - found[0].recruits == pytest.approx(found[1].gain)
-    assert all(0.0 <= each.known <= 1.0 for each in found)
+    assert all(0.0 <= each.sure <= 1.0 for each in found)
     plain = [play_updating(world, PLANNER, RULES, luck).trajectories.discounted_rewards(0.9) for world in WORLDS]
     assert found[0].recruits == pytest.approx(0.3 * plain[0].mean() + 0.7 * plain[1].mean())
     with pytest.raises(SettingError, match="2 stories and 1 worlds"):

@@ -29,17 +29,10 @@ from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
 from peerfront.bounds.sampled_prices import sampled_dual
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel, ResponseModel, State
 
-_REASONS = {
-    "budget": "bound_reason.budget",
-    "price": "bound_reason.price",
-    "clairvoyant": "bound_reason.clairvoyant",
-    "lookahead": "bound_reason.lookahead",
-}
 _INTERVAL_ERRORS = 2.0  # standard errors on either side of an interval
 _FEWEST_TREES, _TREE_PEOPLE = 20, 200_000  # larger states would take long, and the price is tighter there anyway
 _LOOKAHEAD_PEOPLE = 200
@@ -64,11 +57,6 @@ class Certificate:
         """Exact: proved, up to rounding. Statistical: a mean of samples whose expectation is proved to be a bound."""
         by_table = self.which == "price" and self.standard_error == 0.0
         return "exact" if self.which == "budget" or by_table else "statistical"
-
-    @property
-    def explanation(self) -> Message:
-        """Why nobody can expect more."""
-        return note(_REASONS[self.which])
 
     @property
     def low(self) -> float:
@@ -149,7 +137,7 @@ def certify_with(
     elif effort.price_samples and not state.is_terminal:
         sampled = sampled_dual(state, response, offspring, discount, rounds, effort.price_samples)
         if sampled is not None:
-            choices["price"], evaluated["price"], price = _clearly(sampled.chosen), sampled.bound, sampled.price
+            choices["price"], evaluated["price"], price = _clearly(sampled.pilot), sampled.bound, sampled.price
     possible_trees = _TREE_PEOPLE // max(len(codes) + budget, 1)
     if effort.trees and not state.is_terminal and possible_trees >= _FEWEST_TREES:
         number = min(possible_trees, effort.trees)
@@ -158,8 +146,8 @@ def certify_with(
         choices["clairvoyant"] = _clearly(first)
     few = len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(codes, state.most_per_person, left)
     if effort.outcomes and index is not None and few:
-        chosen, fresh = lookahead_bound(index, offspring, codes, budget, left, rounds, caps, outcomes=effort.outcomes)
-        choices["lookahead"], evaluated["lookahead"] = _clearly(chosen.bound), fresh.bound
+        pilot, fresh = lookahead_bound(index, offspring, codes, budget, left, rounds, caps, outcomes=effort.outcomes)
+        choices["lookahead"], evaluated["lookahead"] = _clearly(pilot.bound), fresh.bound
         price = fresh.price
     which = min(choices, key=lambda name: choices[name])
     if evaluated[which].mean >= most:
@@ -167,9 +155,9 @@ def certify_with(
     return Certificate(evaluated[which].mean, which, price, evaluated[which].standard_error, most)
 
 
-def _clearly(chosen: Estimate) -> float:
+def _clearly(estimate: Estimate) -> float:
     """What a noisy bound is chosen by: it has to be better by more than its standard error."""
-    return chosen.mean + chosen.standard_error
+    return estimate.mean + estimate.standard_error
 
 
 def mean_bound(certificates: Sequence[Certificate]) -> Estimate:

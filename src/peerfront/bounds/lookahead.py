@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.bounds.clairvoyant import Caps, Estimate
-from peerfront.bounds.lookahead_sample import Indices, KnownMeans, RoundSample, first_coupons, prefix_sums
+from peerfront.bounds.lookahead_sample import ExactMeans, Indices, RoundSample, first_coupons, prefix_sums
 from peerfront.bounds.price_index import PriceIndex
 from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes
@@ -73,23 +73,23 @@ def lookahead_bound(
     *,
     outcomes: int = 400,
 ) -> tuple[Lookahead, Lookahead]:
-    """Choose a price rule on some sampled rounds and evaluate it on `outcomes` others: (as chosen, as evaluated).
+    """Choose a price rule on some sampled rounds and evaluate it on `outcomes` others: (as pilot, as evaluated).
 
     Only the second is a bound but for chance; the first, which may be too small, may decide whether to report it. It
     looks at one round of luck, the second at two where three rounds are left and the frontier is small enough. `luck`
     has one row.
     """
     problem = _Problem(index, offspring, frontier, budget, rounds_left, caps or Caps())
-    chosen = problem.sample(max(outcomes // 2, _FEWEST_OUTCOMES), luck.members(np.array([_CHOICE])))
-    rule = _played(problem, chosen)
-    price = problem.prices_of(rule, chosen)
+    pilot = problem.sample(max(outcomes // 2, _FEWEST_OUTCOMES), luck.members(np.array([_CHOICE])))
+    rule = _played(problem, pilot)
+    price = problem.prices_of(rule, pilot)
     rule = replace(rule, control=int(np.median(price)))
-    first = problem.judged(rule, chosen, chosen.at(price), chosen.prices[price])
+    first = problem.judged(rule, pilot, pilot.at(price), pilot.prices[price])
     followed = 0
     if rounds_left > 2:
         from peerfront.bounds.second_round import SecondRound, affordable_outcomes
 
-        followed = min(affordable_outcomes(chosen, index), outcomes)
+        followed = min(affordable_outcomes(pilot, index), outcomes)
     fresh = problem.sample(followed or outcomes, luck.members(np.array([_EVALUATION])))
     price = problem.prices_of(rule, fresh)
     later, prices = fresh.at(price), fresh.prices[price]
@@ -128,7 +128,7 @@ class _Problem:
         self.chances = index.response.gains(frontier, each)  # [people, levels]
         self.most_spend = min(budget, budget if caps.per_round is None else caps.per_round, self.chances.size)
         self.prices = self._later_prices(each)
-        self.known = KnownMeans.of(index, frontier, self.prices, rounds_left)
+        self.exact_means = ExactMeans.of(index, frontier, self.prices, rounds_left)
 
     def _later_prices(self, each: int) -> Array:
         """Prices to choose from, rising, in the money of the next round; of many, some and the price bound's own."""
@@ -157,8 +157,8 @@ class _Problem:
 
     def gains(self, rule: _Rule, sample: RoundSample, later: Array, mean_price: float) -> Array:
         """g_i(l) without lam, [people, levels], from the values of recruits."""
-        control = max(rule.control, self.known.lowest)
-        means = self.known.at(control)[:, None] * self.chances
+        control = max(rule.control, self.exact_means.lowest)
+        means = self.exact_means.at(control)[:, None] * self.chances
         means = means + sample.means(later - sample.values[sample.kind, control])
         gains: Array = self.chances + self.discount * (means - mean_price)
         return gains
@@ -175,8 +175,8 @@ class _Problem:
         mean_price = float(prices.mean())
         bound, given = self.bound(self.gains(rule, sample, later, mean_price), mean_price, rule.spend_price)
         counted = (sample.level < given[sample.person]).astype(np.float64)
-        # What each outcome adds, the chosen coupons taken as they are: the bound is the mean of this.
-        control = sample.values[sample.kind, max(rule.control, self.known.lowest)]
+        # What each outcome adds, the pilot coupons taken as they are: the bound is the mean of this.
+        control = sample.values[sample.kind, max(rule.control, self.exact_means.lowest)]
         own = sample.totals(counted * (later - control)) + prices * (self.budget - given.sum())
         error = self.discount * float(np.sqrt(own.var(ddof=1) / sample.outcomes))
         return Lookahead(Estimate(bound, error), self.discount * mean_price, sample.outcomes)

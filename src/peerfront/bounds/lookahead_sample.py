@@ -103,13 +103,13 @@ def prefix_sums(gains: Array) -> Array:
 
 
 def first_coupons(given: Indices, levels: int) -> Array:
-    """1 for the coupons that somebody with so many has, [people, levels]."""
+    """1 for each coupon that a person has, 0 beyond, [people, levels]; `given` is [people]."""
     shares: Array = (np.arange(levels) < given[:, None]).astype(np.float64)
     return shares
 
 
 @dataclass(frozen=True, eq=False)
-class KnownMeans:
+class ExactMeans:
     """E[J(recruit of x, m)] of some people, where the index is a table of it: the control of the sampled means.
 
     A sampled mean of J at prices that depend on the outcome is the known mean at one price and the sampled mean of
@@ -121,7 +121,7 @@ class KnownMeans:
     lowest: int  # the first price at which the means are known
 
     @classmethod
-    def of(cls, index: PriceIndex, people: Codes, prices: Array, rounds_left: int) -> "KnownMeans":
+    def of(cls, index: PriceIndex, people: Codes, prices: Array, rounds_left: int) -> "ExactMeans":
         """`rounds_left` counts the people's own round."""
         kinds = kinds_of(people)
         now = index.discount * prices

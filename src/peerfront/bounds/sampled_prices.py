@@ -35,9 +35,9 @@ _CHOICES = 2  # samples that choose the price
 
 @dataclass(frozen=True)
 class SampledDual:
-    """The price bound of a state by samples: as it was chosen, and as it was evaluated."""
+    """The price bound of a state by samples: those that chose the price, and those that evaluate it."""
 
-    chosen: Estimate
+    pilot: Estimate
     bound: Estimate
     price: float
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peerfront.bounds.lookahead_sample import Indices, KnownMeans, RoundSample, first_coupons, prefix_sums
+from peerfront.bounds.lookahead_sample import ExactMeans, Indices, RoundSample, first_coupons, prefix_sums
 from peerfront.bounds.price_index import PriceIndex
 from peerfront.bounds.surplus import Array
 from peerfront.problem import OffspringModel
@@ -35,7 +35,7 @@ class SecondRound:
 
     index: PriceIndex
     first: RoundSample
-    known: KnownMeans  # of the recruits' recruits
+    exact_means: ExactMeans  # of the recruits' recruits
     choice: RoundSample
     fresh: RoundSample
 
@@ -54,8 +54,8 @@ class SecondRound:
                 rounds_left - 1,
             )  # fmt: skip
 
-        known = KnownMeans.of(index, first.recruits, first.prices, rounds_left)
-        return cls(index, first, known, drawn(0, _CHOICE_SAMPLES), drawn(1, _SAMPLES))
+        exact_means = ExactMeans.of(index, first.recruits, first.prices, rounds_left)
+        return cls(index, first, exact_means, drawn(0, _CHOICE_SAMPLES), drawn(1, _SAMPLES))
 
     def values(self, weights: Array, coupons_left: float, price: Indices) -> tuple[Array, Array]:
         """q of each outcome and h of each recruit, [outcomes] and [recruits].
@@ -66,8 +66,8 @@ class SecondRound:
         first, discount = self.first, self.index.discount
         alone, at_price = first.prices[price], first.at(price)  # the price bound's q and h
         bound = alone * coupons_left + first.totals(weights * at_price)
-        control = np.maximum(_nearest(first.prices, np.minimum(alone / discount, 1.0)), self.known.lowest)
-        recruit = 1.0 + discount * self.known.at(control[first.outcome])
+        control = np.maximum(_nearest(first.prices, np.minimum(alone / discount, 1.0)), self.exact_means.lowest)
+        recruit = 1.0 + discount * self.exact_means.at(control[first.outcome])
         cost = discount * first.prices[control[first.outcome]]
         shares = (self.choice.chances * recruit[:, None] > cost[:, None]).astype(np.float64)
         best, rule = np.full(first.outcomes, np.inf), shares
@@ -94,7 +94,7 @@ class SecondRound:
         price = sample.best_prices(weights[:, None] * shares, after)
         now = discount * first.prices[price].reshape(first.outcomes, -1).mean(axis=1)
         more = sample.means(sample.at(price) - sample.at(np.repeat(control, sample.samples)))
-        later = self.known.at(control[first.outcome])[:, None] * sample.chances + more
+        later = self.exact_means.at(control[first.outcome])[:, None] * sample.chances + more
         return now, sample.chances + discount * later - now[first.outcome, None]
 
 

@@ -168,7 +168,7 @@ def _with_at_least(group: Numbers, coupons: Numbers, groups: int, levels: int) -
 
 
 def _value(given: Array, gains: Array, logs: Array, worth: Array) -> float:
-    """Q, up to a constant, of so many people with at least 1, 2, ... coupons in each class."""
+    """Q, up to a constant, from the number of people with at least 1, 2, ... coupons in each class."""
     return float((given * gains).sum() + worth @ -np.expm1(-np.tensordot(given, logs, 2)))
 
 

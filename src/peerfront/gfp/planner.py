@@ -126,12 +126,12 @@ class Planner:
         return self._whole_weights if self.coming is None else self._whole_weights * self.coming
 
     def weights_with(self, rounds_left: int) -> Array:
-        """The table for so many rounds left after this one's decision, [budget + 1, latent]."""
+        """The table for the rounds left after this one's decision, [budget + 1, latent]."""
         table: Array = self.weight_tables[self.stories[0].surrogate.table_with(np.array(rounds_left))]
         return table
 
     def base_with(self, rounds_left: int) -> Array | None:
-        """The value of who comes anyway, with so many rounds left after this one's decision, [budget + 1]."""
+        """The value of who comes anyway, for the rounds left after this one's decision, [budget + 1]."""
         if self.coming is None:
             return None
         table = self._whole_weights[self.stories[0].surrogate.table_with(np.array(rounds_left))]

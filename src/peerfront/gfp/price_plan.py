@@ -38,7 +38,7 @@ TOLERANCE = 2e-4
 _TOLERANCE_OF_A_SPEND = 2e-5  # the same for other allocations of one spend
 _ALLOTMENTS, _MIXING_STEPS = 40, 400  # for one spend: most allotments that are mixed, and steps of mixing each time
 _HALVINGS = 60  # of intervals of spends
-_GIVEN_ONE_BY_ONE = 2_000  # a spend of so many coupons is given out greedily from the first coupon on
+_GIVEN_ONE_BY_ONE = 2_000  # coupons up to which a spend is given out greedily from the first coupon on
 _ROUNDING = 1e-9  # relative; bounds are raised by it, for sums of a million terms
 
 
@@ -182,9 +182,9 @@ class _Search:
 
     def point(self, spend: int, begin: Array | None = None, evaluate: bool = False) -> _Point:
         """Plan one spend, unless it is known; coupons are given out only if it may be the best, or to `evaluate`."""
-        known = self.points.get(spend)
-        if known is not None and (known.value > -np.inf or not evaluate):
-            return known
+        earlier = self.points.get(spend)
+        if earlier is not None and (earlier.value > -np.inf or not evaluate):
+            return earlier
         worth, anyway = self.worth(spend), float(self.base[len(self.base) - 1 - spend])
         mixture, bound, left, price, coverage = self._mixture(spend, worth, begin)
         bound += anyway

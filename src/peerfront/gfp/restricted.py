@@ -29,7 +29,7 @@ from peerfront.gfp.strata_plan import RandomPart, plan_strata
 from peerfront.problem import Allocation, State
 
 Numbers = NDArray[np.int64]
-_DIGITS = 9  # masses of tickets are rounded to so many, so that 0.1 * 30 is 3
+_DIGITS = 9  # decimals that masses of tickets are rounded to, so that 0.1 * 30 is 3
 PLANNED = -1
 """The ticket of those who get their planned number."""
 MOST_PEOPLE = 20_000
@@ -87,7 +87,7 @@ class RandomFloor:
         return tickets
 
     def expected_spend(self, planned: Numbers, people: int) -> Array:
-        """Coupons that go out on average where so many are planned, [spends]."""
+        """Coupons that go out on average for each number of planned ones, [spends]."""
         at_random = self.chance * people * float(np.arange(self.least, self.most + 1).sum())
         return np.asarray(self.kept * planned + at_random, dtype=np.float64)
 
@@ -221,11 +221,11 @@ def restricted_plan(
         return RestrictedPlan(each[label], label, winners, floor, float(values[best.spend]), values, best.is_best)
     points = _POINTS_IN_EPISODES if in_episodes else _POINTS
     tried_spends = np.unique(np.linspace(least * people, len(worth) - 1, points).astype(np.int64)).tolist()
-    coupons, found = greedy_at(tables, np.ascontiguousarray(worth[::-1]), 1.0, tried_spends, most, least)
+    coupons, tried_values = greedy_at(tables, np.ascontiguousarray(worth[::-1]), 1.0, tried_spends, most, least)
     fits = np.array([random.suffices(row, spendable) for row in coupons])
     values = np.full(len(worth), np.nan)
     places = np.array(tried_spends)[fits]
-    values[places] = found[fits] + constant[places] + brought
+    values[places] = tried_values[fits] + constant[places] + brought
     best_spend = int(np.nanargmax(values))
     planned = coupons[tried_spends.index(best_spend)]
     nobody = np.zeros(1, np.int64)

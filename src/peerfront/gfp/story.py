@@ -65,7 +65,7 @@ class FrontierValue(Protocol):
         ...
 
     def weights_with(self, rounds_left: int) -> Array:
-        """The table for so many rounds left, [budget + 1, latent]."""
+        """The table for this number of rounds left, [budget + 1, latent]."""
         ...
 
 

@@ -42,7 +42,7 @@ class RandomPart:
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def suffices(self, coupons: Numbers, spendable: int) -> bool:
-        """Whether so many coupons are enough for planned numbers, [people], whoever gets a random one."""
+        """Whether `spendable` coupons are enough for planned numbers, [people], whoever gets a random one."""
         if not len(self.coupons):
             return int(coupons.sum()) <= spendable
         so_far = np.concatenate([[0], np.cumsum(np.sort(coupons)[::-1])])

@@ -90,8 +90,8 @@ class PersonInputs:
             return self.schema.one_hot(covariates)
         used = getattr(self.response, "fields", None)
         if used is not None and len(used) < len(self.schema.fields):
-            shown = np.array([name in used for name in self.schema.names])
-            covariates = np.where(shown, covariates, np.int16(-1))
+            visible = np.array([name in used for name in self.schema.names])
+            covariates = np.where(visible, covariates, np.int16(-1))
         one_hot = self.schema.one_hot(covariates)
         gains = self.response.gains(covariates, _CAPACITY_LEVELS)
         mean = gains.sum(axis=1)
@@ -160,7 +160,7 @@ class FrozenSurrogate:
         return self.weights[None] if self.weights.ndim == 2 else self.weights
 
     def table_with(self, rounds_left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of `tables` values states with so many rounds left; more than were learned count as the most."""
+        """Which of `tables` values states with these rounds left; more than were learned count as the most."""
         return np.zeros_like(rounds_left) if self.rounds is None else np.clip(rounds_left, 0, self.rounds)
 
     def weights_with(self, rounds_left: int) -> Array:

@@ -32,7 +32,7 @@ from peerfront.gfp.surrogate import (
 )
 from peerfront.problem import OffspringModel, World
 
-# With so many people, and so many of each kind on average, each kind is valued once instead of each person.
+# From this many people, and people of each kind on average, each kind is valued once instead of each person.
 _MIN_PEOPLE_TO_GROUP, _MIN_PEOPLE_PER_KIND = 20_000, 20
 _FIRST_RECRUITS = 300  # in the population of the published training: as many as the paper's pool has
 

@@ -35,8 +35,8 @@ from peerfront.problem import Allocation, Crowd, Episodes, Round, Rules, State, 
 
 SHARES = (0.0, 0.1, 0.25, 0.5)
 """Shares of the people with random numbers of coupons that `worth_of_learning` tries."""
-KNOWN = 0.9
-"""A story with at least this weight counts as known."""
+SURE = 0.9
+"""A story with at least this weight counts as the true one."""
 Numbers = NDArray[np.int64]
 _LEAST_CHANCE = 1e-12  # no single person rules a story out
 _MOST_ENTRIES = 20_000_000  # numbers in the weight tables of states planned together
@@ -44,7 +44,7 @@ _MOST_ENTRIES = 20_000_000  # numbers in the weight tables of states planned tog
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UpdatedEpisodes:
-    """What happened, and what was believed."""
+    """Trajectories, and the weights of the stories before and after each round."""
 
     trajectories: Trajectories
     weights: Array  # [episodes, rounds + 1, stories]
@@ -198,8 +198,8 @@ class LearningWorth:
     gain: float
     """How many more that are than with a share of 0, in paired episodes."""
     gain_error: float
-    known: float
-    """Share of simulated studies that know the true story after the rounds in which they learn (`KNOWN`)."""
+    sure: float
+    """Share of simulated studies that are sure of the true story after the rounds in which they learn (`SURE`)."""
 
 
 def worth_of_learning(
@@ -217,18 +217,18 @@ def worth_of_learning(
     weights = np.array([story.weight for story in planner.stories])
 
     def played(share: float) -> tuple[Array, float]:
-        earned, known = np.zeros(len(luck)), 0.0
+        earned, sure = np.zeros(len(luck)), 0.0
         for number, (world, weight) in enumerate(zip(worlds, weights, strict=True)):
             result = play_updating(world, planner, rules, luck, share=share, learning_rounds=learning_rounds)
             earned += weight * result.trajectories.discounted_rewards(planner.discount)
             after = result.weights[:, min(learning_rounds, rules.rounds), number]
-            known += weight * float((after >= KNOWN).mean())
-        return earned, known
+            sure += weight * float((after >= SURE).mean())
+        return earned, sure
 
-    plain, known = played(0.0)
+    plain, sure_without = played(0.0)
     results = []
     for share in shares:
-        earned, sure = (plain, known) if share == 0.0 else played(share)
+        earned, sure = (plain, sure_without) if share == 0.0 else played(share)
         gain = earned - plain
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
         results.append(LearningWorth(share, float(earned.mean()), float(gain.mean()), error, sure))
@@ -243,7 +243,7 @@ class Varied:
     """An allocation in which some numbers were drawn at random."""
 
     allocation: Allocation
-    chosen: NDArray[np.bool_]  # [people]
+    at_random: NDArray[np.bool_]  # [people]
     """Whose number was drawn."""
     probability: Array  # [people]
     """How likely each person's number was, given the plan, what a lot before it could bring, and whom coupons were kept
@@ -268,7 +268,7 @@ def vary(
     planned = plan.coupons
     otherwise, likely = (planned, np.ones(len(planned))) if lot is None else lot
     uniforms = Luck(fold(luck.keys, np.arange(len(planned)))).uniforms("coupons to learn from", 3)
-    coupons, chosen, probability = planned.copy(), np.zeros(len(planned), dtype=bool), likely.copy()
+    coupons, at_random, probability = planned.copy(), np.zeros(len(planned), dtype=bool), likely.copy()
     spare, fewest, most = state.spendable - plan.spend, max(least, 1), state.most_per_person
     for person in np.argsort(uniforms[:, 1]).tolist():
         own = int(planned[person])
@@ -277,7 +277,7 @@ def vary(
         room = min(1, spare)
         top = min(most, own + room)
         if top > fewest and uniforms[person, 0] < share:
-            chosen[person] = True
+            at_random[person] = True
             coupons[person] = fewest + int(uniforms[person, 2] * (top - fewest + 1))
             spare -= max(top - own, 0)
         number = int(coupons[person])
@@ -285,11 +285,11 @@ def vary(
         probability[person] = sum(
             chance * _chance_of(number, start, fewest, min(most, start + room), share) for start, chance in by_lot
         )
-    return Varied(Allocation(coupons), chosen, probability)
+    return Varied(Allocation(coupons), at_random, probability)
 
 
 def _chance_of(number: int, planned: int, fewest: int, top: int, share: float) -> float:
-    """The chance that somebody with so many planned ends with this number."""
+    """The chance that somebody with `planned` coupons ends with this number."""
     if planned == 0 or top <= fewest:
         return float(number == planned)
     return (1.0 - share) * (number == planned) + share / (top - fewest + 1) * (fewest <= number <= top)

@@ -25,7 +25,7 @@ _TOO_MANY = {"rounds": "study_size.rounds", "people": "study_size.people", "coup
 
 
 def check_size(episodes: int, **each: int) -> None:
-    """Refuse to play more episodes side by side than the memory holds; `each` episode has so many of something."""
+    """Refuse to play more episodes side by side than the memory holds; `each` is a number of things in one episode."""
     for what, number in each.items():
         most = MOST_SIDE_BY_SIDE[what]
         if episodes * number > most:

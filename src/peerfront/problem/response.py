@@ -51,7 +51,7 @@ class ResponseModel(Protocol):
         ...
 
     def sample(self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
-        """Recruits of people with so many coupons, [people], by inversion of their own luck.
+        """Recruits of people with these coupons, [people], by inversion of their own luck.
 
         One more coupon adds 0 or 1, so that somebody with more coupons never brings fewer.
         """

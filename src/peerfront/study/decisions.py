@@ -22,7 +22,7 @@ from peerfront.gfp.lottery import Lottery, draw_ties
 from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
-from peerfront.gfp.updating import KNOWN, LearningWorth, vary, worth_of_learning
+from peerfront.gfp.updating import SURE, LearningWorth, vary, worth_of_learning
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
@@ -139,8 +139,8 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         luck, lot = named_luck(("learn", order.seed), 1), (drawn.otherwise, probability)
         varied = vary(Allocation(coupons), state, share, luck, least=least, lot=lot)
         coupons, probability = varied.allocation.coupons, varied.probability
-        by[varied.chosen] = AT_RANDOM
-        notes += _learning_notes(worths, share, int(varied.chosen.sum()))
+        by[varied.at_random] = AT_RANDOM
+        notes += _learning_notes(worths, share, int(varied.at_random.sum()))
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
     return Decision(
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
@@ -309,12 +309,12 @@ def _best_share(worths: tuple[LearningWorth, ...]) -> float:
 
 def _learning_notes(worths: tuple[LearningWorth, ...], share: float, n_random: int) -> list[Message]:
     """What random numbers would bring and teach, and how many people got one."""
-    after = {each.share: round(each.known * _STUDIES) for each in worths}
+    after = {each.share: round(each.sure * _STUDIES) for each in worths}
     notes = []
     for each in worths:
         if each.share > 0.0:
             gained = {"share": each.share, "gain": each.gain, "error": each.gain_error}
-            notes.append(note("learning.worth", **gained, after=after[each.share], studies=_STUDIES, sure=KNOWN))
+            notes.append(note("learning.worth", **gained, after=after[each.share], studies=_STUDIES, sure=SURE))
     if worths and share == 0.0:
         return [*notes, note("learning.nobody", after=after[0.0], studies=_STUDIES)]
     return [*notes, note("learning.drawn", people=n_people(n_random))]
