@@ -13,6 +13,8 @@ from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
 from planning_site import finished, study_folder
 from played_study import PlayedStudy
 
+from peerfront.web.pages.speaking import page_speaker
+from peerfront.words.language import speaking
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
@@ -69,8 +71,9 @@ def test_the_newest_plan_shows_everybody_with_number_and_reason(going, planned) 
     assert f"{total} (the plan)" in shown
     summary = KeptModel(plan.model).plan(plan.seed).summary
     assert summary.certificate
-    for line in (*summary.certificate, *summary.ahead):
-        assert escape(line) in page.content.decode()
+    with speaking(page_speaker()):
+        for line in (*summary.certificate, *summary.ahead):
+            assert escape(str(line)) in page.content.decode()
     assert "What is different from plan" in shown
 
 
