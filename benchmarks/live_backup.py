@@ -35,7 +35,7 @@ from peerfront.web.live.rules.events import (
     Stamp,
     StudyBegun,
 )
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SETTINGS = Settings(budget=10_000_000, cap=3, interview_payment=2000, recruiting_payment=500)
@@ -103,9 +103,8 @@ def main() -> None:
             from peerfront.web.live.folder import sqlite
             from peerfront.web.live.operations.backup_files import BackupFile
             from peerfront.web.live.operations.backups import write_backup
-            from peerfront.web.live.operations.loading import load
             from peerfront.web.live.operations.opening import migrate
-            from peerfront.web.live.operations.restoring import restore
+            from peerfront.web.live.operations.restoring import load, restore
             from peerfront.web.live.records.verification import verify
 
             def timed(what, work):

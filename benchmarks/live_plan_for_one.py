@@ -119,7 +119,7 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     from peerfront.web.live.rules.actions import Member, Role
     from peerfront.web.live.rules.codes import new_prefix
     from peerfront.web.live.rules.requests import AddSite, ApprovePlan, BeginStudy, ChangeSettings
-    from peerfront.web.live.rules.settings import LARGEST_BUDGET, Settings
+    from peerfront.web.live.rules.study_settings import LARGEST_BUDGET, Settings
 
     table = demo_study(people=people).study
     days = pd.to_datetime(table["date"])

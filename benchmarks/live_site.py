@@ -54,7 +54,7 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
         RecordAnswers,
         Request,
     )
-    from peerfront.web.live.rules.settings import Question, Settings
+    from peerfront.web.live.rules.study_settings import Question, Settings
 
     number = iter(range(10**9))
 

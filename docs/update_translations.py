@@ -83,8 +83,8 @@ def _of_the_rules() -> list[tuple[str, str]]:
     from peerfront.web.live.rules.actions import Action, Role
     from peerfront.web.live.rules.events import DecidedBy, Fact, PaymentKind
     from peerfront.web.live.rules.records import PlanStatus
-    from peerfront.web.live.rules.settings import QuestionKind, Settings
     from peerfront.web.live.rules.stored_events import KINDS
+    from peerfront.web.live.rules.study_settings import QuestionKind, Settings
     from peerfront.words.messages import sentences
 
     refusals = [sentence for code, sentence in sentences().items() if code.startswith("refusal_")]

@@ -68,7 +68,7 @@ def init_command(
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.web.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.web.live.operations.opening import new_folder
-    from peerfront.web.live.rules.settings import Settings
+    from peerfront.web.live.rules.study_settings import Settings
     from peerfront.words.language import LANGUAGES
 
     if language not in LANGUAGES:
@@ -93,8 +93,7 @@ def init_command(
     )
     hosts = (*(host or ()), "127.0.0.1", "localhost")
     with new_folder(study, Serving(tuple(dict.fromkeys(hosts)), tls, language)):
-        from peerfront.web.live.operations.one_time_links import new_link
-        from peerfront.web.live.operations.staff import begin_with_manager
+        from peerfront.web.live.operations.staff import begin_with_manager, new_link
 
         link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
     show(
@@ -134,9 +133,7 @@ def _check_can_ask(option: str) -> None:
 def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:
     """Print a new one-time link for somebody who forgot the password; the old one works no more."""
     study = opened(folder)
-    from peerfront.web.live.operations.beginning import ask_here
-    from peerfront.web.live.operations.one_time_links import new_link
-    from peerfront.web.live.operations.staff import member_note, named_user
+    from peerfront.web.live.operations.staff import ask_here, member_note, named_user, new_link
 
     person = named_user(user)
     ask_here(member_note("new link", person))
@@ -167,7 +164,7 @@ def serve_command(
     if migrate:
         opening.migrate()
     opening.check_migrated()
-    from peerfront.web.live.operations.running import serve
+    from peerfront.web.live.operations.serving import serve
 
     serve(study, host, port, threads=threads, proxy=proxy, say=show)
 
@@ -192,7 +189,7 @@ def demo_command(
 
     from peerfront.web.live.folder import LiveFolder, Serving
     from peerfront.web.live.operations.opening import new_folder
-    from peerfront.web.live.operations.server import listen
+    from peerfront.web.live.operations.serving import listen
 
     listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
@@ -202,7 +199,7 @@ def demo_command(
             from peerfront.web.live.operations.demo import make_demo, table_of_logins
 
             show(table_of_logins(make_demo()))
-        from peerfront.web.live.operations.running import serve
+        from peerfront.web.live.operations.serving import serve
         from peerfront.web.live.planning.planning_jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")

@@ -46,7 +46,7 @@ def export_command(
     """Write the study as files that check, fit, estimate and report read; without contact details."""
     claim(context, out, overwrite=False, make_folder=False)
     opened(folder)
-    from peerfront.web.live.operations.study_export import export_here
+    from peerfront.web.live.exporting import export_here
 
     show(export_here(out))
 
@@ -77,8 +77,8 @@ def backup_command(
         raise OutputExists(f"{with_keys} exists already. Choose another name for the copy of the keys.")
     study = opened(folder)
     from peerfront.web.live.operations import backups
-    from peerfront.web.live.operations.backing_up import back_up_here
     from peerfront.web.live.operations.backup_files import BackupFile
+    from peerfront.web.live.operations.backups import back_up_here
 
     path = back_up_here(study, out)
     made = BackupFile(path)  # reads it back, and compares every file with the manifest

@@ -8,7 +8,7 @@ from django.utils import timezone
 from live_client import LiveStudy
 from small_live import SETTINGS
 
-from peerfront.web.live.rules.settings import Question, QuestionKind, Settings
+from peerfront.web.live.rules.study_settings import Question, QuestionKind, Settings
 
 QUESTIONS = (
     Question("area", "Where do you live?", choices=("North", "South", "Harbour")),

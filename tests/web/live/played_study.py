@@ -19,7 +19,7 @@ from peerfront.web.live.rules.requests import (
     ProposePlan,
     RecordAnswers,
 )
-from peerfront.web.live.rules.settings import Question, QuestionKind, Settings
+from peerfront.web.live.rules.study_settings import Question, QuestionKind, Settings
 
 Template._render = instrumented_test_render  # answers of the test client tell what their pages were given
 

@@ -23,7 +23,7 @@ from peerfront.web.live.rules.requests import (
     Request,
     Wish,
 )
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PREFIX = "K7"

@@ -12,7 +12,7 @@ from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import checked, commitment, erased, linked
 from peerfront.web.live.rules.deciding import Accepted, digest_of
 from peerfront.web.live.rules.events import AnswersErased, PaymentKind, PlannedCoupons
-from peerfront.web.live.rules.journal import Journal
+from peerfront.web.live.rules.journal import Journal, rebuild
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
     AddSeed,
@@ -27,7 +27,6 @@ from peerfront.web.live.rules.requests import (
     RecordAnswers,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.state import rebuild
 
 SECRET = (("age", "97"), ("town", "Sagres"))
 OTHER = (("age", "98"), ("town", "Sagres"))

@@ -21,11 +21,10 @@ from peerfront.web.live.rules.chain import FIRST, checked, linked
 from peerfront.web.live.rules.deciding import decide
 from peerfront.web.live.rules.effects import Contradiction
 from peerfront.web.live.rules.events import Event, PaymentKind, Stamp
-from peerfront.web.live.rules.journal import Journal
+from peerfront.web.live.rules.journal import Journal, rebuild
 from peerfront.web.live.rules.requests import EnrolPerson, Pay, ScanCoupon, WithdrawPerson
-from peerfront.web.live.rules.settings import Settings
-from peerfront.web.live.rules.state import rebuild
 from peerfront.web.live.rules.stored_events import KINDS, event_data, event_from
+from peerfront.web.live.rules.study_settings import Settings
 
 PLAIN = {
     str: st.text(st.characters(exclude_categories=["Cs"]), max_size=5),

@@ -21,7 +21,7 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.settings import Question, QuestionKind, Settings
+from peerfront.web.live.rules.study_settings import Question, QuestionKind, Settings
 
 NAMES = ("id", "age", "date", "coupon_2", "seed", "school_complete", "hiv", "wave", "network_size", "key")
 QUESTIONS = tuple(Question(name, f"{name}?", QuestionKind.TEXT) for name in NAMES)

@@ -31,7 +31,7 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.settings import Question, QuestionKind, Settings
+from peerfront.web.live.rules.study_settings import Question, QuestionKind, Settings
 
 QUICK = PolicyIterationSettings(
     rounds=1, episodes=20, states=100, returns=1, steps=50, judged_episodes=20,

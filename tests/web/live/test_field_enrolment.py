@@ -320,7 +320,7 @@ def test_a_long_list_of_choices_is_a_list_to_open() -> None:
 
     from django import forms
 
-    from peerfront.web.live.rules.settings import Question
+    from peerfront.web.live.rules.study_settings import Question
     from peerfront.web.live.screens.interviews import MOST_BUTTONS, InterviewForm
 
     for number, widget in ((MOST_BUTTONS, forms.RadioSelect), (MOST_BUTTONS + 1, forms.Select)):

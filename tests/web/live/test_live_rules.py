@@ -24,7 +24,7 @@ from peerfront.web.live.rules.events import (
     PlannedCoupons,
     RequestRefused,
 )
-from peerfront.web.live.rules.journal import Journal
+from peerfront.web.live.rules.journal import Journal, State
 from peerfront.web.live.rules.records import PlanStatus, RefusalRow, Row, StudyRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
@@ -52,8 +52,7 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.settings import Question, QuestionKind
-from peerfront.web.live.rules.state import State
+from peerfront.web.live.rules.study_settings import Question, QuestionKind
 from peerfront.words.messages import sentences
 
 ROWS = typing.get_args(Row)

@@ -6,7 +6,7 @@ import pytest
 from live_client import PASSWORD, LiveStudy, served
 
 from peerfront.web.live.operations.demo import make_demo
-from peerfront.web.live.operations.one_time_links import new_link
+from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member
 from peerfront.web.live.rules.actions import Role

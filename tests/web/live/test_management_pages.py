@@ -13,13 +13,12 @@ from django_site import STUDY_FOLDER
 from live_client import BACKEND, PASSWORD, LiveStudy
 
 from peerfront.web.live.operations import backups
-from peerfront.web.live.operations.one_time_links import new_link, user_of_link
-from peerfront.web.live.operations.staff import managers
+from peerfront.web.live.operations.staff import managers, new_link, user_of_link
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import ScanCoupon
-from peerfront.web.live.rules.settings import QuestionKind
+from peerfront.web.live.rules.study_settings import QuestionKind
 
 pytestmark = pytest.mark.usefixtures("one_database")
 NEW = "four words nobody knows"

@@ -10,7 +10,7 @@ from field_study import FieldStudy, form_with, words_of
 from live_client import BACKEND
 
 from peerfront.web.live.operations import staff
-from peerfront.web.live.operations.one_time_links import new_link
+from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.records.models import Event, Member
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.screens import passwords, users

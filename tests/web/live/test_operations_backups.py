@@ -15,9 +15,8 @@ from live_client import PASSWORD, LiveStudy
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.operations import backups
-from peerfront.web.live.operations.backing_up import back_up_here
-from peerfront.web.live.operations.backup_files import BackupFile, keys_from
-from peerfront.web.live.operations.backup_manifest import digest_of, read_manifest
+from peerfront.web.live.operations.backup_files import BackupFile, digest_of, keys_from, read_manifest
+from peerfront.web.live.operations.backups import back_up_here
 from peerfront.web.live.operations.restoring import restore
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import table

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from peerfront.web.live.operations import demo_plans
+from peerfront.web.live.operations import demo_history
 from peerfront.web.live.operations.demo import USERS, make_demo, table_of_logins
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
@@ -53,7 +53,7 @@ def test_its_plans_are_those_of_the_plain_rule() -> None:
     from peerfront.web.live.planning.kept_models import SAME_FOR_ALL
 
     one = same_for_all(100, 3)
-    made = demo_plans.planned_for_one()
+    made = demo_history.planned_for_one()
     assert (made.model, made.coupons, made.reason) == (SAME_FOR_ALL, one.coupons, one.reason)
 
 

@@ -19,7 +19,7 @@ from peerfront.web.live.records import models, recording
 from peerfront.web.live.records.database import DatabaseRecords, insertion
 from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.requests import ChangeSettings, ImportPeople, ScanCoupon
-from peerfront.web.live.rules.settings import QuestionKind
+from peerfront.web.live.rules.study_settings import QuestionKind
 
 assert STUDY_FOLDER  # Django is set up
 HEADER = "id,own.coupon,coupon.1,coupon.2,date,site,sex,hiv,age,network.size"

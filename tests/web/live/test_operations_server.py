@@ -18,7 +18,7 @@ from small_live import SETTINGS
 from peerfront.foundation.errors import SettingError
 from peerfront.web.live.operations import middleware
 from peerfront.web.live.operations.middleware import LARGEST_BODY
-from peerfront.web.live.operations.server import Server, listen, stopped_by_signals
+from peerfront.web.live.operations.serving import Server, listen, stopped_by_signals
 from peerfront.web.live.records import models, recording
 from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role

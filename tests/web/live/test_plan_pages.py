@@ -13,8 +13,6 @@ from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
 from planning_site import finished, study_folder
 from played_study import PlayedStudy
 
-from peerfront.web.pages.speaking import page_speaker
-from peerfront.words.language import speaking
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
@@ -25,6 +23,8 @@ from peerfront.web.live.rules.requests import IssueCoupons, OverrideCoupons
 from peerfront.web.live.screens.plan_curve import curve_of
 from peerfront.web.live.screens.plan_differences import differences
 from peerfront.web.live.screens.templatetags.plan_numbers import chance
+from peerfront.web.pages.speaking import page_speaker
+from peerfront.words.language import speaking
 
 SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
 

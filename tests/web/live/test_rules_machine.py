@@ -34,7 +34,7 @@ from peerfront.web.live.rules.events import (
     SettingsChanged,
     StudyBegun,
 )
-from peerfront.web.live.rules.journal import Journal
+from peerfront.web.live.rules.journal import Journal, rebuild
 from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
@@ -59,9 +59,8 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.settings import Settings
-from peerfront.web.live.rules.state import rebuild
 from peerfront.web.live.rules.stored_events import event_data, event_from
+from peerfront.web.live.rules.study_settings import Settings
 
 SMALL = Settings(budget=8, cap=3, active_after_days=1, valid_days=5, interview_payment=20, recruiting_payment=5)
 NUMBERS = st.integers(0, 10_000)

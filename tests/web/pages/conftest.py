@@ -30,7 +30,7 @@ def _servers():
 @pytest.fixture(scope="module")
 def demo():
     """The made-up study of `peerfront live demo`, in a database of its own, with a back-up to list."""
-    from peerfront.web.live.operations.backing_up import back_up_here
+    from peerfront.web.live.operations.backups import back_up_here
     from peerfront.web.live.operations.demo import make_demo
 
     empty_study_folder()

@@ -24,9 +24,12 @@ What is decided here, and why:
 No lock is held: people are read first, in one query, and coupons afterwards, so every person's coupon is there.
 """
 
+import tempfile
+import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from io import BytesIO
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -39,15 +42,30 @@ from peerfront.data.reading import study_from_table
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.files import make_folder, write_csv, write_text
+from peerfront.foundation.files import make_folder, write_bytes, write_csv, write_text
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.web.live.export_schema import RECRUITER_ID, SITE, export_schema, reading_of
-from peerfront.web.live.export_tables import coupon_table, decision_details, decision_log, withdrawn_table
-from peerfront.web.live.export_texts import code_text, days_of, mark, one_line, written_ids
+from peerfront.web.live.export_tables import (
+    RECRUITER_ID,
+    SITE,
+    code_text,
+    coupon_table,
+    days_of,
+    decision_details,
+    decision_log,
+    export_schema,
+    mark,
+    one_line,
+    reading_of,
+    withdrawn_table,
+    written_ids,
+)
+from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.waiting import waiting
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.actions import Action, Role
+from peerfront.web.live.rules.requests import NoteAction
+from peerfront.web.live.rules.study_settings import Settings
 
 FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.date", "issued.date", "expiry.date",
          "waiting")  # fmt: skip
@@ -212,3 +230,35 @@ def waiting_people() -> set[str]:
 def _answers(answers: list[list[str]] | None, withdrawn_at: datetime | None) -> dict[str, str]:
     """What a person answered; nothing of somebody who withdrew."""
     return {} if withdrawn_at is not None else {name: one_line(answer) for name, answer in answers or ()}
+
+
+def export_zip() -> bytes:
+    """The study's files as one zip file."""
+    content = BytesIO()
+    with tempfile.TemporaryDirectory(prefix="peerfront-export-") as folder:
+        files = write_study(Path(folder))
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files.all:
+                archive.write(path, path.name)
+    return content.getvalue()
+
+
+def export_here(out: Path) -> str:
+    """Export from the command line, into a zip file or a folder; gives what to say."""
+    if out.suffix.lower() == ".zip":
+        content = export_zip()
+        _note(out.name)
+        write_bytes(out, content, private=True)
+        return f"Exported to {out}. Unpack it, then: peerfront check study.csv --schema schema.toml"
+    files = write_study(out)
+    _note(out.name)
+    return f"Exported to {out}. Next: peerfront check {files.study} --schema {files.schema}"
+
+
+def export_note(name: str) -> NoteAction:
+    """The note of an export."""
+    return NoteAction(Action.EXPORT, name[:100])
+
+
+def _note(name: str) -> None:
+    ask_here(export_note(name), role=Role.ANALYST)

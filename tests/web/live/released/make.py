@@ -22,7 +22,7 @@ def main() -> None:
     from live_client import LiveStudy
 
     from peerfront import __version__
-    from peerfront.web.live.operations.backing_up import back_up_here
+    from peerfront.web.live.operations.backups import back_up_here
     from peerfront.web.live.records import contacts
     from peerfront.web.live.rules.actions import Role
     from peerfront.web.live.rules.events import PaymentKind

@@ -4,7 +4,7 @@ A back-up is a zip file of plain text: the events, exactly as they were chained 
 of passwords); contact details as they are encrypted; the fitted models. The other tables are not in it: they follow
 from the events, and a restore rebuilds them by the rules. This is why a study can move between databases and
 computers, why no tool of a database is needed, and why a restore proves itself. What is not in the chain of events is
-protected by a signed manifest (`backup_manifest`).
+protected by a signed manifest (`backup_files`).
 
 Nothing is locked: everything is read as of one moment, so that all that people who may log in and contacts refer to is
 among the events, and answers that are erased meanwhile are still whole in it.
@@ -30,10 +30,23 @@ from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import make_folder
 from peerfront.foundation.locks import is_leftover, remove_leftovers, temporary_name
 from peerfront.web.live.folder import LiveFolder
-from peerfront.web.live.operations.backup_files import ABOUT, CONTACTS, EVENTS, FORMAT, MANIFEST, MODELS, SITE, STAFF
-from peerfront.web.live.operations.backup_manifest import Manifest, digest_of
+from peerfront.web.live.operations.backup_files import (
+    ABOUT,
+    CONTACTS,
+    EVENTS,
+    FORMAT,
+    MANIFEST,
+    MODELS,
+    SITE,
+    STAFF,
+    Manifest,
+    digest_of,
+)
+from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.verification import one_moment
+from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.rules.requests import NoteAction
 
 _NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
 _COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # more takes much longer and saves little
@@ -191,3 +204,18 @@ def _contacts() -> Iterator[dict[str, Any]]:
     for each in models.Contact.objects.order_by("person_id").iterator(chunk_size=2_000):
         sealed = base64.b64encode(bytes(each.sealed)).decode()
         yield {"person": each.person_id, "sealed": sealed, "written_at": each.written_at.isoformat()}
+
+
+def backup_note(name: str) -> NoteAction:
+    """The note of a back-up: its name, and the hash up to which events could be compared with it later."""
+    last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
+    details = () if last is None else (("events", str(last[0])), ("head", last[1]))
+    return NoteAction(Action.BACK_UP, name[:100], details)
+
+
+def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
+    """Make a back-up from the command line."""
+    path = out if out is not None else folder.backups / new_name(folder)
+    check_place(path)  # before it is noted
+    ask_here(backup_note(path.name))
+    return write_backup(folder, path)

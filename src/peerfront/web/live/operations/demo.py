@@ -4,10 +4,9 @@ import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from peerfront.web.live.operations.beginning import CONSOLE
 from peerfront.web.live.operations.demo_history import FIRST_DAY, SETTINGS, SITES, History
-from peerfront.web.live.operations.loading import load
-from peerfront.web.live.operations.staff import staff_note, write_member
+from peerfront.web.live.operations.restoring import load
+from peerfront.web.live.operations.staff import CONSOLE, staff_note, write_member
 from peerfront.web.live.records.contacts import write_contact
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.codes import new_prefix

@@ -5,6 +5,7 @@ Who comes and whom they bring is drawn from the world of `simulation.demo_study`
 
 import heapq
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -14,10 +15,9 @@ import numpy as np
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
 from peerfront.problem import Crowd
 from peerfront.simulation.demo_study import FIELDS, demo_world
-from peerfront.web.live.operations.demo_plans import COUPONS, MODEL, line_for, planned_for_one
 from peerfront.web.live.rules.actions import Action, Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
-from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PlanProposed, SeedAdded
+from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PlannedCoupons, PlanProposed, SeedAdded
 from peerfront.web.live.rules.journal import Journal
 from peerfront.web.live.rules.requests import (
     AddSeed,
@@ -29,6 +29,7 @@ from peerfront.web.live.rules.requests import (
     NoteAction,
     OverrideCoupons,
     Pay,
+    PlanForOne,
     ProposePlan,
     RecordAnswers,
     Request,
@@ -37,7 +38,27 @@ from peerfront.web.live.rules.requests import (
     Wish,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.settings import Question, Settings
+from peerfront.web.live.rules.study_settings import Question, Settings
+
+MODEL = "same-for-all"
+"""As `planning.kept_models.SAME_FOR_ALL`, which would load all that a fit needs."""
+COUPONS = 3
+
+
+def _reason(coupons: int) -> str:
+    """As `words.stored_text.reason_as_text`: as for everybody, because the study is too small to tell people apart."""
+    return json.dumps({"code": "same_for_all", "coupons": coupons})
+
+
+def line_for(person: str, coupons: int) -> PlannedCoupons:
+    """The line of a person in a plan."""
+    return PlannedCoupons(person, coupons, "", 1.0, _reason(coupons))
+
+
+def planned_for_one() -> PlanForOne:
+    """The plan for somebody who came after a plan was made."""
+    return PlanForOne(MODEL, 1, COUPONS, "", 1.0, _reason(COUPONS))
+
 
 FIRST_DAY = 16
 """Days since the study began: it is in its third week."""
@@ -102,7 +123,8 @@ class History:
             (14.3, self.scan_expired), (15.1, self.scan_used),
         ):  # fmt: skip
             self.at(day, incident)
-        self.at(FIRST_DAY - 0.1, self.plan)
+        last = self.first + timedelta(days=FIRST_DAY - 0.1)
+        self.later(min(last, self.now - timedelta(minutes=1)), self.plan)  # also early in the morning
         while self.to_do:
             at, _, do = heapq.heappop(self.to_do)
             if at < self.now:

@@ -7,7 +7,7 @@ from shlex import quote
 
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.opening import unapplied_migrations
-from peerfront.web.live.operations.running import deployment_checks
+from peerfront.web.live.operations.serving import deployment_checks
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
 from peerfront.web.live.records.database import DatabaseRecords, link_of

@@ -28,7 +28,14 @@ from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.web.live.rules.events import ImportedCoupon, PaymentKind
 from peerfront.web.live.rules.requests import ImportedPerson
-from peerfront.web.live.rules.settings import LONGEST_DAYS, LONGEST_TEXT, MOST_CHOICES, Question, QuestionKind, Settings
+from peerfront.web.live.rules.study_settings import (
+    LONGEST_DAYS,
+    LONGEST_TEXT,
+    MOST_CHOICES,
+    Question,
+    QuestionKind,
+    Settings,
+)
 
 _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_ID = 40

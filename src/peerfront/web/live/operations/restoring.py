@@ -1,23 +1,27 @@
-"""Restore a back-up into a new folder and an empty database; success is told only after everything was compared."""
+"""Restore a back-up into an empty folder and an empty database, and prove that it is whole."""
 
 import base64
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.backup_files import CONTACTS, STAFF, BackupFile
-from peerfront.web.live.operations.beginning import ask_here
-from peerfront.web.live.operations.loading import load
+from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
+from peerfront.web.live.records.database import columns_of, insertion
+from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.records.verification import compare
 from peerfront.web.live.rules.actions import Action, Role
-from peerfront.web.live.rules.chain import FIRST
+from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction
+from peerfront.web.live.rules.journal import State, rebuild
 from peerfront.web.live.rules.requests import NoteAction
 
 
@@ -98,3 +102,16 @@ def _restore_contacts(backup: BackupFile) -> int:
     ]
     models.Contact.objects.bulk_create(contacts, batch_size=500)
     return len(contacts)
+
+
+def load(links: Iterable[Link]) -> State:
+    """Write a whole chain and the rows that follow from it into a database without events; all or nothing."""
+    chain = list(links)
+    state = rebuild(checked(chain))
+    with transaction.atomic():
+        if models.Event.objects.exists():
+            raise SettingError("The database holds a study already. Name an empty one.")
+        insertion(models.Event, map(event_columns, chain)).write()
+        for kind, model in models.FOLLOWING.items():
+            insertion(model, map(columns_of, cast("Iterable[Any]", state.table(kind).values()))).write()
+    return state

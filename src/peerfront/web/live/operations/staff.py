@@ -1,21 +1,92 @@
-"""Who may log in: add people, change what they are, stop them; every change is noted in the chain of events."""
+"""Begin a study, and say who may log in: add people, change what they are, stop them; every change is an event."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import uuid4
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.urls import reverse
+from django.utils.encoding import force_str
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.web.live.operations.beginning import ask_here, begin
 from peerfront.web.live.records import models
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.rules.actions import Action, Role
-from peerfront.web.live.rules.deciding import Answer
-from peerfront.web.live.rules.requests import NoteAction, Request
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.actions import Action, Member, Role
+from peerfront.web.live.rules.codes import new_prefix
+from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
+from peerfront.web.live.rules.requests import AddSite, BeginStudy, NoteAction, Request, Wish
+from peerfront.web.live.rules.study_settings import Settings
+
+CONSOLE = "command line"
+"""Who acts in the audit when somebody works on the server itself; no user can have this name, it has a blank."""
+
+
+def begin(settings: Settings, sites: Mapping[str, str], now: datetime | None = None) -> None:
+    """Begin a study in an empty database."""
+    if models.Event.objects.exists():
+        raise SettingError("The database of DATABASE_URL holds a study already. Name an empty database.")
+    ask_here(BeginStudy(settings, new_prefix()), now=now)
+    for site, name in sites.items():
+        ask_here(AddSite(site, name), now=now)
+
+
+def answer_here(
+    wish: Wish,
+    *,
+    role: Role = Role.MANAGER,
+    now: datetime | None = None,
+    alongside: Callable[[Accepted], None] | None = None,
+) -> Answer:
+    """Ask the rules from the command line; `alongside` is as in `recording.answer`."""
+    return answer(Request(uuid4().hex, Member(CONSOLE, role, None), None, None, wish), now, alongside=alongside)
+
+
+def ask_here(wish: Wish, *, role: Role = Role.MANAGER, now: datetime | None = None) -> Accepted:
+    """Ask the rules from the command line; a refusal is an error that says what to do."""
+    return accepted(answer_here(wish, role=role, now=now))
+
+
+def accepted(answered: Answer) -> Accepted:
+    """The answer, unless it is a refusal: then raise an error with its words."""
+    if isinstance(answered, Refused):
+        raise SettingError(f"{answered.refusal.found} {answered.what_to_do}")
+    return answered
+
+
+@dataclass(frozen=True)
+class OneTimeLink:
+    """Where somebody chooses a password."""
+
+    address: str
+    valid: timedelta
+
+
+def new_link(user: User, site_address: str) -> OneTimeLink:
+    """Make a link for a user; from now on neither the present password nor an earlier link works."""
+    user.set_unusable_password()
+    user.save(update_fields=["password"])
+    number = urlsafe_base64_encode(str(user.pk).encode())
+    path = reverse("first_login", args=[number, default_token_generator.make_token(user)])
+    return OneTimeLink(site_address.rstrip("/") + path, timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT))
+
+
+def user_of_link(number: str, token: str) -> User | None:
+    """Whose link this is; None if it was used, is too old, or was never made."""
+    try:
+        user = User.objects.filter(pk=int(force_str(urlsafe_base64_decode(number))), is_active=True).first()
+    except (ValueError, OverflowError):
+        return None
+    if user is None or user.has_usable_password() or not default_token_generator.check_token(user, token):
+        return None
+    return user
+
 
 LONGEST_USER_NAME = 60
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 
 from peerfront.data.study import Study
 from peerfront.foundation.errors import SettingError
-from peerfront.web.live.operations.beginning import accepted, answer_here
 from peerfront.web.live.operations.imported_people import FromFile, Place, people_of
+from peerfront.web.live.operations.staff import accepted, answer_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.deciding import Accepted, Answer

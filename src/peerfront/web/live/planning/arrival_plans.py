@@ -39,7 +39,7 @@ from peerfront.web.live.planning.planning_inputs import codes_of, is_over, open_
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.records import PersonRow, PlanRow, StudyRow
 from peerfront.web.live.rules.requests import PlanForOne
-from peerfront.web.live.rules.settings import LONGEST_TEXT
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 from peerfront.words.stored_text import reason_as_text
 
 _LARGEST_SEED = 10**18 - 1

@@ -21,7 +21,7 @@ from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model
 from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
-from peerfront.web.live.export_schema import export_schema
+from peerfront.web.live.export_tables import export_schema
 from peerfront.web.live.exporting import answer_columns, live_study, study_table
 from peerfront.web.live.planning.kept_models import (
     SAME_FOR_ALL,
@@ -41,7 +41,7 @@ from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import PlannedCoupons, PlanProposed
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.requests import ProposePlan, Request
-from peerfront.web.live.rules.settings import LONGEST_TEXT, Settings
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Settings
 from peerfront.words.sheet import promise_lines
 from peerfront.words.stored_text import reason_as_text
 from peerfront.words.week_words import detail_lines, model_lines, outlook_lines, sheet_lines

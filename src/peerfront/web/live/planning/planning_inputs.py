@@ -23,7 +23,7 @@ from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.exporting import answer_columns
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.records import PlanRow
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 
 def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = (), *, cap: int) -> WeekOrder:

@@ -14,8 +14,8 @@ from peerfront.web.live.records import models
 from peerfront.web.live.rules import records
 from peerfront.web.live.rules.chain import Link
 from peerfront.web.live.rules.events import DecidedBy, Event, PaymentKind
-from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import plain_value, value_from
+from peerfront.web.live.rules.study_settings import Settings
 
 R = TypeVar("R", bound=records.Row)
 

@@ -14,7 +14,7 @@ from peerfront.web.live.records.database import link_of, table
 from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, key_of
-from peerfront.web.live.rules.state import State, rebuild
+from peerfront.web.live.rules.journal import State, rebuild
 
 _MOST_TOLD = 20
 _COLUMNS = ("request_key", "part", "kind", "actor", "site", "at")

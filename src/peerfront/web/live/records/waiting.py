@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Max, Q, QuerySet
 
 from peerfront.web.live.records.models import Coupon, Event, Person
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 
 def waiting(settings: Settings) -> QuerySet[Person]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
-from peerfront.web.live.rules import coupons, importing, people, plans, studies  # noqa: F401  # their rules register
+from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
 from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
 from peerfront.web.live.rules.chain import texts, told_by
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
@@ -35,9 +35,9 @@ from peerfront.web.live.rules.requests import (
     Request,
     Wish,
 )
-from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.situation import RULES, Outcome, Situation, bad_identifier, find_coupon
 from peerfront.web.live.rules.stored_events import digest_data
+from peerfront.web.live.rules.study_settings import Settings
 
 STEP_BACK = timedelta(minutes=5)
 """Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
@@ -203,7 +203,7 @@ def _outcome(
 ) -> Outcome:
     wish = request.wish
     if isinstance(wish, BeginStudy):
-        return studies.begin_study(wish)
+        return study_rules.begin_study(wish)
     assert study is not None, "refused before"
     situation = Situation(records, study, request, max(now, study.last_time), draw_code)
     return RULES[type(wish)].decide(situation, wish)

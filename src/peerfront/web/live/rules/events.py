@@ -9,7 +9,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from peerfront.web.live.rules.actions import Action, Role
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 
 class PaymentKind(StrEnum):

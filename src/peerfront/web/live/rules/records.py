@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from peerfront.web.live.rules.events import Answers, DecidedBy, Event, PaymentKind
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 Key = tuple[str | int, ...]
 

@@ -11,7 +11,7 @@ from typing import ClassVar, get_args
 
 from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
-from peerfront.web.live.rules.settings import Settings
+from peerfront.web.live.rules.study_settings import Settings
 
 _BY_SERVER = {"not_in_digest": True}  # made anew by the server each time a request is sent, so not what was asked
 

@@ -21,7 +21,7 @@ from peerfront.web.live.rules.events import Fact
 from peerfront.web.live.rules.records import CouponRow, PersonRow, Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.web.live.rules.requests import Request
-from peerfront.web.live.rules.settings import LONGEST_TEXT
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 
 Outcome = tuple[Fact, ...] | Refusal
 """What a rule gives: what happens, or why not."""

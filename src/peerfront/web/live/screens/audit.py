@@ -21,8 +21,8 @@ from peerfront.web.live.rules.codes import foreign_code, read_code
 from peerfront.web.live.rules.deciding import Refused
 from peerfront.web.live.rules.events import Event, SettingsChanged, StudyBegun
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import KINDS
+from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.event_words import details, sentence
 from peerfront.web.live.screens.paging import list_page
 from peerfront.web.live.screens.staff_requests import RequestForm

@@ -10,8 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from peerfront.foundation.errors import PeerfrontError
-from peerfront.web.live.operations.backing_up import backup_note
-from peerfront.web.live.operations.backups import listed, named, new_name, write_backup
+from peerfront.web.live.operations.backups import backup_note, listed, named, new_name, write_backup
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import NoteAction

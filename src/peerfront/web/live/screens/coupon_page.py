@@ -14,7 +14,7 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.rules.requests import ExtendCoupon, VoidCoupon
-from peerfront.web.live.rules.settings import LONGEST_TEXT
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 from peerfront.web.live.screens.coupon_life import events_about, life_of
 from peerfront.web.live.screens.coupon_states import TONES, WORDS, CouponState, shown_state, state_of
 from peerfront.web.live.screens.form_pages import FormPage, answer_form

@@ -18,7 +18,7 @@ from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import ActionNoted
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.rules.settings import QuestionKind, Settings
+from peerfront.web.live.rules.study_settings import QuestionKind, Settings
 from peerfront.web.live.screens.estimate_jobs import Estimated, EstimateOrder, job_for
 from peerfront.web.live.screens.sight import study_or_404, time_text
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with

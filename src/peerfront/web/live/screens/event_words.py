@@ -15,8 +15,8 @@ from peerfront.foundation.shown import visible
 from peerfront.web.live.rules import events
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import Event, Fact
-from peerfront.web.live.rules.settings import Settings
 from peerfront.web.live.rules.stored_events import kind_of, plain_value
+from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.decision_reasons import reason_words
 from peerfront.web.live.screens.money import shown_amount
 from peerfront.web.live.screens.words import in_words, refused_words, term, typed

@@ -17,7 +17,7 @@ from peerfront.web.live.rules.events import CouponsIssued
 from peerfront.web.live.rules.records import PersonRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import IssueCoupons, PlanForOne
-from peerfront.web.live.rules.settings import LARGEST_CAP, LONGEST_TEXT
+from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_prints import print_address
 from peerfront.web.live.screens.decision_reasons import reason_words
 from peerfront.web.live.screens.previews import would_answer

@@ -8,8 +8,8 @@ from django.forms.boundfield import BoundField
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.rules.events import Answers
-from peerfront.web.live.rules.people import LARGEST_NETWORK
-from peerfront.web.live.rules.settings import LONGEST_TEXT, Question, QuestionKind, Settings
+from peerfront.web.live.rules.person_rules import LARGEST_NETWORK
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Question, QuestionKind, Settings
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 
 MOST_BUTTONS = 8

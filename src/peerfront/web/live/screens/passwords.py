@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from peerfront.web.live.operations.one_time_links import user_of_link
 from peerfront.web.live.operations.staff import (
     LONGEST_USER_NAME,
     NameTaken,
@@ -24,6 +23,7 @@ from peerfront.web.live.operations.staff import (
     noted,
     refuse_taken,
     staff_note,
+    user_of_link,
 )
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.actions import Member, Role

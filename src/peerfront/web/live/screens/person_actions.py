@@ -13,7 +13,7 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.effects import promised_to
 from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.requests import CorrectAnswers, EraseAnswers, OverrideCoupons, WithdrawPerson
-from peerfront.web.live.rules.settings import LARGEST_CAP
+from peerfront.web.live.rules.study_settings import LARGEST_CAP
 from peerfront.web.live.screens.coupon_page import why_field
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
 from peerfront.web.live.screens.interviews import InterviewForm

@@ -11,7 +11,7 @@ from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.records.models import Plan, PlanLine
 from peerfront.web.live.rules.records import PlanStatus
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan
-from peerfront.web.live.rules.settings import LARGEST_CAP
+from peerfront.web.live.rules.study_settings import LARGEST_CAP
 from peerfront.web.live.screens.coupon_page import why_field
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
 from peerfront.web.live.screens.plan_page import plan_or_404

@@ -11,7 +11,7 @@ from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import BeginStudy, ChangeSettings, Wish
-from peerfront.web.live.rules.settings import MOST_QUESTIONS, Settings
+from peerfront.web.live.rules.study_settings import MOST_QUESTIONS, Settings
 from peerfront.web.live.screens.settings_forms import (
     QuestionRows,
     Questions,

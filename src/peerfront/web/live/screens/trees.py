@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
-from peerfront.web.live.rules.settings import QuestionKind
+from peerfront.web.live.rules.study_settings import QuestionKind
 from peerfront.web.live.screens.chains import Forest, Node, Recruited
 from peerfront.web.live.screens.sight import day_of, only_site, sites_in_sight, study_or_404
 from peerfront.web.live.screens.svg import COLOURS

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.operations.one_time_links import new_link
 from peerfront.web.live.operations.staff import (
     LONGEST_USER_NAME,
     NameTaken,
@@ -18,6 +17,7 @@ from peerfront.web.live.operations.staff import (
     is_taken,
     managers,
     member_note,
+    new_link,
     refuse_taken,
     staff_note,
     write_member,

@@ -2,7 +2,7 @@
 
 from peerfront.web.live.rules.chain import committed
 from peerfront.web.live.rules.codes import shown_code
-from peerfront.web.live.rules.coupons import usable
+from peerfront.web.live.rules.coupon_rules import usable
 from peerfront.web.live.rules.events import (
     Answers,
     AnswersCorrected,

@@ -25,8 +25,8 @@ from peerfront.web.live.rules.requests import (
     ScanCoupon,
     VoidCoupon,
 )
-from peerfront.web.live.rules.settings import LARGEST_CAP, LONGEST_DAYS
 from peerfront.web.live.rules.situation import Outcome, Situation, bad_text, no_reason, out_of_range, rule_of
+from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_DAYS
 
 
 def usable(situation: Situation, typed: str) -> CouponRow | Refusal:
