@@ -1,4 +1,4 @@
-"""The form of a study's settings, and the rows of its questions; to and from `rules.settings.Settings`."""
+"""The form of a study's settings, and the rows of its questions; to and from `rules.study_settings.Settings`."""
 
 import hashlib
 from decimal import Decimal
