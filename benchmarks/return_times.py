@@ -29,8 +29,8 @@ from peerfront.foundation.counts import poisson_quantile
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.response.maximum_likelihood import maximum_likelihood
 from peerfront.models.returns.coupons_seen import CouponsSeen
-from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
-from peerfront.models.returns.return_times import ReturnTimes
+from peerfront.models.returns.return_fit import ReturnFit, ReturnSettings, fit_return_times
+from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
 HOLDERS, COUPONS, SHARE = 300, 3, 0.35
 POISSON_MEAN = 1.0804036208  # E min(C, 3) = 3 * .35
@@ -76,6 +76,17 @@ def made_study(case: Case) -> tuple[CouponsSeen, int]:
     return CouponsSeen(np.full(HOLDERS, COUPONS), since, holder[seen], ages[seen]), len(holder)
 
 
+def to_come(fit: ReturnFit, seen: CouponsSeen) -> np.ndarray:
+    """Recruits still to come if every coupon is used on its own, all together, [draws]."""
+    own, rng = np.searchsorted(fit.numbers, seen.coupons), named_generator("recruits to come")
+    totals = np.empty(len(fit.shares))
+    for number, shares in enumerate(fit.shares):
+        times = fit.times.draw(number)
+        chances = times.chance_by(seen.ages + NEVER, seen.ages, shares[own], seen.validity, seen.site_codes)
+        totals[number] = rng.binomial(seen.open, chances).sum()
+    return totals
+
+
 def measured(case: Case) -> dict[str, object]:
     """One study on one day."""
     seen, in_the_end = made_study(case)
@@ -89,7 +100,7 @@ def measured(case: Case) -> dict[str, object]:
     )
     fit = fit_return_times(seen, settings)
     shares, so_far = fit.used(seen.coupons), int(seen.recruits.sum())
-    totals = so_far + fit.to_come(seen)
+    totals = so_far + to_come(fit, seen)
     story = "poisson" if case.study % 2 else "binomial"
     plugged = maximum_likelihood(story, seen.coupons, seen.recruits, seen.exposure(fit.times))
     low, high = np.quantile(shares, [0.1, 0.9])

@@ -11,7 +11,6 @@ from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
-from peerfront.models.diagnostic_figures import offspring_figure
 from peerfront.models.model_diagnostics import (
     field_distances,
     offspring_report,
@@ -23,6 +22,7 @@ from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_children
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.models.response.response_training import Trainer
+from peerfront.words.model_figures import offspring_figure
 
 # Training that goes wrong ------------------------------------------------------------------------------------------
 

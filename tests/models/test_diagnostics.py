@@ -5,7 +5,6 @@ import pytest
 from small_fits import a_history, fitted
 
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.diagnostic_figures import capacity_figure, offspring_figure
 from peerfront.models.model_diagnostics import (
     field_distances,
     offspring_report,
@@ -17,6 +16,7 @@ from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.icpsr22140 import Inheritance, SoftplusPoisson
 from peerfront.simulation.simulated_history import HistorySettings, simulate_history
+from peerfront.words.model_figures import capacity_figure, offspring_figure
 
 
 def test_the_truth_passes_and_a_wrong_model_fails() -> None:

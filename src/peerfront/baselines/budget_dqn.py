@@ -30,6 +30,7 @@ from peerfront.baselines.q_learning import Exploration, QLearningSettings, Train
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.networks import perceptron
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.randomness import Luck
@@ -53,7 +54,7 @@ class BudgetDQNSettings:
     """Give the network plain numbers and the mean of the people's embeddings, instead of shares and their sum."""
 
     def __post_init__(self) -> None:
-        check_fields(self, split=among("split of the round budget", SPLITS), raw_state=truth)
+        check_fields(self, split=among(note("kinds.split"), SPLITS), raw_state=truth)
 
     @classmethod
     def paper(cls) -> "BudgetDQNSettings":

@@ -25,6 +25,7 @@ from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import checked_discount, one_of
 from peerfront.problem import Allocation, ResponseModel, Rules, State
@@ -64,7 +65,7 @@ def fit_population_dp(
     """
     if not len(population):
         raise SettingError("population_dp.nobody")
-    one_of("marginal of population_dp", marginal, MARGINALS)
+    one_of(note("kinds.marginal"), marginal, MARGINALS)
     # Far beyond the budget, so that the mean is the mean of C and not of min(C, budget).
     survival = response.gains(population, max(rules.budget, _CAPACITY_TABLE)).mean(axis=0)
     if marginal == "poisson":

@@ -25,6 +25,7 @@ from torch.nn.functional import huber_loss
 
 from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.networks import gradient_steps
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
@@ -113,7 +114,7 @@ class QLearningSettings:
             warm_up=at_least(0),
             learning_rate=step_size,
             follow=up_to(1.0),
-            follow_each=among("time to follow", FOLLOWS_EACH),
+            follow_each=among(note("kinds.time_to_follow"), FOLLOWS_EACH),
             copy_every=optional(one_or_more),
             longest_gradient=optional(positive),
             double=truth,
@@ -225,7 +226,8 @@ def train(
     noise = None if settings.score_noise is None else settings.score_noise.shares(settings.episodes)
     returns, losses = np.zeros(settings.episodes), np.full(settings.episodes, np.nan)
     for start in range(0, settings.episodes, settings.at_once):
-        tell(start / settings.episodes, f"{name}: episode {start + 1} of {settings.episodes}")
+        step = note("q_learning.episode", name=name, episode=start + 1, episodes=settings.episodes)
+        tell(start / settings.episodes, str(step))
         group = slice(start, start + settings.at_once)
         episodes = Episodes(world, rules, Luck(luck.keys[group]))
         group_losses = _play_and_learn(learner, episodes, exploration[group], None if noise is None else noise[group])
@@ -233,7 +235,7 @@ def train(
             learner.follow(times=len(episodes.luck))
         returns[group] = episodes.trajectories().discounted_rewards(discount)
         losses[group] = np.mean(group_losses) if group_losses else np.nan
-    tell(1.0, "done")
+    tell(1.0, str(note("q_learning.done")))
     curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
     return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name, returns), curve)
 
@@ -285,7 +287,7 @@ class _Learner:
         self.transitions = self.gradient_steps = 0
 
     def learn(self, transitions: int) -> list[float]:
-        """Make the gradient steps due after so many new transitions; returns their losses."""
+        """Make the gradient steps due after some new transitions; returns their losses."""
         if len(self.replay) < self.settings.warm_up:
             return []
         return [self.step() for _ in range(transitions * self.settings.steps_per_transition)]

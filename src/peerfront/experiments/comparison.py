@@ -109,7 +109,7 @@ class Comparison:
 
 
 def draws_from(first: int, count: int) -> tuple[int, ...]:
-    """The numbers of so many draws, from this one on."""
+    """The numbers of `count` draws, from the first on."""
     start = whole_number("first draw", first, 0, MOST_DRAWS)
     return tuple(range(start, start + whole_number("draws", count, 1, MOST_DRAWS)))
 

@@ -55,7 +55,11 @@ class Workers:
     """Address of a running Dask scheduler or Ray head; None starts a local one."""
 
     def __post_init__(self) -> None:
-        check_fields(self, count=lambda _, count: whole_number("workers", count, 1), backend=among("backend", BACKENDS))
+        check_fields(
+            self,
+            count=lambda _, count: whole_number("workers", count, 1),
+            backend=among(note("kinds.backend"), BACKENDS),
+        )
         if self.scheduler is not None and self.backend == "loky":
             raise SettingError("workers.scheduler_for_loky")
 
@@ -162,8 +166,8 @@ def compare(
 ) -> Results:
     """Play policies in worlds and compare them fairly: the same people with the same luck for every policy.
 
-    `peerfront worlds` and `peerfront policies` list the names. Every policy plays so many `episodes` of a study with
-    these rules in each of so many `draws` of a world, from `first_draw` on. `models` says what policies plan with: the
+    `peerfront worlds` and `peerfront policies` list the names. Every policy plays `episodes` of a study with these
+    rules in each of `draws` draws of a world, from `first_draw` on. `models` says what policies plan with: the
     true models (oracle) or models fitted to a simulated history (learned). `bound` adds an upper bound on every policy.
     Results do not depend on the number of workers.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LEARNING = ("returns", "backups")
 YES_OR_NO = ("no", "yes")
 FEW_ROUNDS = 12
-"""Up to so many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
+"""Up to this many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
 SEES = ("nothing", "covariates", "capacity")  # those of value.surrogate, named here so that nothing is loaded for them
 TRAINING = ("default", "paper", "published")
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
@@ -56,13 +56,13 @@ def deadline_rules(preparation: Preparation) -> list[Policy]:
 def check_gfp(
     learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1], training: str = TRAINING[0]
 ) -> None:
-    one_of("training", training, TRAINING)
+    one_of(note("kinds.training"), training, TRAINING)
     if training != TRAINING[0] and (learn, deadline, sees) != (LEARNING[0], None, SEES[-1]):
         raise SettingError("policy_settings.training_settles", training=training)
-    one_of("way to learn of gfp", learn, LEARNING)
+    one_of(note("kinds.way_to_learn"), learn, LEARNING)
     if deadline is not None:
-        one_of("answer for deadline of gfp", deadline, YES_OR_NO)
-    one_of("thing that gfp sees", sees, SEES)
+        one_of(note("kinds.deadline"), deadline, YES_OR_NO)
+    one_of(note("kinds.sees"), sees, SEES)
     if deadline == "yes" and learn != "returns":
         raise SettingError("policy_settings.deadline_by_returns")
 
@@ -151,7 +151,7 @@ def prepare_price_index(preparation: Preparation) -> Policy:
 def check_reinforcement(
     discount: float | None = None, episodes: int | None = None, training: str = TRAINING[0]
 ) -> None:
-    one_of("training", training, TRAINING)
+    one_of(note("kinds.training"), training, TRAINING)
     if discount is not None:
         checked_discount(discount)
     if episodes is not None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from peerfront.experiments.store import NO_STORE, Form, StoreSection
 from peerfront.foundation.covariates import Codes
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Option, Spec
@@ -41,15 +42,18 @@ class Preparation:
 class Discounts(Enum):
     """What the discount means to a policy, and so how its work is divided."""
 
-    IGNORED = "one set of episodes serves every discount"
-    SEPARATE = "each discount is prepared and played on its own"
-    TOGETHER = "one preparation serves every discount, so they are best done together"
+    IGNORED = "ignored"
+    """One set of episodes serves every discount."""
+    SEPARATE = "separate"
+    """Each discount is prepared and played on its own."""
+    TOGETHER = "together"
+    """One preparation serves every discount, so they are best done together."""
 
 
 MODELS = ("oracle", "learned", "learned-paper")
 _OPTIONS = {
-    "capacity": Option(str, "how capacities are fitted: default or paper"),
-    "offspring": Option(str, "the generator of recruits: auto (default) or one by name"),
+    "capacity": Option(str, ""),
+    "offspring": Option(str, ""),
 }
 _CAPACITY = ("default", "paper")
 TABLES_OF_DIFFUSION = "diffusion-paper-tables"
@@ -60,12 +64,14 @@ _TABULATED = 8192  # recruits of the paper's diffusion from which its tables are
 def check_models(models: str) -> tuple[str, str] | None:
     """How capacity and offspring models are to be fitted; None where the true ones are used."""
     spec = Spec.parse(models)
-    one_of("kind of models", spec.name, MODELS)
+    one_of(note("kinds.models"), spec.name, MODELS)
     options = spec.read_options(_OPTIONS if spec.name == "learned" else {})
     paper = spec.name == "learned-paper"
-    response = one_of("fit of capacities", options.get("capacity", "paper" if paper else "default"), _CAPACITY)
+    response = one_of(
+        note("kinds.fit_of_capacities"), options.get("capacity", "paper" if paper else "default"), _CAPACITY
+    )
     offspring = options.get("offspring", "diffusion-paper" if paper else "auto")
-    one_of("generator of recruits", offspring, _OFFSPRING)
+    one_of(note("kinds.generator_of_recruits"), offspring, _OFFSPRING)
     return None if spec.name == "oracle" else (response, offspring)
 
 

@@ -89,7 +89,7 @@ def policy_entry(spec: Spec) -> PolicyEntry:
 def _check_constant(**options: Any) -> None:
     from peerfront.baselines.simple_rules import Constant
 
-    whole_number("coupons of constant", options.get("coupons", 0), 0, MOST_COUPONS)
+    whole_number(note("settings.of", name="coupons", owner="constant"), options.get("coupons", 0), 0, MOST_COUPONS)
     Constant(**options)
 
 
@@ -97,20 +97,20 @@ def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -
     if (cutoff is None) != (at_least is None):
         raise SettingError("policy_settings.threshold_needs_both")
     if cutoff is not None and at_least is not None:
-        proportion("cutoff of threshold", cutoff)
-        whole_number("at_least of threshold", at_least, 0)
+        proportion(note("settings.of", name="cutoff", owner="threshold"), cutoff)
+        whole_number(note("settings.of", name="at_least", owner="threshold"), at_least, 0)
 
 
 def _check_evenly(pace: float = 1.0) -> None:
-    positive("pace of evenly", pace)
+    positive(note("settings.of", name="pace", owner="evenly"), pace)
 
 
 def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture", recruits: int = 0) -> None:
     from peerfront.baselines.population_dp import MARGINALS
 
-    whole_number("population of population_dp", population, 1, 1_000_000)
-    one_of("marginal of population_dp", marginal, MARGINALS)
-    whole_number("recruits of population_dp", recruits, 0, 1_000_000)
+    whole_number(note("settings.of", name="population", owner="population_dp"), population, 1, 1_000_000)
+    one_of(note("kinds.marginal"), marginal, MARGINALS)
+    whole_number(note("settings.of", name="recruits", owner="population_dp"), recruits, 0, 1_000_000)
 
 
 # Preparations; each imports what it needs, so that nothing is loaded for policies that do not play ---------------

@@ -101,7 +101,7 @@ def reproduction_plan(
     scale: str = "default", discounts: tuple[float, ...] = PAPER_DISCOUNTS, seed: int = 0
 ) -> ReproductionPlan:
     """What a reproduction of this scale runs."""
-    one_of("scale", scale, SCALES)
+    one_of(note("kinds.scale"), scale, SCALES)
     described = Comparison(
         policies=(*PAPER_METHODS.values(), *OUR_METHODS, "gfp-untrained"),
         draws=tuple(range({"quick": 1, "default": 5, "full": 20}[scale])),

@@ -192,7 +192,7 @@ def stored_result(result: TaskResult) -> Stored:
 
 
 def restored_result(stored: Stored, task: Task, episodes: int) -> TaskResult:
-    """The result `stored_result` wrote: of this task, with so many episodes."""
+    """The result `stored_result` wrote: of this task, with this number of episodes."""
     prepared = stored.texts("prepared")
     if len(prepared) not in (1, len(task.discounts)):
         raise DataFileError(

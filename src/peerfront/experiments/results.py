@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
+from peerfront.foundation.messages import note
 from peerfront.foundation.settings import one_of
 from peerfront.foundation.specs import Spec
 from peerfront.problem import Ending, Trajectories
@@ -125,7 +126,7 @@ class Results:
 
     def plot(self, world: str | None = None) -> "Figure":
         """A Matplotlib figure of the curves in a world (the first unless named)."""
-        place = self.worlds[0] if world is None else one_of("world here", world, self.worlds)
+        place = self.worlds[0] if world is None else one_of(note("kinds.world_here"), world, self.worlds)
         figure: Figure = _words().curves(self, place)
         return figure
 

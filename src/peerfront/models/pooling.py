@@ -49,7 +49,7 @@ class Pooled:
     """The earlier studies' part of the precision: 0 if they do not count, 1 if the study itself says nothing."""
 
     def counts_as(self, people: float) -> float:
-        """How many people of the new study the earlier ones count as, if it has so many."""
+        """How many people of the new study, which has `people`, the earlier ones count as."""
         return people * self.prior_share / max(1.0 - self.prior_share, 1e-9)
 
 

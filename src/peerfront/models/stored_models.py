@@ -32,7 +32,7 @@ GENERATORS = {
 }
 """Module of `models.offspring` and class of each kind of generator that can be saved."""
 STORIES = ("capacity", "per_coupon", "both")
-"""What a coupon may do: a person has so many to bring; each coupon is used on its own; both at once."""
+"""What a coupon may do: a person can bring a limited number; each coupon is used on its own; both at once."""
 _LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
 _PROBED = 1000  # people at whom restored models are tried
 _GAIN = ("log_likelihood", "standard_error")  # scores that plans mention

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.binomials import beta_nodes, beta_quantile
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import among, at_least, check_fields, optional, proportion
 from peerfront.problem import BinomialResponse
@@ -135,7 +136,7 @@ class CouponStory:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            response=among("response to coupons", STORIES),
+            response=among(note("kinds.response"), STORIES),
             match=optional(at_least(1, _MOST_MATCH)),
             chance=optional(proportion),
             spread=optional(_below_one),

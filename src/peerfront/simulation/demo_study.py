@@ -37,7 +37,7 @@ _MEAN_RECRUITS = 1.25  # that people would bring with unlimited coupons
 _COUPONS = 3  # per person
 _SEEDS = 12
 _SMALL_WAVE = 10  # people: seeds join smaller waves
-_LARGEST_WAVE = 40  # people: larger waves are cut, as a study can only interview so many in a week
+_LARGEST_WAVE = 40  # people: larger waves are cut, as a study can only interview few in a week
 _MISSING_SHARE = 0.02  # of answers
 _MOST_PEOPLE = 100_000  # waves are small, so more would take minutes
 _FIRST_DAY = "2024-01-08"
@@ -78,7 +78,7 @@ def demo_world() -> BranchingWorld:
 
 
 def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
-    """Make up a study of about so many people. The same seed gives the same study.
+    """Make up a study of about this number of people. The same seed gives the same study.
 
     >>> made = pf.demo_study(people=120)  # two pandas tables
     >>> list(made.study.columns)[:3], list(made.frontier.columns)[:3]

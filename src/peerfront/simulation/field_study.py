@@ -26,7 +26,7 @@ class ReturnDays(Protocol):
     """When recruits come: `models.returns.return_times.ReturnTimes` is one."""
 
     def sample(self, luck: Luck, returns: int, valid_days: float) -> NDArray[np.float64]:
-        """Days from issue to the interview of so many recruits of each person, [people, returns]."""
+        """Days from issue to the interview of each person's recruits, [people, returns]."""
         ...
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import one_of
 
@@ -82,7 +83,7 @@ def estimate_inheritance(
     pair belongs to, [pairs]; the error then allows for recruits of one recruiter being alike, which the paper's kernel
     excludes and real studies show. With `otherwise=RECRUITS` the agreement by chance counts as known.
     """
-    one_of("way to draw fields that are not inherited", otherwise, OTHERWISE)
+    one_of(note("kinds.otherwise"), otherwise, OTHERWISE)
     for codes in (recruiters, recruits):
         schema.check(codes)
     if len(recruiters) != len(recruits) or (groups is not None and len(groups) != len(recruits)):

@@ -43,7 +43,7 @@ class OutcomeNetworkSettings:
     homophily: float = 1.5
     """Ties between people with and without the outcome that chance would give, for each one there is; 1 is none."""
     activity: float = 1.0
-    """Mean number of acquaintances of people with the outcome, for each of the others'."""
+    """Mean number of acquaintances of people with the outcome, relative to people without it."""
     mean_degree: float = 10.0
     degree_spread: float = 0.5
     """Coefficient of variation of expected degrees among people of one kind."""
@@ -199,7 +199,7 @@ def model_network(
     degree_spread: float = 0.5,
     draw: int = 0,
 ) -> Society:
-    """Draw a network of so many people whose acquaintances are like the model's recruits."""
+    """Draw a network of people whose acquaintances are like the model's recruits."""
     rng = named_generator("model network", draw)
     codes: Codes = (rng.random((people, len(schema.sizes))) * schema.sizes).astype(np.int16)
     luck = named_luck(("model network", draw), people)
@@ -229,7 +229,7 @@ def _most_alike(wanted: Codes, codes: Codes, rng: np.random.Generator) -> NDArra
 def spread_outcome(
     society: Society, prevalence: float, homophily: float, draw: int = 0
 ) -> tuple[Society, NDArray[np.bool_]]:
-    """Give some people an outcome, [members]: so common, and with as few ties to the others as `homophily` asks.
+    """Give some people an outcome, [members]: as common as asked, with as few ties to others as `homophily` asks.
 
     People with and without it are exchanged at random where that brings the number of ties between them nearer to the
     one wanted: those that chance would give, divided by the homophily. Where that is not enough, pairs of ties between
@@ -274,7 +274,7 @@ def _change(society: Society, has: NDArray[np.bool_], person: int) -> int:
 
 
 def _rewired(society: Society, has: NDArray[np.bool_], too_many: float, rng: np.random.Generator) -> Society:
-    """Turn ties across, two by two, into ties between people alike, until so many fewer are left."""
+    """Turn ties across, two by two, into ties between people alike, until `too_many` are gone."""
     if too_many < 2.0:
         return society
     n_members = len(society)

@@ -39,7 +39,7 @@ def referral_sample(
     chance: float = 0.6,
     seed_weights: NDArray[np.float64] | None = None,
 ) -> ReferralSample:
-    """Draw a sample of so many people; member i of the society gets `coupons[i]` coupons, if they are interviewed.
+    """Draw a sample; member i of the society gets `coupons[i]` coupons, if they are interviewed.
 
     Seeds are drawn uniformly, or in proportion to `seed_weights`.
     """

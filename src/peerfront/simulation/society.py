@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.text_tables import TextTable, read_table_file
@@ -84,7 +85,7 @@ class Society:
         names = present if fields is None else fields
         for name in names:
             if name not in present:
-                raise UnknownName("node attribute", name, present)
+                raise UnknownName(note("kinds.node_attribute"), name, present)
         position = {node: index for index, node in enumerate(nodes)}
         attributes = {str(name): [str(graph.nodes[node].get(name, BLANK)) or BLANK for node in nodes] for name in names}
         ties = np.array([(position[a], position[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)

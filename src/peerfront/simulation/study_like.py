@@ -69,8 +69,8 @@ class StudyWorldSettings:
             draw=at_least(0),
             sigma=spread,
             mean_capacity=optional(mean_rate),
-            calibrate=among("way to calibrate capacities", (FIT_RECRUITS, FIT_MEAN)),
-            otherwise=among("way to draw fields that are not inherited", OTHERWISE),
+            calibrate=among(note("kinds.way_to_calibrate"), (FIT_RECRUITS, FIT_MEAN)),
+            otherwise=among(note("kinds.otherwise"), OTHERWISE),
         )
 
 

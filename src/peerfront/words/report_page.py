@@ -252,7 +252,7 @@ def _coupons_picture(fit: Fit) -> Picture | None:
 
 
 def _capacity_picture(report: StudyReport) -> Picture | None:
-    from peerfront.models.diagnostic_figures import capacity_figure
+    from peerfront.words.model_figures import capacity_figure
 
     if report.capacity is None:
         return None
@@ -261,7 +261,7 @@ def _capacity_picture(report: StudyReport) -> Picture | None:
 
 
 def _offspring_picture(report: StudyReport) -> Picture | None:
-    from peerfront.models.diagnostic_figures import offspring_figure
+    from peerfront.words.model_figures import offspring_figure
 
     if report.offspring is None:
         return None

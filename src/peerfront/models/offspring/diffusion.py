@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from peerfront.foundation.covariates import Codes, Schema, uniform_codes
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.networks import EpochSettings, FrozenNetwork, frozen, perceptron, thawed, train_epochs
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key
@@ -69,7 +70,7 @@ class Schedule:
 def noise_schedule(kind: str, steps: int) -> Schedule:
     """linear: the paper's, which at 100 steps leaves 37% of the signal at the end; cosine: ends in pure noise."""
     steps = whole_number("steps", steps, 1)
-    if one_of("noise schedule", kind, SCHEDULES) == "linear":
+    if one_of(note("kinds.noise_schedule"), kind, SCHEDULES) == "linear":
         return Schedule(np.linspace(*_LINEAR_ENDS, steps))
     at = np.cos((np.arange(steps + 1) / steps + 0.008) / 1.008 * np.pi / 2) ** 2
     return Schedule(np.minimum(1.0 - at[1:] / at[:-1], 0.999))
@@ -94,7 +95,7 @@ def spaced_steps(steps: int, fast_steps: int) -> list[int]:
 
 
 def _fast_steps_of(steps: int) -> Rule:
-    """Rule: None, or a number of fast steps out of so many. A single one of many would leave noise as it is."""
+    """Rule: None, or a number of fast steps of the schedule's. A single one of many would leave noise as it is."""
 
     fewest = min(2, steps)
 
@@ -276,7 +277,7 @@ class DiffusionSettings:
             self,
             hidden=layer_widths,
             steps=one_or_more,
-            schedule=among("noise schedule", SCHEDULES),
+            schedule=among(note("kinds.noise_schedule"), SCHEDULES),
             signs=truth,
             clip=truth,
             epochs=one_or_more,

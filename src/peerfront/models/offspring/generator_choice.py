@@ -52,7 +52,7 @@ def fit_generator(
 ) -> OffspringModel:
     """Fit a generator of this kind with its usual settings; a private one holds no table of small counts."""
     tables = fit_private_inheritance if private else fit_inheritance
-    if one_of("generator", kind, GENERATORS) == "inheritance":
+    if one_of(note("kinds.generator"), kind, GENERATORS) == "inheritance":
         return tables(pairs)
     if kind in ("softmax", "masked"):
         from peerfront.models.offspring.category_training import (
@@ -85,9 +85,9 @@ def fit_offspring(
 
     `private`: tables are such that no count under five can be recovered from them.
     """
-    one_of("generator", kind, (*GENERATORS, "auto"))
+    one_of(note("kinds.generator"), kind, (*GENERATORS, "auto"))
     for name in rivals:
-        one_of("rival generator", name, GENERATORS)
+        one_of(note("kinds.rival_generator"), name, GENERATORS)
     if kind == "auto" and not rivals:
         raise SettingError("generators.no_rival", names=GENERATORS)
     held_out, seed = share("held out", held_out), seed_number("seed", seed)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.foundation.settings import share as checked_share
@@ -83,9 +84,9 @@ def check_schema(model: object, schema: Schema) -> None:
         raise SettingError("diagnostics.other_schema", model=_described(own), data=_described(schema))
 
 
-def _described(schema: Schema) -> str:
-    fields = [f"{field.name} ({len(field)} categories)" for field in schema.fields]
-    return ", ".join(fields[:4]) + (f" and {len(fields) - 4} more fields" if len(fields) > 4 else "")
+def _described(schema: Schema) -> list[Message]:
+    fields = [note("diagnostics.field", name=field.name, n=len(field)) for field in schema.fields]
+    return [*fields[:4], note("diagnostics.more_fields", n=len(fields) - 4)] if len(fields) > 4 else fields
 
 
 def sampled_children(model: OffspringModel, parents: Codes, samples: int, seed: int = 0) -> Codes:

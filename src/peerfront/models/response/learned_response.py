@@ -75,7 +75,7 @@ class LearnedResponse(BinomialResponse):
     """Held-out log-likelihood that people's answers gain over "everybody alike", with its standard error; not kept."""
 
     def __post_init__(self) -> None:
-        check_fields(self, family=among("family", RESPONSE_FAMILIES), zero=proportion, use=proportion)
+        check_fields(self, family=among(note("kinds.family"), RESPONSE_FAMILIES), zero=proportion, use=proportion)
         if not self.size > 0.0:
             raise SettingError("response_model.size_not_positive", family=FAMILY_NAMES[self.family], size=self.size)
         members = np.zeros((len(self.rates.log_scale), 3))

@@ -71,7 +71,7 @@ class EarlierRates:
 
 @dataclass(frozen=True, eq=False)
 class OwnRates:
-    """What a fit to the new study alone says about the same people, recruits with so many coupons each."""
+    """What a fit to the new study alone says about the same people: recruits with a given number of coupons."""
 
     expected: Array  # [people], by a private model
     by_fold: Array  # [folds, people], by the members, each fitted without one fold
@@ -289,7 +289,7 @@ def _shape_of(story: str, models: Sequence[LearnedResponse]) -> _Shape:
 
 
 def _rates_of(shape: _Shape, expected: Array, coupons: int) -> Array:
-    """Rates at which people with so many coupons bring as many as expected."""
+    """Rates at which people with this number of coupons bring the expected recruits."""
     counts = np.arange(coupons + 1)
     given = np.full(coupons + 1, coupons)
     logs = [shape.log_likelihood(given, counts, np.full(coupons + 1, np.log(rate))) for rate in _RATES]

@@ -44,7 +44,7 @@ class RateShape:
     link: str = "softplus"
 
     def __post_init__(self) -> None:
-        check_fields(self, hidden=layer_widths, link=among("link", LINKS))
+        check_fields(self, hidden=layer_widths, link=among(note("kinds.link"), LINKS))
 
     @property
     def label(self) -> Message:

@@ -237,7 +237,7 @@ def _then(first: Message, then: Message) -> Message:
 def largest_believed(
     family: str, rows: float, used: int, coupons: int, most_shown: int, doubt: float, size: float, use: float
 ) -> float:
-    """The largest rate that so many rows, and coupons used of those given out, let somebody have.
+    """The largest rate that anybody is believed to have, given the rows and the share of coupons used.
 
     See `ResponseSettings.doubt`. Where each coupon is used on its own, the share of all coupons that were used is no
     extrapolation, however large it is.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.response_families import RESPONSE_FAMILIES, STORIES
 from peerfront.foundation.settings import (
@@ -58,7 +59,7 @@ class ResponseSettings:
     """How much to doubt what nobody has shown. However strongly a shape extrapolates, nobody is believed to be able to
     bring the most coupons that people had (`LearnedResponse.most_shown`; 10 if they had fewer, because then saturated
     rows are many, and plans do not go beyond what was shown) with a chance above rows / (rows + doubt), as
-    if so many more people had brought fewer; zero inflation aside. None for no limit."""
+    if that many more people had brought fewer; zero inflation aside. None for no limit."""
     drop_fields: bool = True
     """Whether everybody is alike until people left out show otherwise, and fields that do not help are not used (of a
     linear shape; a network keeps all or none)."""
@@ -74,8 +75,8 @@ class ResponseSettings:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            family=among("family", (*RESPONSE_FAMILIES, "auto")),
-            story=among("story", STORIES),
+            family=among(note("kinds.family"), (*RESPONSE_FAMILIES, "auto")),
+            story=among(note("kinds.story"), STORIES),
             shapes=_rate_shapes,
             folds=one_or_more,
             epochs=one_or_more,

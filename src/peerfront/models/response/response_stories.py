@@ -1,6 +1,6 @@
 """What a coupon does: fit each story to the same history, and weigh them by what they predict for people left out.
 
-Three stories (`foundation.response_families`): a person has so many to bring and uses the first coupons first
+Three stories (`foundation.response_families`): a person can bring a limited number and uses the first coupons first
 (capacity), each coupon is used on its own (per_coupon), or both. Where everybody had the same number of coupons no
 count can tell them apart. Likelihoods differ all the same, because one story's families happen to have the better
 shape. Weights must not come from that. So before stories are compared, each may bend its shape: the chance of y

@@ -22,7 +22,7 @@ from peerfront.problem import History
 
 Array = NDArray[np.float64]
 FEWEST_SHOWN = 5
-"""People who must have had so many coupons before their number counts as shown."""
+"""People who must have had a number of coupons before it counts as shown."""
 _BIAS_RIDGE = 1e-3  # ridge on the bias, in rows; negligible with informative data
 _FIRST_USE = 0.7  # the chance of use that training of both stories at once starts from
 

@@ -108,7 +108,7 @@ class CouponsSeen:
         return times.cdf(self.ages, self.validity, self.site_codes)
 
     def earlier(self, days: float) -> "CouponsSeen":
-        """The same study as it was seen so many days before; returns without a date are left out."""
+        """The same study as it was seen some days before; returns without a date are left out."""
         kept = self.ages >= days
         place = np.cumsum(kept) - 1
         age_then = self.ages - days
@@ -174,7 +174,7 @@ def still_to_come(chances: Array, seen: CouponsSeen, times: ReturnTimes) -> Arra
 
 
 def expected_returns(chances: Array, seen: CouponsSeen, times: ReturnTimes, days: ArrayLike) -> Array:
-    """Expected recruits still to come within so many days of the day of the data, [holders, days]."""
+    """Expected recruits still to come within each number of days from the day of the data, [holders, days]."""
     more = still_to_come(chances, seen, times)
     expected = (more * np.arange(more.shape[1])).sum(axis=1)
     until = seen.ages[:, None] + np.atleast_1d(np.asarray(days, dtype=np.float64))

@@ -39,7 +39,7 @@ from peerfront.foundation.time_families import TIME_FAMILIES
 from peerfront.models.response.response_choice import SURE, clearly, total_error
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_likelihood import Cells, cell_log_likelihoods, unpacked
-from peerfront.models.returns.return_times import NEVER, ReturnTimes
+from peerfront.models.returns.return_times import ReturnTimes
 
 Array = NDArray[np.float64]
 SITE_SPREADS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
@@ -82,7 +82,7 @@ class ReturnSettings:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            family=among("family of return times", (*TIME_FAMILIES, "auto")),
+            family=among(note("kinds.family_of_times"), (*TIME_FAMILIES, "auto")),
             prior_median=positive,
             prior_variation=positive,
             prior_spread=positive,
@@ -267,7 +267,7 @@ class ReturnFit:
 
     times: ReturnTimes
     numbers: NDArray[np.int64]  # [numbers], of coupons that holders had
-    shares: Array  # [draws, numbers], of the coupons of holders of so many; one row for each of `times.draws`
+    shares: Array  # [draws, numbers], of coupons used, by number held; one row for each of `times.draws`
     dispersion: float
     """Variance of the counts of used coupons, over the binomial one."""
     reason: Message
@@ -283,21 +283,6 @@ class ReturnFit:
         own = np.searchsorted(self.numbers, coupons)
         shares: Array = (self.shares[:, own] * coupons).sum(axis=1) / coupons.sum()
         return shares
-
-    def to_come(self, seen: CouponsSeen, days: float = NEVER) -> Array:
-        """Recruits still to come within so many days, all together, one number drawn by chance for each draw, [draws].
-
-        As if every coupon were used on its own: a first answer, before a response model is fitted (`coupons_seen`).
-        """
-        if self.times.draws is None:
-            raise SettingError("return_times.no_draws")
-        own, rng = np.searchsorted(self.numbers, seen.coupons), named_generator("recruits to come")
-        totals = np.empty(len(self.shares))
-        for number, shares in enumerate(self.shares):
-            times = self.times.draw(number)
-            chances = times.chance_by(seen.ages + days, seen.ages, shares[own], seen.validity, seen.site_codes)
-            totals[number] = rng.binomial(seen.open, chances).sum()
-        return totals
 
 
 def fit_return_times(seen: CouponsSeen, settings: ReturnSettings | None = None) -> ReturnFit:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerfront.foundation import time_families
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import among, between, check_fields, text_list
@@ -56,7 +57,7 @@ class ReturnTimes:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            family=among("family of return times", TIME_FAMILIES),
+            family=among(note("kinds.family_of_times"), TIME_FAMILIES),
             median=between(SHORTEST_MEDIAN, LONGEST_MEDIAN),
             spread=between(SMALLEST_SPREAD, LARGEST_SPREAD),
             sites=text_list,
@@ -103,7 +104,7 @@ class ReturnTimes:
         return np.clip(days, 0.0, valid)
 
     def sample(self, luck: Luck, returns: int, valid_days: ArrayLike = NEVER, site: Sites | int = -1) -> Array:
-        """Ages of so many returns of each person, in whole days, [people, returns], by inversion of their own luck."""
+        """Ages at return in whole days, [people, returns], by inversion of each person's own luck."""
         return self.quantile(luck.uniforms("return time", returns), _column(valid_days), _sites_column(site))
 
     # Of coupons that are open ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.pictures import COLOURS, LABEL, NARROW, new_figure
 from peerfront.foundation.shown import visible
 from peerfront.models.model_diagnostics import CapacityReport, OffspringReport
+from peerfront.words.language import say
 
 _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
 
@@ -25,19 +26,20 @@ def capacity_figure(report: CapacityReport, title: str = "", *, narrow: bool = F
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 1 if narrow else 2, "frameon": False}
     counts = report.rootogram["recruits"].to_numpy()
     expected, observed = (np.sqrt(report.rootogram[name].to_numpy(float)) for name in ("expected", "observed"))
-    left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label="seen, hung from the curve")
-    left.plot(counts, expected, color=_EXPECTED, marker="o", label="expected by the model")
+    left.bar(counts, observed, bottom=expected - observed, color=_OBSERVED, label=str(say("seen, hung from the curve")))
+    left.plot(counts, expected, color=_EXPECTED, marker="o", label=str(say("expected by the model")))
     left.axhline(0.0, color="black", linewidth=0.8)
-    left.set(xlabel="recruits of a person", ylabel="people (square root)", title="People by how many they brought")
+    left.set(xlabel=str(say("recruits of a person")), ylabel=str(say("people (square root)")))
+    left.set_title(str(say("People by how many they brought")))
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     left.legend(**below)
     table = report.calibration
     reach = np.array([table["observed"] - table["low"], table["high"] - table["observed"]])
-    right.errorbar(
-        table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label="seen, with 95% interval"
-    )
-    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label="predicted by the model")
-    right.set(xlabel="coupon", ylabel="share used", title="Is each coupon used as predicted?", ylim=(0.0, 1.02))
+    seen, predicted = str(say("seen, with 95% interval")), str(say("predicted by the model"))
+    right.errorbar(table["coupon"], table["observed"], yerr=reach, fmt="s", color=_OBSERVED, label=seen)
+    right.plot(table["coupon"], table["predicted"], color=_EXPECTED, marker="o", label=predicted)
+    right.set(xlabel=str(say("coupon")), ylabel=str(say("share used")), ylim=(0.0, 1.02))
+    right.set_title(str(say("Is each coupon used as predicted?")))
     right.xaxis.set_major_locator(MaxNLocator(integer=True))
     right.legend(**below)
     if title:
@@ -54,15 +56,19 @@ def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "", *,
     figure = new_figure(width, 4.2)
     axis = figure.subplots()
     places = np.arange(len(first))
-    axis.bar(places, first["match_data"], color="#DDDDDD", label="the study")
+    axis.bar(places, first["match_data"], color="#DDDDDD", label=str(say("the study")))
     for number, (name, report) in enumerate(reports.items()):
         shift = (number - (len(reports) - 1) / 2) * 0.6 / max(len(reports), 1)
-        label = f"{name}: made-up recruits are recognised {report.detection:.0%} of the time (50% is perfect)"
-        label = "\n".join(textwrap.wrap(label, LABEL if narrow else 200))
+        legend = say(
+            "{name}: made-up recruits are recognised {share:.0%} of the time (50% is perfect)",
+            name=name,
+            share=report.detection,
+        )
+        label = "\n".join(textwrap.wrap(str(legend), LABEL if narrow else 200))
         axis.plot(
             places + shift, report.fields["match_model"], "osD^v"[number % 5], color=COLOURS[number % 5], label=label
         )
     axis.set_xticks(places, [visible(name, 40) for name in first["field"]], rotation=60, ha="right")
-    axis.set(ylabel="recruits like their recruiter", ylim=(0.0, 1.05), title=title or None)
+    axis.set(ylabel=str(say("recruits like their recruiter")), ylim=(0.0, 1.05), title=title or None)
     figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure
