@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import note
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.decision_log import COLUMNS, extended_log, log_rows, recorded_strata, write_log
 from peerfront.study.planning import plan_coupons
@@ -45,17 +46,21 @@ def test_strata_are_read_from_log_sheet_and_workbook(tmp_path) -> None:
     write_log(tmp_path / "log.csv", log_rows(sheet, Heading()))
     sheet.save(tmp_path / "sheet.csv")
     sheet.save(tmp_path / "sheet.xlsx")
-    for name, what in (("log.csv", "sex"), ("sheet.csv", "strata of the sheet"), ("sheet.xlsx", "strata of the sheet")):
-        recorded = recorded_strata([tmp_path / name], "sheet")
+    for name, what in (
+        ("log.csv", "sex"),
+        ("sheet.csv", "strata of the coupon sheet"),
+        ("sheet.xlsx", "strata of the coupon sheet"),
+    ):
+        recorded = recorded_strata([tmp_path / name], note("decision_log.coupon_sheet"))
         assert recorded.of_person == expected
-        assert recorded.what == what
+        assert str(recorded.what) == what
 
 
 def test_without_strata_the_number_decided_stands_in() -> None:
     table = pd.DataFrame({"person": ["a", "b"], "coupons": [3, 1]})
-    recorded = recorded_strata([table], "coupon sheet")
-    assert recorded.of_person == {"a": "3 coupons", "b": "1 coupon"}
-    assert "no stratum for 2 people" in recorded.notes[0]
+    recorded = recorded_strata([table], note("decision_log.coupon_sheet"))
+    assert recorded.of_person == {"a": "3", "b": "1"}
+    assert "no stratum for 2 people" in str(recorded.notes[0])
 
 
 @pytest.mark.parametrize(
@@ -68,4 +73,4 @@ def test_without_strata_the_number_decided_stands_in() -> None:
 )
 def test_bad_records_are_refused_with_their_row(table: dict[str, list[object]], message: str) -> None:
     with pytest.raises(DataFileError, match=message):
-        recorded_strata([pd.DataFrame(table)], "coupon sheet")
+        recorded_strata([pd.DataFrame(table)], note("decision_log.coupon_sheet"))

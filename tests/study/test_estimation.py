@@ -42,7 +42,7 @@ def read(table: pd.DataFrame) -> Study:
 
 def test_equal_coupons_make_rds_ii_the_one_to_use() -> None:
     made = pf.estimate(read(made_up()), "hiv", bootstraps=30)
-    assert made.made[0].verdict.best == "RDS-II"
+    assert made.outcomes[0].verdict.best == "RDS-II"
     table = made.table.set_index(["category", "estimator"])
     assert set(table.index.get_level_values("estimator")) == {"mean", "RDS-II", "RDS-I"}
     assert not table.loc[("yes", "mean"), "valid"]
@@ -56,14 +56,14 @@ def test_equal_coupons_make_rds_ii_the_one_to_use() -> None:
 def test_unequal_coupons_make_the_stratified_one_the_one_to_use() -> None:
     study = read(made_up(400, lambda rng, place: 3 if rng.random() < 0.5 else 1))
     made = pf.estimate(study, "hiv", bootstraps=30, population=10_000)
-    assert made.made[0].verdict.best == "stratified SS"
+    assert made.outcomes[0].verdict.best == "stratified SS"
     assert made.study_sample.sample.strata == ("1", "3")
     valid = made.table.set_index("estimator")["valid"].groupby(level=0).first()
     assert valid.to_dict() == {
         "RDS-I": False, "RDS-II": False, "SS": False, "mean": False, "stratified": True, "stratified SS": True,
     }  # fmt: skip
     assert "not valid" in str(made)
-    few = pf.estimate(study, "hiv", bootstraps=30, population=500).made[0]
+    few = pf.estimate(study, "hiv", bootstraps=30, population=500).outcomes[0]
     assert few.verdict.best == "stratified SS"
     assert "80% of the population" in str(few.verdict.invalid["stratified"])
 
@@ -71,7 +71,7 @@ def test_unequal_coupons_make_the_stratified_one_the_one_to_use() -> None:
 def test_coupons_by_the_outcome_leave_rds_i_valid() -> None:
     table = made_up(300)
     table["coupons_issued"] = np.where(table["hiv"] == "yes", 5, 4)
-    made = pf.estimate(read(table), "hiv", bootstraps=30).made[0]
+    made = pf.estimate(read(table), "hiv", bootstraps=30).outcomes[0]
     assert "RDS-I" not in made.verdict.invalid
     assert "RDS-II" in made.verdict.invalid
 
@@ -80,7 +80,7 @@ def test_strata_from_a_column_and_subgroups_and_numbers() -> None:
     study = read(made_up(300, lambda rng, place: 3 if place % 3 else 2))
     made = pf.estimate(study, ["hiv", "age"], by="site", strata="site", bootstraps=30)
     assert made.study_sample.sample.strata == ("north", "south")
-    assert [each.outcome.numeric for each in made.made] == [False, True]
+    assert [each.outcome.numeric for each in made.outcomes] == [False, True]
     groups = made.table[(made.table["outcome"] == "hiv") & (made.table["estimator"] == "stratified")]
     assert groups["group"].unique().tolist() == ["everybody", "site = north", "site = south"]
     np.testing.assert_allclose(groups.groupby("group")["estimate"].sum(), 1.0)
@@ -129,7 +129,7 @@ def test_a_stratum_without_recruits_gives_no_number() -> None:
     nobody = ~table["id"].isin(table["recruiter"])
     table["rule"] = np.where(nobody & (np.arange(300) % 2 == 0), "none", "some")
     table["coupons_issued"] = np.where(table["rule"] == "none", 1, 3)
-    made = pf.estimate(read(table), "hiv", strata="rule", bootstraps=10).made[0]
+    made = pf.estimate(read(table), "hiv", strata="rule", bootstraps=10).outcomes[0]
     row = made.table[made.table["estimator"] == "stratified"].iloc[0]
     assert np.isnan(row["estimate"])
     assert "nobody of stratum none brought anybody" in str(row["why"])
@@ -177,14 +177,14 @@ def test_decisions_that_differ_count_more_than_a_file_that_says_three_each() -> 
     told = {}
     for key in ("sheet", "decisions"):
         made = pf.estimate(read(table), "hiv", bootstraps=10, **{key: by_group(table)})
-        told[key] = made.made[0].verdict.best
+        told[key] = made.outcomes[0].verdict.best
         assert "coupons_issued" not in str(made)
         assert "people had 1 to 3, and that is followed" in str(made)
         assert not made.table.set_index("estimator").loc["RDS-II", "valid"].any()
         assert sorted(set(made.study_sample.sample.coupons)) == [1, 3]
     assert told["sheet"] == told["decisions"] == "stratified"
     same = pf.estimate(read(table), "hiv", bootstraps=10, decisions=by_group(table).assign(coupons=3))
-    assert same.made[0].verdict.best == "RDS-II"
+    assert same.outcomes[0].verdict.best == "RDS-II"
 
 
 def test_strata_that_coupons_did_not_depend_on_are_pointed_out() -> None:
@@ -207,7 +207,7 @@ def test_where_nobody_recruits_between_answers_no_number_is_advised() -> None:
     """The sample's composition is then that of the seeds' trees, whatever the weights."""
     table = inherited()
     for population in (None, 5000):
-        made = pf.estimate(read(table), "hiv", bootstraps=10, population=population).made[0]
+        made = pf.estimate(read(table), "hiv", bootstraps=10, population=population).outcomes[0]
         assert made.verdict.best is None
         assert not made.table["valid"].any()
         assert "nobody recruited between groups of answers" in " ".join(map(str, verdict_lines(made.verdict)))

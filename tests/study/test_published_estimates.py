@@ -7,7 +7,7 @@ import peerfront as pf
 from peerfront.estimates.sample import Outcome, Sample
 from peerfront.estimates.validity import judged, unequal_recruitment
 from peerfront.foundation.errors import UnknownName
-from peerfront.study.published_estimates import published_estimates
+from peerfront.study.published_tables import published_estimates
 from peerfront.study.report import ReportSettings
 from peerfront.words.estimates import published_rows, verdict_lines
 from study.small_advice import a_fit, a_frontier, a_study, order, page_of

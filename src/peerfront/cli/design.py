@@ -141,9 +141,9 @@ def design_command(
     with shown_progress() as progress:
         try:
             if out is None:
-                made = design(fitted, settings, progress=progress)
+                result = design(fitted, settings, progress=progress)
             else:
-                made = design_in_folder(out, fitted, settings, resume=resume, progress=progress)
+                result = design_in_folder(out, fitted, settings, resume=resume, progress=progress)
         except KeyboardInterrupt:
             if out is None:
                 show(say("Stopped. Nothing was written."), err=True)
@@ -153,7 +153,7 @@ def design_command(
                     err=True,
                 )
             raise typer.Exit(INTERRUPTED) from None
-    show_result(design_tables(made), made.lines())
+    show_result(design_tables(result), result.lines())
     if out is not None:
-        write_design(out, made)
+        write_design(out, result)
         show(say("Written to {out}: {files}.", out=out, files=DESIGN_FILES))

@@ -104,7 +104,7 @@ def estimate_command(
 
     saved = read_schema(schema) if schema is not None else None
     settings = read_settings(saved, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each)
-    made = estimate(
+    estimates = estimate(
         read_study(file, settings),
         outcome,
         population=population,  # type: ignore[arg-type] # checked there
@@ -116,7 +116,7 @@ def estimate_command(
         interval=interval,
         seed=seed,
     )
-    show_result([estimate_table(made)], made.lines())
+    show_result([estimate_table(estimates)], estimates.lines())
     if out is not None:
-        write_estimates(out, made)
+        write_estimates(out, estimates)
         show(say("Written to {out}: {files}.", out=out, files=names))

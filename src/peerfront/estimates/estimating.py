@@ -93,19 +93,19 @@ def estimate_outcome(
     population = checked_population(sample, population)
     whole = the_sample(sample)
     possible = estimators_for(sample, outcome, population)
-    made = [each for each in possible if not isinstance(each, Impossible)]
+    estimators = [each for each in possible if not isinstance(each, Impossible)]
     targets = [_targets(sample, outcome, each) for each in (nobody_apart(len(sample)), *groups)]
     drawn: dict[tuple[str, int], list[Floats]] = {}
     rng = named_generator("estimates", interval, seed)
     for replicates in batches(interval, sample, bootstraps, rng):
-        for estimator in made:
+        for estimator in estimators:
             for number, target in enumerate(targets):
                 drawn.setdefault((estimator.name, number), []).append(target.estimates(estimator, replicates))
     verdict = judged(sample, outcome, possible, population)
     rows = []
     for number, target in enumerate(targets):
-        points = {each.name: target.estimates(each, whole)[0] for each in made}
-        around = {each.name: np.concatenate(drawn[each.name, number]) for each in made}
+        points = {each.name: target.estimates(each, whole)[0] for each in estimators}
+        around = {each.name: np.concatenate(drawn[each.name, number]) for each in estimators}
         for each in possible:
             if isinstance(each, Impossible):
                 rows += _impossible_rows(outcome, target, each)
@@ -131,7 +131,7 @@ def checked_population(sample: Sample, population: int | None) -> int | None:
 
 def _targets(sample: Sample, outcome: Outcome, groups: Groups) -> _Targets:
     """Combine groups and categories; groups with few people are left out."""
-    recruit = outcome.known & ~sample.seed
+    recruit = outcome.answered & ~sample.seed
     counts = np.bincount(groups.codes[recruit & (groups.codes != UNKNOWN)], minlength=len(groups.categories))
     kept = np.flatnonzero(counts >= (FEWEST_PEOPLE if groups.name else 1))
     place = np.full(len(groups.categories) + 1, UNKNOWN)  # a code of -1 is the last one
@@ -139,7 +139,7 @@ def _targets(sample: Sample, outcome: Outcome, groups: Groups) -> _Targets:
     number = place[groups.codes]
     categories = 1 if outcome.numeric else len(outcome.categories)
     category = np.zeros(len(sample)) if outcome.numeric else np.nan_to_num(outcome.values)
-    codes = np.where(outcome.known & (number != UNKNOWN), number * categories + category, UNKNOWN).astype(np.int64)
+    codes = np.where(outcome.answered & (number != UNKNOWN), number * categories + category, UNKNOWN).astype(np.int64)
     named = [f"{groups.name} = {groups.categories[group]}" if groups.name else "everybody" for group in kept]
     labels = [(name, label) for name in named for label in (("mean",) if outcome.numeric else outcome.categories)]
     values = np.nan_to_num(outcome.values) if outcome.numeric else None

@@ -97,29 +97,29 @@ class Impossible:
 
 def estimators_for(sample: Sample, outcome: Outcome, population: int | None = None) -> list[Weighted | Impossible]:
     """Make every estimator that the sample allows; for the others, say why they cannot be made."""
-    recruit = ~sample.seed & outcome.known
+    recruit = ~sample.seed & outcome.answered
     size = sample.network_size
-    made: list[Weighted | Impossible] = [
+    estimators: list[Weighted | Impossible] = [
         PeopleWeighted(MEAN, recruit.astype(np.float64)),
         PeopleWeighted(RDS_II, np.where(recruit, 1.0 / size, 0.0)),
     ]
     if population is not None:
         chance = np.ones(len(sample))
         chance[~sample.seed] = inclusion_chances(size[~sample.seed], population)
-        made.append(PeopleWeighted(SS, np.where(recruit, 1.0 / chance, 0.0)))
-    made.append(_chain(RDS_I, sample, *_states(outcome.bands, outcome.band_names), None))
+        estimators.append(PeopleWeighted(SS, np.where(recruit, 1.0 / chance, 0.0)))
+    estimators.append(_chain(RDS_I, sample, *_states(outcome.bands, outcome.band_names), None))
     state, names = _crossed(sample, outcome)
     if len(sample.strata) > 1:
-        made.append(_chain(STRATIFIED, sample, state, names, None))
+        estimators.append(_chain(STRATIFIED, sample, state, names, None))
     if population is not None:  # with one stratum, the finite population's answer to RDS-I
-        made.append(_chain(STRATIFIED_SS, sample, state, names, population))
-    return made
+        estimators.append(_chain(STRATIFIED_SS, sample, state, names, population))
+    return estimators
 
 
 def _crossed(sample: Sample, outcome: Outcome) -> tuple[Ints, tuple[str, ...]]:
     """States of outcome x stratum that occur."""
-    known = (outcome.bands != UNKNOWN) & (sample.stratum != UNKNOWN)
-    crossed = np.where(known, outcome.bands * len(sample.strata) + sample.stratum, UNKNOWN)
+    has_state = (outcome.bands != UNKNOWN) & (sample.stratum != UNKNOWN)
+    crossed = np.where(has_state, outcome.bands * len(sample.strata) + sample.stratum, UNKNOWN)
     names = tuple(f"{band}, {stratum}" for band in outcome.band_names for stratum in sample.strata)
     return _states(crossed, names)
 
@@ -128,8 +128,8 @@ def _states(codes: Ints, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]
     """Number the codes that occur from 0 on."""
     occurring = np.unique(codes[codes != UNKNOWN])
     state = np.full(len(codes), UNKNOWN, dtype=np.int64)
-    known = codes != UNKNOWN
-    state[known] = np.searchsorted(occurring, codes[known])
+    coded = codes != UNKNOWN
+    state[coded] = np.searchsorted(occurring, codes[coded])
     return state, tuple(names[code] for code in occurring)
 
 

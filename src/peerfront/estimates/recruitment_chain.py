@@ -35,11 +35,11 @@ class Pairs:
 
     @classmethod
     def of(cls, sample: Sample, state: Ints, n_states: int) -> "Pairs":
-        """Find the pairs, in the order in which recruits came."""
+        """The pairs, in the order in which recruits came."""
         child = sample.recruited[np.argsort(sample.arrival[sample.recruited], kind="stable")]
         source, target = state[sample.recruiter[child]], state[child]
-        known = (source != UNKNOWN) & (target != UNKNOWN)
-        return cls(child[known], source[known], target[known], n_states)
+        both = (source != UNKNOWN) & (target != UNKNOWN)
+        return cls(child[both], source[both], target[both], n_states)
 
     def counts(self, multiplicity: Floats) -> Floats:
         """Recruitments from state to state, [replicates, states, states]; multiplicity is [replicates, people]."""

@@ -89,8 +89,8 @@ class Sample:
     @property
     def equal_coupons(self) -> bool | None:
         """Whether everybody whose number is known had the same number of coupons; None if no number is known."""
-        known = self.coupons[self.coupons != UNKNOWN]
-        return None if not len(known) else bool((known == known[0]).all())
+        issued = self.coupons[self.coupons != UNKNOWN]
+        return None if not len(issued) else bool((issued == issued[0]).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +107,23 @@ class Outcome:
         return not self.categories
 
     @cached_property
-    def known(self) -> NDArray[np.bool_]:
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether the value is known, [people]."""
         return np.isfinite(self.values)
 
     @cached_property
     def bands(self) -> Ints:
-        """Category codes; for a number its band (thirds of the people who are known), [people]; UNKNOWN if not known.
+        """Category codes; for a number its band (thirds of the answers), [people]; UNKNOWN if not known.
 
         A chain needs a few states: people with similar numbers share one.
         """
         codes = np.full(len(self.values), UNKNOWN, dtype=np.int64)
-        known = self.values[self.known]
+        answers = self.values[self.answered]
         if self.numeric:
-            cuts = np.unique(np.quantile(known, np.arange(1, BANDS) / BANDS)) if len(known) else known
-            codes[self.known] = np.searchsorted(cuts, known, side="left")
+            cuts = np.unique(np.quantile(answers, np.arange(1, BANDS) / BANDS)) if len(answers) else answers
+            codes[self.answered] = np.searchsorted(cuts, answers, side="left")
         else:
-            codes[self.known] = known.astype(np.int64)
+            codes[self.answered] = answers.astype(np.int64)
         return codes
 
     @property

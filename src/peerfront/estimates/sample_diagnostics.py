@@ -57,8 +57,8 @@ class Diagnostics:
 
 def diagnosed(sample: Sample, outcome: Outcome, best: str | None, population: int | None = None) -> Diagnostics:
     """Make all diagnostics; curves of the whole sample are those of the estimator `best` (RDS-II, if there is none)."""
-    made = [e for e in estimators_for(sample, outcome, population) if not isinstance(e, Impossible)]
-    by_name = {estimator.name: estimator for estimator in made}
+    estimators = [e for e in estimators_for(sample, outcome, population) if not isinstance(e, Impossible)]
+    by_name = {estimator.name: estimator for estimator in estimators}
     seeds, waves = seed_dependence(sample, outcome)
     trees = np.bincount(sample.root[~sample.seed], minlength=len(sample))
     return Diagnostics(
@@ -89,7 +89,9 @@ def _growing(sample: Sample, among: Ints) -> tuple[Ints, Replicates]:
 
 
 def _curve(outcome: Outcome, estimator: Weighted, sizes: Ints, grown: Replicates) -> list[tuple[int, str, float]]:
-    codes = np.where(outcome.known, 0 if outcome.numeric else np.nan_to_num(outcome.values), UNKNOWN).astype(np.int64)
+    codes = np.where(outcome.answered, 0 if outcome.numeric else np.nan_to_num(outcome.values), UNKNOWN).astype(
+        np.int64
+    )
     labels = _labels(outcome)
     totals = estimator.totals(grown, codes, len(labels))
     below = totals.sum(axis=1, keepdims=True)
@@ -112,9 +114,9 @@ def convergence(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.Dat
 def bottlenecks(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.DataFrame:
     """Return the same for each large tree alone: trees that stay apart sampled different parts of the population."""
     roots, sizes = np.unique(sample.root[~sample.seed], return_counts=True)
-    chosen = roots[np.argsort(-sizes, kind="stable")][:MOST_TREES]
+    largest = roots[np.argsort(-sizes, kind="stable")][:MOST_TREES]
     rows = []
-    for number, root in enumerate(chosen):
+    for number, root in enumerate(largest):
         among = np.flatnonzero(sample.root == root)
         if len(among) >= FEWEST_IN_TREE:
             curve = _curve(outcome, estimator, *_growing(sample, among))
@@ -146,12 +148,12 @@ def homophily(sample: Sample, outcome: Outcome) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def population_homophily(sample: Sample, within: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
+def population_homophily(sample: Sample, within: NDArray[np.bool_], answered: NDArray[np.bool_]) -> float:
     """Estimate ties between people within and outside that chance would give, for each one there is.
 
     A recruiter's recruits stand for their acquaintances; recruiters count alike (weights of RDS-II).
     """
-    child = sample.recruited[known[sample.recruited] & known[sample.recruiter[sample.recruited]]]
+    child = sample.recruited[answered[sample.recruited] & answered[sample.recruiter[sample.recruited]]]
     recruiter = sample.recruiter[child]
     brought = np.bincount(recruiter, minlength=len(sample))
     unlike = np.bincount(recruiter, weights=within[child] != within[recruiter], minlength=len(sample))
@@ -186,10 +188,10 @@ def effectiveness(sample: Sample, outcome: Outcome) -> pd.DataFrame:
 def seed_dependence(sample: Sample, outcome: Outcome) -> tuple[pd.DataFrame, int | None]:
     """Return the composition wave by wave, what the chain expects from the seeds, and how many waves that takes."""
     bands, names = outcome.bands, outcome.band_names
-    n_states, known = len(names), outcome.bands != UNKNOWN
+    n_states, answered = len(names), outcome.bands != UNKNOWN
     waves = int(sample.wave.max(initial=0))
     table = np.zeros((waves + 1, n_states))
-    np.add.at(table, (sample.wave[known], bands[known]), 1.0)
+    np.add.at(table, (sample.wave[answered], bands[answered]), 1.0)
     people = table.sum(axis=1)
     pairs = Pairs.of(sample, bands, n_states)
     counts = np.zeros((n_states, n_states))

@@ -103,8 +103,8 @@ class _People:
 
     @classmethod
     def of(cls, sample: Sample, state: Ints, pairs: Pairs, population: int) -> "_People":
-        known = state != UNKNOWN
-        used, seeds = known & ~sample.seed, known & sample.seed
+        placed = state != UNKNOWN
+        used, seeds = placed & ~sample.seed, placed & sample.seed
         cells, cell, count = np.unique(
             np.column_stack([state[used], sample.network_size[used]]), axis=0, return_inverse=True, return_counts=True
         )
@@ -117,7 +117,7 @@ class _People:
             count.astype(np.float64),
             np.bincount(state[seeds], weights=sample.network_size[seeds], minlength=pairs.n_states).astype(np.float64),
             # People whose state is not known came too: the others stand for their part of the population.
-            max(population * float(known.mean()) - int(seeds.sum()), float(used.sum())),
+            max(population * float(placed.mean()) - int(seeds.sum()), float(used.sum())),
             period,
             _ties_that_came(sample, state, pairs, period),
         )
@@ -175,9 +175,9 @@ def _ties_that_came(sample: Sample, state: Ints, pairs: Pairs, period: Ints) -> 
     order = np.argsort(sample.arrival, kind="stable")
     rank = np.empty(len(sample), dtype=np.int64)
     rank[order] = np.arange(len(sample))
-    known = state[order] != UNKNOWN
+    placed = state[order] != UNKNOWN
     ties = np.zeros((len(sample) + 1, pairs.n_states))
-    ties[1:][known, state[order][known]] = sample.network_size[order][known]
+    ties[1:][placed, state[order][placed]] = sample.network_size[order][placed]
     before = np.cumsum(ties, axis=0)[:-1]  # [rank, states]
     came = np.zeros((_PERIODS, pairs.n_states))
     for number in range(_PERIODS):

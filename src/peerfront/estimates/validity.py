@@ -100,11 +100,11 @@ def recruited_apart(sample: Sample, outcome: Outcome) -> bool:
 
 def depends_on_outcome_alone(sample: Sample, outcome: Outcome) -> bool:
     """Whether people with the same category of the outcome all had the same number of coupons."""
-    known = (outcome.bands != UNKNOWN) & (sample.coupons != UNKNOWN)
-    if outcome.numeric or not known.any():
+    both = (outcome.bands != UNKNOWN) & (sample.coupons != UNKNOWN)
+    if outcome.numeric or not both.any():
         return False
-    order = np.lexsort((sample.coupons[known], outcome.bands[known]))
-    band, coupons = outcome.bands[known][order], sample.coupons[known][order]
+    order = np.lexsort((sample.coupons[both], outcome.bands[both]))
+    band, coupons = outcome.bands[both][order], sample.coupons[both][order]
     return not bool(((band[1:] == band[:-1]) & (coupons[1:] != coupons[:-1])).any())
 
 

@@ -13,11 +13,11 @@ import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import write_csv
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.typed_values import typed_number
-from peerfront.foundation.words import n_coupons, n_people
 from peerfront.study.study_folder import LOG, StudyFolder
 
 if TYPE_CHECKING:
@@ -61,20 +61,17 @@ def extended_log(path: Path, sheet: "CouponSheet", heading: "Heading") -> pd.Dat
         return rows
     before = _read(path, may_be_empty=True).frame
     if tuple(map(str, before.columns)) != COLUMNS:
-        raise DataFileError(
-            f"{path} is no decision log: its columns are {', '.join(map(str, before.columns[:5]))}, ...; those of a "
-            f"log are {', '.join(COLUMNS)}. Name another file."
-        )
+        columns = [str(name) for name in before.columns[:5]]
+        raise DataFileError("decision_log.other_columns", path=path, columns=columns, needed=COLUMNS)
     key = ["date", "round", "person"]
     again = pd.merge(before[key], rows[key], on=key)
     if len(again):
         first = again.iloc[0]
-        which = f"round {first['round']}" if first["round"] else "no round said"
         raise DataFileError(
-            f"{path} holds decisions of {first['date']}, {which}, for {n_people(len(again))} of this sheet already "
-            f"(such as {first['person']}). Give another --round or --date; or, if those coupons were not handed out, "
-            "take their rows out of the log."
-        )
+            "decision_log.decided_before" if first["round"] else "decision_log.decided_before_without_round",
+            path=path, date=first["date"], round=first["round"], people=len(again), person=first["person"],
+            another_round=Remedy("round"), another_date=Remedy("date", "DATE"),
+        )  # fmt: skip
     return pd.concat([before, rows], ignore_index=True)
 
 
@@ -88,16 +85,16 @@ class RecordedStrata:
     """The stratum of people, as sheets or the decision log recorded it."""
 
     of_person: Mapping[str, str]
-    what: str
+    what: str | Message
     """What the strata are, in a few words."""
-    notes: tuple[str, ...] = ()
+    kind: Message
+    """What was read: the decision log or coupon sheets."""
+    notes: tuple[Message, ...] = ()
     coupons: Mapping[str, int] = field(default_factory=dict)
     """Coupons decided for people, all rounds together."""
-    kind: str = "decision log"
-    """What was read: the decision log or coupon sheets."""
 
 
-def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> RecordedStrata:
+def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: Message) -> RecordedStrata:
     """Read people's strata; where none was recorded, the number of coupons decided stands in. `kind` is for messages.
 
     Somebody who is recorded in two different strata is refused: the rule was not the same for them.
@@ -107,47 +104,43 @@ def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: str) -> Re
     named = unnamed = 0
     fields: dict[str, None] = {}
     for file in files:
-        name = "the table" if isinstance(file, pd.DataFrame) else str(file)
+        name = note("decision_log.the_table") if isinstance(file, pd.DataFrame) else str(file)
         table = _table_text(file) if isinstance(file, pd.DataFrame) else _read(Path(file))
         frame = table.frame
         for needed in ("person", "coupons"):
             if needed not in frame.columns:
-                raise DataFileError(
-                    f"{name} is no {kind}: it has no column {needed!r}. Found: {', '.join(map(str, frame.columns))}."
-                )
+                columns = [str(each) for each in frame.columns]
+                raise DataFileError("decision_log.no_column", name=name, kind=kind, needed=needed, columns=columns)
         recorded = frame["stratum"].tolist() if "stratum" in frame.columns else [""] * len(frame)
         for row, person, coupons, stratum in zip(
             table.rows.tolist(), frame["person"].tolist(), frame["coupons"].tolist(), recorded, strict=True
         ):
             number = typed_number(coupons)
             if number is None or number < 0 or number != int(number):
-                raise DataFileError(
-                    f"{name}, row {row:,}: coupons are {coupons!r}; a whole number of at least 0 is needed. Correct it."
-                )
-            own = stratum or n_coupons(int(number))
+                raise DataFileError("decision_log.bad_coupons", name=name, row=row, coupons=coupons)
+            own = stratum or f"{int(number)}"
             decided[person] = decided.get(person, 0) + int(number)
             named, unnamed = named + bool(stratum), unnamed + (not stratum)
             if strata.setdefault(person, own) != own:
                 raise DataFileError(
-                    f"{name}, row {row:,}: {person} is recorded as {own!r}, and before as {strata[person]!r}. A person "
-                    "has one stratum throughout a study. Correct it, or name the columns of the study with --strata."
-                )
+                    "decision_log.two_strata",
+                    name=name, row=row, person=person, stratum=own, before=strata[person],
+                    remedy=Remedy("strata", "FIELD"),
+                )  # fmt: skip
         if "strata" in frame.columns:
             fields.update(dict.fromkeys(text for text in frame["strata"] if text))
-    notes = []
-    if unnamed:
-        notes.append(
-            f"The {kind} records no stratum for {n_people(unnamed)}, so the number of coupons decided stands in for it."
-        )
-    what = (" / ".join(fields).replace("+", " x ") or f"strata of the {kind}") if named else "coupons decided"
-    return RecordedStrata(strata, what, tuple(notes), decided, kind)
+    notes = (note("decision_log.no_stratum", kind=kind, people=unnamed),) if unnamed else ()
+    what: str | Message = note("decision_log.coupons_decided")
+    if named:
+        what = " / ".join(fields).replace("+", " x ") or note("decision_log.strata_of", kind=kind)
+    return RecordedStrata(strata, what, kind, notes, decided)
 
 
 def _read(path: Path, *, may_be_empty: bool = False) -> TextTable:
     if path.is_dir() or path.name == LOG:  # the folder of a running study, or the log in it
         folder = path if path.is_dir() else path.parent
         if not (folder / LOG).is_file():
-            raise DataFileError(f"{folder} holds no log of a running study ({LOG}). Name a folder of `peerfront week`.")
+            raise DataFileError("decision_log.no_log", folder=folder, log=LOG)
         return _table_text(StudyFolder(folder).decided())
     content = file_bytes(path)
     if not is_workbook(content):
@@ -156,12 +149,9 @@ def _read(path: Path, *, may_be_empty: bool = False) -> TextTable:
 
     book = open_workbook(path, content)
     if NUMBERS not in book.names:
-        raise DataFileError(
-            f"{path} has no worksheet {NUMBERS!r}, which a coupon sheet of peerfront has. Found: "
-            f"{', '.join(book.names)}."
-        )
+        raise DataFileError("decision_log.no_worksheet", path=path, needed=NUMBERS, names=book.names)
     return book.read(NUMBERS)
 
 
 def _table_text(table: pd.DataFrame) -> TextTable:
-    return read_table(Path("the table"), csv_text(table))
+    return read_table(Path(str(note("decision_log.the_table"))), csv_text(table))

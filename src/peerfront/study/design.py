@@ -145,8 +145,8 @@ class DesignSettings:
 class Design(Readable):
     """What rules for coupons bring and cost, as `design` makes it.
 
-    >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
-    >>> list(made.rules.columns)[:3]
+    >>> result = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
+    >>> list(result.rules.columns)[:3]
     ['rule', 'recruits', 'recruits_error']
     """
 
@@ -190,15 +190,15 @@ def design(
     `fields` are those of `DesignSettings`. With a model, networks are made of people like the model's and the plan is
     the model's own; without one, both come from the assumptions.
 
-    >>> made = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
-    >>> print(made.lines()[0])
+    >>> result = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
+    >>> print(result.lines()[0])
     3 each: ... recruits; ...
     """
-    chosen = DesignSettings(**fields) if settings is None else settings
+    settings = DesignSettings(**fields) if settings is None else settings
     fitted = load(model) if isinstance(model, Path | str) else model
     shown = (printed if progress else silent) if isinstance(progress, bool) else progress
-    parts = list(design_parts(fitted, chosen, shown))
-    return Design(chosen, pd.concat(parts, ignore_index=True))
+    parts = list(design_parts(fitted, settings, shown))
+    return Design(settings, pd.concat(parts, ignore_index=True))
 
 
 def design_in_folder(
@@ -352,13 +352,13 @@ def _estimated(
         stratum,
         names,
     )
-    made = estimate_outcome(
+    estimates = estimate_outcome(
         sample, Outcome("outcome", has.astype(np.float64), ("no", "yes")),
         population=settings.population, bootstraps=settings.bootstraps, seed=repetition,
     )  # fmt: skip
-    rows = made.table[made.table["category"] == "yes"]
+    rows = estimates.table[estimates.table["category"] == "yes"]
     table = rows[["estimator", "estimate", "low", "high", "design_effect", "valid"]].assign(
-        **about, advised=rows["estimator"] == made.verdict.best
+        **about, advised=rows["estimator"] == estimates.verdict.best
     )
     return table[list(ROW_COLUMNS)].reset_index(drop=True)
 

@@ -65,9 +65,9 @@ def summarised(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _accuracy(rows: pd.DataFrame, studies: int) -> dict[str, float]:
-    known = rows[rows["estimate"].notna()]
-    off = (known["estimate"] - known["truth"]).to_numpy(dtype=np.float64)
-    bounded = known[known["low"].notna()]
+    estimated = rows[rows["estimate"].notna()]
+    off = (estimated["estimate"] - estimated["truth"]).to_numpy(dtype=np.float64)
+    bounded = estimated[estimated["low"].notna()]
     inside = (bounded["low"] <= bounded["truth"]) & (bounded["truth"] <= bounded["high"])
     some = len(off) > 0
     return {
@@ -77,7 +77,7 @@ def _accuracy(rows: pd.DataFrame, studies: int) -> dict[str, float]:
         "bias_error": _error(off),
         "rmse": float(np.sqrt((off**2).mean())) if some else np.nan,
         "coverage": float(inside.mean()) if len(bounded) else np.nan,
-        "design_effect": float(known["design_effect"].median()) if some else np.nan,
+        "design_effect": float(estimated["design_effect"].median()) if some else np.nan,
         "valid": float(rows["valid"].astype(bool).mean()),
     }
 

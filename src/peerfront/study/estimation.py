@@ -38,31 +38,32 @@ Recorded = Path | str | pd.DataFrame | Sequence[Path | str | pd.DataFrame]
 class Estimates(Readable):
     """Estimates of one or more outcomes of a study, as `estimate` makes them.
 
-    >>> made = pf.estimate(study, outcome=["gender", "housing"], by="district", bootstraps=20)
-    >>> sorted(made.plot("housing"))
+    >>> estimates = pf.estimate(study, outcome=["gender", "housing"], by="district", bootstraps=20)
+    >>> sorted(estimates.plot("housing"))
     ['bottlenecks', 'convergence', 'estimates', 'seeds']
     """
 
     _in_words = "estimates.estimate_lines"
 
     source: str
-    made: tuple[OutcomeEstimates, ...]
+    outcomes: tuple[OutcomeEstimates, ...]
     study_sample: StudySample
     population: int | None
     interval: str
-    notes: tuple[Message | str, ...]
+    notes: tuple[Message, ...]
     """What was decided about the file: answers and network sizes that are not known, strata that were joined."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row for each outcome, group, category and estimator."""
-        return pd.concat([each.table for each in self.made], ignore_index=True)
+        return pd.concat([each.table for each in self.outcomes], ignore_index=True)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostics, ...]:
         """Diagnostics of each outcome."""
         return tuple(
-            diagnosed(self.study_sample.sample, each.outcome, each.verdict.best, self.population) for each in self.made
+            diagnosed(self.study_sample.sample, each.outcome, each.verdict.best, self.population)
+            for each in self.outcomes
         )
 
     def diagnostic_table(self) -> pd.DataFrame:
@@ -71,10 +72,10 @@ class Estimates(Readable):
 
     def plot(self, outcome: str | None = None, *, narrow: bool = False) -> "dict[str, Figure]":
         """Draw the pictures of an outcome (the first, if none is named): estimates, convergence, bottlenecks, seeds."""
-        names = [each.outcome.name for each in self.made]
+        names = [each.outcome.name for each in self.outcomes]
         place = 0 if outcome is None else names.index(one_of("outcome", outcome, names))
         figures: dict[str, Figure] = import_module("peerfront.words.estimate_figures").figures_of(
-            self.made[place], self.diagnostics[place], narrow=narrow
+            self.outcomes[place], self.diagnostics[place], narrow=narrow
         )
         return figures
 
@@ -100,39 +101,37 @@ def estimate(
     it is known.
 
     >>> study = pf.read_study(pf.demo_study(people=300).study)
-    >>> made = pf.estimate(study, outcome="housing", bootstraps=50)
-    >>> made.made[0].verdict.best  # everybody had three coupons
+    >>> estimates = pf.estimate(study, outcome="housing", bootstraps=50)
+    >>> estimates.outcomes[0].verdict.best  # everybody had three coupons
     'RDS-II'
-    >>> list(made.table.columns)[:5]
+    >>> list(estimates.table.columns)[:5]
     ['outcome', 'group', 'category', 'estimator', 'estimate']
     """
     study = study if isinstance(study, Study) else read_study(study)
-    outcomes, groups_by, columns = (
-        (names,) if isinstance(names, str) else tuple(names) for names in (outcome, by, strata)
-    )
-    if not outcomes or len(outcomes) > _MOST_OUTCOMES:
-        raise SettingError("estimation.n_outcomes", most=_MOST_OUTCOMES, n=len(outcomes))
-    if len(set(outcomes)) < len(outcomes):
-        raise SettingError("estimation.outcome_twice", names=outcomes)
+    names, groups_by, columns = ((each,) if isinstance(each, str) else tuple(each) for each in (outcome, by, strata))
+    if not names or len(names) > _MOST_OUTCOMES:
+        raise SettingError("estimation.n_outcomes", most=_MOST_OUTCOMES, n=len(names))
+    if len(set(names)) < len(names):
+        raise SettingError("estimation.outcome_twice", names=names)
     bootstraps, seed = whole_number("bootstraps", bootstraps, 2, MOST_BOOTSTRAPS), seed_number("seed", seed)
     interval = one_of("interval", interval, BOOTSTRAPS)
-    read = [outcome_of(study, name) for name in outcomes]
+    read = [outcome_of(study, name) for name in names]
     groups = tuple(groups_of(study, name) for name in groups_by)
     recorded = _recorded(columns, sheet, decisions)
     study_sample = sample_of(study, columns, recorded)
     population = checked_population(study_sample.sample, population)
-    made = tuple(
+    outcomes = tuple(
         estimate_outcome(
             study_sample.sample, one, groups=groups, population=population, bootstraps=bootstraps, interval=interval,
             seed=seed,
         )
         for one, _ in read
     )  # fmt: skip
-    notes: list[Message | str] = [*(each for _, own in read for each in own), *study_sample.notes]
+    notes = [*(each for _, own in read for each in own), *study_sample.notes]
     notes += [] if recorded is None else recorded.notes
     if groups:
         notes.append(note("estimation.small_groups_left_out", fewest=FEWEST_PEOPLE))
-    return Estimates(study.source, made, study_sample, population, interval, tuple(dict.fromkeys(notes)))
+    return Estimates(study.source, outcomes, study_sample, population, interval, tuple(dict.fromkeys(notes)))
 
 
 def _recorded(columns: Sequence[str], sheet: Recorded, decisions: Recorded) -> RecordedStrata | None:
@@ -144,5 +143,5 @@ def _recorded(columns: Sequence[str], sheet: Recorded, decisions: Recorded) -> R
     if len(given) > 1:
         raise SettingError("estimation.strata_twice", remedies=given)
     if sheets:
-        return recorded_strata(sheets, "coupon sheet")
-    return recorded_strata(logs, "decision log") if logs else None
+        return recorded_strata(sheets, note("decision_log.coupon_sheet"))
+    return recorded_strata(logs, note("decision_log.decision_log")) if logs else None

@@ -38,8 +38,13 @@ from peerfront.study.published_counts import (
     published,
     published_share,
 )
-from peerfront.study.published_estimates import PublishedEstimates, published_estimates
-from peerfront.study.published_tables import published_capacity, published_homophily, published_offspring
+from peerfront.study.published_tables import (
+    PublishedEstimates,
+    published_capacity,
+    published_estimates,
+    published_homophily,
+    published_offspring,
+)
 from peerfront.study.report_calendar import CalendarPage, EarlierBacktest, EarlierForecast, calendar_page
 
 _BOOTSTRAPS = 500

@@ -76,14 +76,14 @@ def _network_sizes(study: Study) -> tuple[NDArray[np.float64], list[Message]]:
     sizes = study.network_size
     if sizes is None or not (np.nan_to_num(sizes) > 0).any():
         return np.ones(len(study)), [warning("estimation.no_network_sizes", remedy=Remedy("map", ("network_size",)))]
-    known = np.nan_to_num(sizes) > 0
-    middle = float(np.median(sizes[known]))
-    if known.all():
+    answered = np.nan_to_num(sizes) > 0
+    middle = float(np.median(sizes[answered]))
+    if answered.all():
         return sizes, []
-    counts = {"missing": int((~known).sum()), "people": len(study), "middle": middle}
-    if (~known).mean() > _MANY_UNKNOWN:
-        return np.where(known, sizes, middle), [warning("estimation.many_network_sizes_missing", **counts)]
-    return np.where(known, sizes, middle), [note("estimation.network_sizes_missing", **counts)]
+    counts = {"missing": int((~answered).sum()), "people": len(study), "middle": middle}
+    if (~answered).mean() > _MANY_UNKNOWN:
+        return np.where(answered, sizes, middle), [warning("estimation.many_network_sizes_missing", **counts)]
+    return np.where(answered, sizes, middle), [note("estimation.network_sizes_missing", **counts)]
 
 
 def _order(study: Study) -> Ints:
@@ -128,10 +128,10 @@ def _equal_coupons(coupons: Ints, what: str) -> list[Message]:
 
 def _column_strata(study: Study, columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     table = study.people[[column_of(study, name) for name in columns]]
-    known = (table != "").all(axis=1).to_numpy()
+    answered = (table != "").all(axis=1).to_numpy()
     joined = table.agg(", ".join, axis=1)
-    texts = [text if here else None for text, here in zip(joined, known, strict=True)]
-    if not known.any():
+    texts = [text if here else None for text, here in zip(joined, answered, strict=True)]
+    if not answered.any():
         raise SettingError("estimation.empty_strata", source=study.source, columns=" x ".join(columns))
     return _coded_strata(texts, " x ".join(columns))
 
@@ -170,8 +170,8 @@ def coupon_strata(coupons: Ints, recruits: Ints) -> tuple[Ints, tuple[str, ...],
 
     Returns everybody's stratum, the names of the strata, and the numbers of each. One stratum if all numbers are alike.
     """
-    known = coupons != UNKNOWN
-    numbers = np.unique(coupons[known])
+    answered = coupons != UNKNOWN
+    numbers = np.unique(coupons[answered])
     if len(numbers) <= 1:
         return np.zeros(len(coupons), dtype=np.int64), ("everybody",), [numbers.tolist()]
     brought = [int(recruits[coupons == number].sum()) for number in numbers]
@@ -206,14 +206,14 @@ def column_of(study: Study, name: str) -> str:
 def outcome_of(study: Study, name: str) -> tuple[Outcome, list[Message]]:
     """Read an outcome (categories, or a number where there are many different ones), with notes about it."""
     texts = study.people[column_of(study, name)]
-    known = (texts != "").to_numpy()
-    notes = _missing_answers(name, int((~known).sum()), len(study), study.source)
+    answered = (texts != "").to_numpy()
+    notes = _missing_answers(name, int((~answered).sum()), len(study), study.source)
     numbers = read_numbers(texts)
-    different = list(dict.fromkeys(texts[known]))
-    if np.isfinite(numbers[known]).all() and len(different) > MANY_NUMBERS:
+    different = list(dict.fromkeys(texts[answered]))
+    if np.isfinite(numbers[answered]).all() and len(different) > MANY_NUMBERS:
         return Outcome(name, numbers), notes
-    _refuse_numbers_with_texts(study, name, texts[known], numbers[known])
-    codes, categories = _categories(study, name, texts, known)
+    _refuse_numbers_with_texts(study, name, texts[answered], numbers[answered])
+    codes, categories = _categories(study, name, texts, answered)
     if len(categories) == 1:
         raise DataFileError(
             "estimation.one_answer",
@@ -242,8 +242,8 @@ def groups_of(study: Study, name: str) -> Groups:
     return Groups(name, codes, categories)
 
 
-def _categories(study: Study, name: str, texts: pd.Series, known: NDArray[np.bool_]) -> tuple[Ints, tuple[str, ...]]:
-    different = pd.Series(texts[known].unique(), dtype=object)
+def _categories(study: Study, name: str, texts: pd.Series, answered: NDArray[np.bool_]) -> tuple[Ints, tuple[str, ...]]:
+    different = pd.Series(texts[answered].unique(), dtype=object)
     if not len(different):
         raise DataFileError("estimation.unknown_for_all", source=study.source, name=name)
     if len(different) > MOST_CATEGORIES:

@@ -16,20 +16,20 @@ _GREY = "#AAAAAA"
 _MOST_CATEGORIES = 6
 
 
-def figures_of(made: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> dict[str, Figure]:
+def figures_of(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> dict[str, Figure]:
     """Draw everything about one outcome, by the name of its file."""
     return {
-        "estimates": estimates_figure(made, narrow=narrow),
-        "convergence": convergence_figure(made, diagnostics, narrow=narrow),
-        "bottlenecks": bottleneck_figure(made, diagnostics, narrow=narrow),
+        "estimates": estimates_figure(estimates, narrow=narrow),
+        "convergence": convergence_figure(estimates, diagnostics, narrow=narrow),
+        "bottlenecks": bottleneck_figure(estimates, diagnostics, narrow=narrow),
         "seeds": seeds_figure(diagnostics, narrow=narrow),
     }
 
 
-def estimates_figure(made: OutcomeEstimates, *, narrow: bool = False) -> Figure:
+def estimates_figure(estimates: OutcomeEstimates, *, narrow: bool = False) -> Figure:
     """Draw every estimate for everybody with its interval; those that are not valid here are grey."""
-    table = made.table[(made.table["group"] == "everybody") & made.table["estimate"].notna()]
-    shown = _shown(made, table)
+    table = estimates.table[(estimates.table["group"] == "everybody") & estimates.table["estimate"].notna()]
+    shown = _shown(estimates, table)
     table = table[table["category"].isin(shown)].iloc[::-1]
     figure = new_figure(5.4 if narrow else 8.5, 1.3 + 0.3 * max(len(table), 3))
     axis = figure.subplots()
@@ -37,7 +37,7 @@ def estimates_figure(made: OutcomeEstimates, *, narrow: bool = False) -> Figure:
         colour = COLOURS[0] if row["valid"] else _GREY
         if np.isfinite(row["low"]):
             axis.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=2.0)
-        best = row["estimator"] == made.verdict.best
+        best = row["estimator"] == estimates.verdict.best
         axis.plot(row["estimate"], place, "D" if best else "o", color=COLOURS[1] if best else colour)
     names = [
         _short(f"{_label(row['outcome'], row['category'])}, {row['estimator']}") for row in table.to_dict("records")
@@ -45,18 +45,18 @@ def estimates_figure(made: OutcomeEstimates, *, narrow: bool = False) -> Figure:
     axis.set_yticks(np.arange(len(table)), names)
     for label, valid in zip(axis.get_yticklabels(), table["valid"], strict=True):
         label.set_color("black" if valid else _GREY)
-    _share_axis(axis, made, "x")
-    what = say("{outcome}: estimates with 95% intervals", outcome=_short(made.outcome.name))
+    _share_axis(axis, estimates, "x")
+    what = say("{outcome}: estimates with 95% intervals", outcome=_short(estimates.outcome.name))
     axis.set_title(f"{what}\n{say('(diamond: use this; grey: not valid here)')}", fontsize=9 if narrow else 12)
     axis.grid(axis="x", alpha=0.3)
     return figure
 
 
-def convergence_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
+def convergence_figure(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
     """Draw the estimate as people came."""
     figure = new_figure(5.4 if narrow else 7.2, 4.0)
     axis = figure.subplots()
-    for number, category in enumerate(_shown(made, diagnostics.convergence)):
+    for number, category in enumerate(_shown(estimates, diagnostics.convergence)):
         own = diagnostics.convergence[diagnostics.convergence["category"] == category]
         colour = COLOURS[number % len(COLOURS)]
         style = STYLES[number % len(STYLES)]
@@ -64,22 +64,22 @@ def convergence_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narr
             own["people"], own["estimate"], color=colour, linestyle=style, label=_label(diagnostics.outcome, category)
         )
         axis.axhline(float(own["estimate"].iloc[-1]), color=colour, linewidth=0.6)
-    used = made.verdict.best or "RDS-II"
+    used = estimates.verdict.best or "RDS-II"
     axis.set(
         xlabel=str(say("people so far")),
         ylabel=str(say("estimate ({estimator})", estimator=used)),
         title=str(say("Has the estimate settled?")),
     )
-    _finish(figure, axis, made)
+    _finish(figure, axis, estimates)
     return figure
 
 
-def bottleneck_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
+def bottleneck_figure(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
     """Draw the estimate within each large tree, for the category that is estimated most often."""
     figure = new_figure(5.4 if narrow else 7.2, 4.0)
     axis = figure.subplots()
     table = diagnostics.bottlenecks
-    category = _shown(made, table)[0] if len(table) else ""
+    category = _shown(estimates, table)[0] if len(table) else ""
     for number, (tree, own) in enumerate(table[table["category"] == category].groupby("tree")):
         people = int(own["people"].iloc[-1])
         axis.plot(
@@ -100,7 +100,7 @@ def bottleneck_figure(made: OutcomeEstimates, diagnostics: Diagnostics, *, narro
         ylabel=str(say("estimate within the tree (RDS-II)")),
         title=str(title),
     )
-    _finish(figure, axis, made)
+    _finish(figure, axis, estimates)
     return figure
 
 
@@ -141,21 +141,21 @@ def seeds_figure(diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
     return figure
 
 
-def _shown(made: OutcomeEstimates, table: pd.DataFrame) -> list[str]:
+def _shown(estimates: OutcomeEstimates, table: pd.DataFrame) -> list[str]:
     """Categories to draw: of two the second, which the first follows from; of many, the first few."""
     there = list(dict.fromkeys(table["category"]))
-    if len(made.outcome.categories) == 2 and len(there) == 2:
+    if len(estimates.outcome.categories) == 2 and len(there) == 2:
         return there[1:]
     return there[:_MOST_CATEGORIES]
 
 
-def _share_axis(axis: Axes, made: OutcomeEstimates, which: str) -> None:
-    if not made.outcome.numeric:
+def _share_axis(axis: Axes, estimates: OutcomeEstimates, which: str) -> None:
+    if not estimates.outcome.numeric:
         (axis.xaxis if which == "x" else axis.yaxis).set_major_formatter(PercentFormatter(1.0))
 
 
-def _finish(figure: Figure, axis: Axes, made: OutcomeEstimates) -> None:
-    _share_axis(axis, made, "y")
+def _finish(figure: Figure, axis: Axes, estimates: OutcomeEstimates) -> None:
+    _share_axis(axis, estimates, "y")
     axis.grid(alpha=0.3)
     handles, labels = axis.get_legend_handles_labels()
     if handles:

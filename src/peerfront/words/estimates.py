@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from peerfront.estimates.estimating import OutcomeEstimates
     from peerfront.estimates.sample_diagnostics import Diagnostics
     from peerfront.study.estimation import Estimates
-    from peerfront.study.published_estimates import PublishedOutcome
+    from peerfront.study.published_tables import PublishedOutcome
 
 Row = Mapping[Any, Any]
 ESTIMATORS = {
@@ -33,8 +33,8 @@ _MOST_IN_ONE_TREE = 0.5
 def estimate_lines(estimates: "Estimates") -> list[object]:
     """Which estimates to use and why, what they are, and what was decided on the way."""
     lines: list[object] = []
-    for each, diagnostics in zip(estimates.made, estimates.diagnostics, strict=True):
-        if len(estimates.made) > 1:
+    for each, diagnostics in zip(estimates.outcomes, estimates.diagnostics, strict=True):
+        if len(estimates.outcomes) > 1:
             lines.append(say("{outcome}:", outcome=each.outcome.name))
         lines += [*verdict_lines(each.verdict), *_best_lines(each), *_diagnostic_lines(diagnostics)]
     sample = estimates.study_sample
@@ -112,10 +112,10 @@ def _situation_line(verdict: Verdict) -> Text:
             )
 
 
-def _best_lines(made: "OutcomeEstimates") -> Iterator[Text]:
+def _best_lines(estimates: "OutcomeEstimates") -> Iterator[Text]:
     """The estimates to use, of everybody."""
-    numeric = made.outcome.numeric
-    for row in made.best[made.best["group"] == _EVERYBODY].to_dict("records"):
+    numeric = estimates.outcome.numeric
+    for row in estimates.best[estimates.best["group"] == _EVERYBODY].to_dict("records"):
         values = {
             "what": _quantity(row, numeric),
             "estimate": number_text(row["estimate"], numeric),
@@ -158,8 +158,8 @@ def _diagnostic_lines(diagnostics: "Diagnostics") -> Iterator[Text]:
 
 def estimate_table(estimates: "Estimates") -> ResultTable:
     """All estimates; the one to use has a star, those that are not valid stand in brackets."""
-    numeric = {each.outcome.name: each.outcome.numeric for each in estimates.made}
-    best = {each.outcome.name: each.verdict.best for each in estimates.made}
+    numeric = {each.outcome.name: each.outcome.numeric for each in estimates.outcomes}
+    best = {each.outcome.name: each.verdict.best for each in estimates.outcomes}
     rows: list[tuple[object, ...]] = []
     emphasis = []
     before = ""
@@ -226,12 +226,12 @@ def _formatted(value: float, pattern: str) -> str:
 
 def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
     """The table of an outcome on the report: whole percents, and what is estimated only in its first row."""
-    made = outcome.estimates
-    if made is None:
+    estimates = outcome.estimates
+    if estimates is None:
         return []
     rows: list[dict[str, object]] = []
-    before, numeric = "", made.outcome.numeric
-    for row in made.table[made.table["group"] == _EVERYBODY].to_dict("records"):
+    before, numeric = "", estimates.outcome.numeric
+    for row in estimates.table[estimates.table["group"] == _EVERYBODY].to_dict("records"):
         what, pattern = _quantity(row, numeric), "{:.3g}" if numeric else "{:.0%}"
         low, high, bias = (row[name] for name in ("low", "high", "likely_bias"))
         ends = {"low": _formatted(low, pattern), "high": _formatted(high, pattern)}
@@ -246,7 +246,7 @@ def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
                 "worth": _formatted(row["effective_size"], "{:,.0f}"),
                 "off": _published_bias(bias, numeric),
                 "valid": bool(row["valid"]),
-                "best": row["estimator"] == made.verdict.best,
+                "best": row["estimator"] == estimates.verdict.best,
                 "why": row["why"],
             }
         )

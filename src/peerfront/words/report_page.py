@@ -20,7 +20,7 @@ from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.shown import visible_on_page
 from peerfront.study.artifacts import Fit
 from peerfront.study.published_counts import HIDDEN
-from peerfront.study.published_estimates import PublishedOutcome
+from peerfront.study.published_tables import PublishedOutcome
 from peerfront.study.report import FieldUse, StudyReport
 from peerfront.study.report_calendar import CalendarPage
 from peerfront.words.disclosure import GUIDELINE, disclosures

@@ -119,7 +119,7 @@ def write_estimates(folder: Path, estimates: "Estimates") -> None:
     write_csv(folder / "estimates.csv", csv_text(estimates.table, "%.6g"))
     write_csv(folder / "diagnostics.csv", csv_text(estimates.diagnostic_table(), "%.6g"))
     write_text(folder / "estimates.txt", visible_message("\n".join(map(marked, estimates.lines()))) + "\n")
-    for number, each in enumerate(estimates.made):
+    for number, each in enumerate(estimates.outcomes):
         for name, figure in estimates.plot(each.outcome.name).items():
             _write_picture(folder / _stem(name, number), figure)
 

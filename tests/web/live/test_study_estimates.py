@@ -32,7 +32,7 @@ def test_a_page_estimates_as_the_command_does_and_the_audit_notes_it() -> None:
     assert job_for(key, order, wait=120).ended.is_set()
     page = client.get(sent.headers["Location"])
     made = estimate(live_study(), "hiv", by="gender", strata="gender", population=5000)
-    (one,) = made.made
+    (one,) = made.outcomes
     rows = page.context["rows"]
     assert len(rows) == len(made.table)
     assert {row.estimator for row in rows if row.best} == {one.verdict.best}

@@ -115,6 +115,6 @@ def estimated(order: EstimateOrder) -> Estimated:
         population=order.population,
         bootstraps=BOOTSTRAPS,
     )
-    (one,) = made.made
+    (one,) = made.outcomes
     rows = tuple({str(name): value for name, value in row.items()} for row in made.table.to_dict("records"))
     return Estimated(timezone.now(), len(study), one.outcome.numeric, one.verdict.best, rows, tuple(made.lines()))
