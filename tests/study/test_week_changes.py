@@ -5,7 +5,7 @@ import pandas as pd
 import peerfront as pf
 from peerfront.study.week_changes import changes_since, handed_out, snapshot
 from peerfront.words.language import marked
-from peerfront.words.week_words import change_lines, handed_out_lines
+from peerfront.words.week_lines import change_lines, handed_out_lines
 
 COLUMNS = ("id", "recruiter", "coupons_issued")
 

@@ -44,7 +44,7 @@ from peerfront.web.live.rules.requests import ProposePlan, Request
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Settings
 from peerfront.words.sheet import promise_lines
 from peerfront.words.stored_text import reason_as_text
-from peerfront.words.week_words import detail_lines, model_lines, outlook_lines, sheet_lines
+from peerfront.words.week_lines import detail_lines, model_lines, outlook_lines, sheet_lines
 
 USUAL_STUDIES = 400
 """Simulated studies of a forecast by date."""

@@ -1,0 +1,275 @@
+"""The lines of a week's summary: what changed in the file, what to hand out, what to expect, which model."""
+
+from collections.abc import Sequence
+
+from peerfront.data.problems import KINDS
+from peerfront.foundation.messages import Remedy, Severity
+from peerfront.study.week import NewWeek
+from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
+from peerfront.study.week_model import ModelChoice
+from peerfront.study.week_plan import SameForAll, WeekPlan
+from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
+from peerfront.words.sheet import main_lines
+
+_LISTED = 8  # people in one sentence
+
+
+def head_lines(new: NewWeek) -> list[object]:
+    title = say(
+        "Week {number}, {day}: {people} in {file}.",
+        number=new.number,
+        day=new.day.isoformat(),
+        people=n_people(new.people),
+        file=new.source,
+    )
+    skipped = say_n(
+        "{n} week was skipped: the last plan is {days} days old.",
+        "{n} weeks were skipped: the last plan is {days} days old.",
+        new.skipped,
+        days=new.days_since,
+    )
+    lines: list[object] = [joined([title, skipped]) if new.skipped else title]
+    if new.later:
+        lines.append(
+            warn(
+                "{people} of the file took part after {day}, the day of this plan, and were left out. Give a later day "
+                "({remedy}) if that is wrong.",
+                people=n_people(new.later),
+                day=new.day.isoformat(),
+                remedy=Remedy("date"),
+            )
+        )
+    if new.problems:
+        kinds = [
+            say("{problem} ({count:,})", problem=KINDS[kind].title, count=count) for kind, count in new.problems.items()
+        ]
+        file, schema = new.check
+        lines.append(
+            warn(
+                "The file has doubtful places: {kinds}. `peerfront check {file} --schema {schema}` shows where, and "
+                "what to do.",
+                kinds=kinds,
+                file=file,
+                schema=schema,
+            )
+        )
+    return lines
+
+
+def change_lines(changes: Changes) -> list[Text]:
+    """What is new, gone or different in the file since last week."""
+    lines = [
+        say(
+            "New since last week: {recruits}, {seeds}; {coupons} handed out.",
+            recruits=say_n("{n:,} recruit", "{n:,} recruits", changes.recruits),
+            seeds=say_n("{n:,} seed", "{n:,} seeds", changes.seeds),
+            coupons=n_coupons(changes.issued),
+        )
+    ]
+    if changes.lost:
+        lines.append(
+            warn(
+                "Missing from last week's file: {lost}. Rows that are lost take their recruits and coupons with them; "
+                "restore them, unless these people withdrew.",
+                lost=_listed(changes.lost),
+            )
+        )
+    different = [
+        say("{who} has {coupons}, last week {before:,}", who=who, coupons=n_coupons(has), before=had)
+        for who, has, had in changes.fewer_coupons
+    ]
+    different += [
+        say(
+            "{who} is a recruit of {now}, last week of {before}",
+            who=who,
+            now=now or say("nobody"),
+            before=before or say("nobody"),
+        )
+        for who, now, before in changes.other_recruiter
+    ]
+    if different:
+        lines.append(say("Changed since last week: {changes}.", changes=_listed(different)))
+    return lines
+
+
+def handed_out_lines(done: HandedOut) -> list[Text]:
+    """Last week's plan against what was handed out."""
+    if not len(done.table):
+        return [say("Last week nobody was waiting, so there was no sheet to follow.")]
+    there = done.table.dropna()
+    right = there["planned"] == there["given"]
+    lines = [
+        say(
+            "Last week's sheet: {planned} planned for {people}, {given:,} handed out; {right:,} of {all:,} as planned.",
+            planned=n_coupons(int(there["planned"].sum())),
+            people=n_people(len(there)),
+            given=int(there["given"].sum()),
+            right=int(right.sum()),
+            all=len(there),
+        )
+    ]
+    wrong = there[~right]
+    not_yet = [str(person) for person in wrong[wrong["given"] == 0]["person"]]
+    if not_yet:
+        lines.append(
+            say(
+                "  Nothing yet for {people}: they are waiting still, and are on this week's sheet.",
+                people=_listed(not_yet),
+            )
+        )
+    others = [
+        say("{who} ({given:.0f}, planned {planned})", who=who, given=given, planned=planned)
+        for who, planned, given in wrong[wrong["given"] > 0].to_numpy(dtype=object).tolist()
+    ]
+    if others:
+        lines.append(say("  Another number: {people}.", people=_listed(others)))
+    unplanned = [
+        say("{who} ({given})", who=who, given=given) for who, given in done.unplanned.to_numpy(dtype=object).tolist()
+    ]
+    if unplanned:
+        lines.append(say("  Not on the sheet, and got coupons: {people}.", people=_listed(unplanned)))
+    return lines
+
+
+def _listed(texts: Sequence[object]) -> Text:
+    """The first of them, and how many more there are."""
+    first, more = list(texts[:_LISTED]), len(texts) - _LISTED
+    if more <= 0:
+        return say("{list}", list=first)
+    return say_n("{list} and {n:,} more", "{list} and {n:,} more", more, list=first)
+
+
+# The plan --------------------------------------------------------------------------------------------------------
+
+
+def left_line(coupons: CouponsLeft) -> Text:
+    left = say("{left} left to give out, of {budget:,}.", left=n_coupons(coupons.left), budget=coupons.budget)
+    if not coupons.of_missing:
+        return left
+    missing = say(
+        "{coupons} of people who are no longer in the file count as handed out.", coupons=n_coupons(coupons.of_missing)
+    )
+    return joined([left, missing])
+
+
+def sheet_lines(plan: WeekPlan) -> list[object]:
+    """What a coordinator has to read about this week's sheet."""
+    return _sheet_lines(plan)[0]
+
+
+def detail_lines(plan: WeekPlan) -> list[object]:
+    """What only somebody who asks needs to know: other numbers of coupons, bounds, what was assumed."""
+    return _sheet_lines(plan)[1]
+
+
+def _sheet_lines(plan: WeekPlan) -> tuple[list[object], list[object]]:
+    """What has to be read about a sheet, and the rest."""
+    if plan.same_for_all is not None:
+        return [_same_for_all(plan.same_for_all)], []
+    lines = plan.sheet.lines()
+    n_first = len(main_lines(plan.sheet)) if plan.sheet.certificate is not None else len(lines)
+    needed = [line for number, line in enumerate(lines) if number < n_first or _is_warning(line)]
+    details = [line for number, line in enumerate(lines) if number >= n_first and not _is_warning(line)]
+    return needed, details
+
+
+def _is_warning(line: object) -> bool:
+    if isinstance(line, str):  # until fits have their own words
+        return line.startswith("Warning") or "come within" in line
+    return getattr(line, "severity", None) is Severity.WARNING
+
+
+def _same_for_all(share: SameForAll) -> Text:
+    if not share.people:
+        return say("Nobody waits for coupons.")
+    if not share.available and share.wanted:
+        return say("{people} waiting, and no coupon for this week.", people=n_people(share.people))
+    if share.one_more:
+        return say(
+            "Give {coupons} to {people}, drawn by lot, and {each} to the others who wait.",
+            coupons=n_coupons(share.each + 1),
+            people=n_people(share.one_more),
+            each=share.each,
+        )
+    return say_n(
+        "Give {coupons} to the person who waits.",
+        "Give {coupons} to each of the {n:,} people who wait.",
+        share.people,
+        coupons=n_coupons(share.each),
+    )
+
+
+def outlook_lines(plan: WeekPlan) -> list[object]:
+    """What to expect by date, or why nothing can be said."""
+    if plan.why_no_forecast:
+        return [
+            say("No forecast by date: {why}. `peerfront forecast` looks ahead by rounds.", why=plan.why_no_forecast)
+        ]
+    if plan.forecast is None or plan.rounds is None or plan.until is None:
+        return []
+    until = plan.until.isoformat()
+    if plan.has_deadline:
+        rounds = say_n(
+            "Until {until} (the deadline) {n} generation of recruits fits in, by how long people take to return.",
+            "Until {until} (the deadline) {n} generations of recruits fit in, by how long people take to return.",
+            plan.rounds,
+            until=until,
+        )
+    else:
+        rounds = say_n(
+            "Until {until} (as far as is looked ahead; if there is a deadline: {remedy}) {n} generation of recruits "
+            "fits in, by how long people take to return.",
+            "Until {until} (as far as is looked ahead; if there is a deadline: {remedy}) {n} generations of recruits "
+            "fit in, by how long people take to return.",
+            plan.rounds,
+            until=until,
+            remedy=Remedy("deadline"),
+        )
+    lines: list[object] = [rounds]
+    if plan.late:
+        share = percent(plan.in_time)
+        lines.append(say("Of the recruits whom this week's coupons bring, {share} come by then.", share=share))
+    lines += plan.forecast.lines()
+    if plan.is_restricted:
+        lines.append(
+            say(
+                "The forecast by date is of the plan without strata and random numbers; the sheet says what these cost."
+            )
+        )
+    return lines
+
+
+# The model -------------------------------------------------------------------------------------------------------
+
+
+def model_lines(choice: ModelChoice) -> list[object]:
+    """Whether the model is new and why, and what the fit warns of."""
+    if choice.too_small is not None:
+        return [choice.too_small]
+    if not choice.refitted and choice.kept_as_asked:
+        return [
+            say(
+                "The model of {day} is kept, as asked: {news:,} holders and recruits are new since.",
+                day=choice.before,
+                news=choice.news,
+            )
+        ]
+    if not choice.refitted:
+        return [
+            say(
+                "The model of {day} is kept: {news:,} holders and recruits since, too few to change it.",
+                day=choice.before,
+                news=choice.news,
+            )
+        ]
+    holders = n_people(choice.fitted_to.holders)
+    fitted = (
+        say("Fitted to {people} who have had coupons; the fit before was of {day}.", people=holders, day=choice.before)
+        if choice.before
+        else say("Fitted to {people} who have had coupons.", people=holders)
+    )
+    return [fitted, *(line for line in _summary_of(choice) if _is_warning(line))]
+
+
+def _summary_of(choice: ModelChoice) -> list[object]:
+    return [] if choice.model is None else list(choice.model.summary)
