@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bounds.bound_cases import TINY, exact_index, one_state, people
-from peerfront.bounds import second_round
+from peerfront.bounds import lookahead
 from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
@@ -79,10 +79,10 @@ def test_a_second_round_of_luck_takes_more_of_the_slack_and_stays_above(monkeypa
     index, luck = exact_index(world, 1.0, TINY), named_luck(("second",), 1)
     arguments = (index, world.offspring, codes, 8, 4, luck)
     _, two = lookahead_bound(*arguments, outcomes=800)
-    monkeypatch.setattr(second_round, "_CLEAR_GAIN", 1.0)  # no outcome gains so much: all keep their one price
+    monkeypatch.setattr(lookahead, "_CLEAR_GAIN", 1.0)  # no outcome gains so much: all keep their one price
     _, one = lookahead_bound(*arguments, outcomes=800)
     assert best - 4 * two.bound.standard_error < two.bound.mean < one.bound.mean
-    monkeypatch.setattr(second_round, "_MOST_RECRUITS", 0)
+    monkeypatch.setattr(lookahead, "_MOST_RECRUITS", 0)
     assert lookahead_bound(*arguments, outcomes=800)[1].bound.mean == pytest.approx(one.bound.mean, rel=1e-12)
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from bounds.bound_cases import every_row, exact_index, people
 from peerfront.bounds.dual import PriceIndexPolicy, smallest_duals
-from peerfront.bounds.price_index import PriceIndex, interpolated
-from peerfront.bounds.surplus import Chances, chances_that_matter
+from peerfront.bounds.price_index import Chances, PriceIndex, chances_that_matter, interpolated
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.states import StateBatch
 from peerfront.problem import BulkPolicy, Frontier, Rules, State, check_feasible

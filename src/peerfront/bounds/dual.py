@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.price_index import PriceIndex
-from peerfront.bounds.surplus import Array, Chances, chances_that_matter
+from peerfront.bounds.price_index import Array, Chances, PriceIndex, chances_that_matter
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note

@@ -1,7 +1,7 @@
 """Sampled luck of one round: everybody's recruits if they had all the coupons they could use.
 
 People come in groups that do not share a budget: one group for the frontier of a state, one for each way its first
-round can turn out (`second_round`). Every group has the same number of samples; a sample of a group is an outcome.
+round can turn out (`SecondRound`). Every group has the same number of samples; a sample of a group is an outcome.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from peerfront.bounds.price_index import PriceIndex
-from peerfront.bounds.surplus import Array
+from peerfront.bounds.price_index import Array, PriceIndex
 from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.randomness import Luck
 from peerfront.problem import OffspringModel

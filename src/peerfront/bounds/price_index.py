@@ -28,21 +28,29 @@ of prices whose step divides log(1 / gamma), so that m / gamma is again on it an
 too near 1 for that, values between prices are interpolated. Every number is an upper bound, up to rounding. Where
 recruits do not inherit their fields one by one, or too many kinds of them matter, there is no index, and
 `sampled_prices` takes its place.
+
+**The surplus.** p(l), what the l-th coupon adds to the expected recruits, falls with l, so the sum over l takes the
+coupons whose p is above price / worth and no others: a binary search in the person's row and two looked-up sums,
+whatever the number of coupons (`Chances`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from peerfront.bounds.recruit_space import RecruitSpace
-from peerfront.bounds.surplus import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import check_fields, checked_discount, inside, one_or_more, optional
 from peerfront.problem import OffspringModel, ResponseModel
 
+Array = NDArray[np.float64]
 _SETTLED = 1e-13  # a change of this size, relative to the largest budget, is rounding
 _MOST_CELLS = 1 << 24  # numbers of a table: 134 MB
+_FIRST_LEVELS = 32
 _SHORTEST_STRIDE = 0.004  # log(1 / gamma) below which the grid would be too fine: interpolate instead
 
 
@@ -193,3 +201,62 @@ def interpolated(values: Array, grid: Array, prices: Array) -> Array:
     below, above = np.take_along_axis(values, right - 1, axis=1), np.take_along_axis(values, right, axis=1)
     mixed: Array = below + share * (above - below)
     return mixed
+
+
+# ---- the surplus ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """Gains of some people, up to the last coupon that can matter, with their running sums."""
+
+    gains: Array  # [people, levels], what each coupon adds to the expected recruits
+    sums: Array  # [people, levels + 1], expected recruits of 0 .. levels coupons
+
+    @classmethod
+    def of(cls, gains: Array) -> "Chances":
+        people = len(gains)
+        return cls(np.ascontiguousarray(gains), np.concatenate([np.zeros((people, 1)), gains.cumsum(axis=1)], axis=1))
+
+    def take(self, rows: NDArray[np.int64]) -> "Chances":
+        return Chances(self.gains[rows], self.sums[rows])
+
+    def surplus(self, worth: Array, prices: Array) -> Array:
+        """sum over l of max(0, p(l) * worth - price), [people, prices]; `prices` is [prices] or [people, prices]."""
+        each = np.ascontiguousarray(np.atleast_2d(prices), dtype=np.float64)
+        return _surplus(self.gains, self.sums, np.ascontiguousarray(worth), each)
+
+
+def chances_that_matter(
+    response: ResponseModel, covariates: Codes, most: int, smallest_price: float, largest_worth: float
+) -> Chances:
+    """Gains up to `most` coupons, cut where no coupon is worth the smallest price: nothing is lost by the cut."""
+    levels = min(_FIRST_LEVELS, most)
+    while True:
+        gains = response.gains(covariates, levels)
+        if levels == most or (gains[:, -1] * largest_worth <= smallest_price).all():
+            return Chances.of(gains)
+        levels = min(2 * levels, most)
+
+
+def _surplus_plain(gains: Array, sums: Array, worth: Array, prices: Array) -> Array:
+    people, levels = gains.shape
+    columns = worth.shape[1]
+    shared = prices.shape[0] == 1
+    total = np.zeros((people, columns))
+    for i in range(people):
+        row = 0 if shared else i
+        for j in range(columns):
+            price = prices[row, j]
+            low, high = 0, levels  # coupons 1 .. low are worth their price, those beyond high are not
+            while low < high:
+                middle = (low + high) // 2
+                if gains[i, middle] * worth[i, j] > price:
+                    low = middle + 1
+                else:
+                    high = middle
+            total[i, j] = worth[i, j] * sums[i, low] - price * low
+    return total
+
+
+_surplus: Callable[[Array, Array, Array, Array], Array] = njit(cache=True, nogil=True)(_surplus_plain)

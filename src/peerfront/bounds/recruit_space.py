@@ -15,9 +15,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.surplus import Array
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.problem import OffspringModel, ResponseModel
+
+Array = NDArray[np.float64]
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from peerfront.bounds.clairvoyant import Estimate
-from peerfront.bounds.surplus import Array, chances_that_matter
+from peerfront.bounds.price_index import Array, chances_that_matter
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.states import sampled_recruits
