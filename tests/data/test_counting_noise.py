@@ -48,7 +48,7 @@ def test_a_random_grouping_leaves_all_the_noise() -> None:
     rng, coupons, recruits = counts(2000)
     evidence = CountingNoise(coupons, recruits).test(rng.integers(0, 6, 2000), 6)
     assert evidence.noise_left == pytest.approx(1.0, abs=0.1)
-    assert abs(evidence.told) < 0.02
+    assert abs(evidence.explained) < 0.02
     assert not evidence.implausible
 
 
@@ -56,7 +56,7 @@ def test_the_outcome_leaves_none() -> None:
     _, coupons, recruits = counts(200)
     evidence = CountingNoise(coupons, recruits, 1000).test(recruits, 4)
     assert evidence.noise_left < 0.05
-    assert evidence.told > 0.9
+    assert evidence.explained > 0.9
     assert evidence.implausible
     assert "of the variation that chance alone makes" in str(evidence.why)
 

@@ -262,7 +262,7 @@ OPTIONS: Mapping[tuple[str, ...], str] = {
     ("--map", "id="): "!cannot tell who recruited whom",
     ("--map", "id=nope"): "!no column in study called 'nope'",
     ("--map", "=x"): "!no part of a study",
-    ("--map", "nope"): "!Cannot read --map",
+    ("--map", "nope"): "!as a column",
     ("--map", "[/x]=1"): "![/x]",
     ("--map", "id=id", "--map", "date=id"): "!is named for id and for date",
     ("--map", "id=[bold]"): "!'[bold]'",

@@ -116,8 +116,8 @@ def _left(path: Path, table: TextTable, schema: StudySchema, named: str | None) 
     if named is not None and named not in header:
         raise UnknownName(note("recognition.column_in", source=path), named, header)
     used = {rule.name for rule in schema.used}
-    found = [name for name in header if _plain(name) == _plain(LEFT_COLUMN) and name not in used]
-    column = named if named is not None else found[0] if found else None
+    candidates = [name for name in header if _plain(name) == _plain(LEFT_COLUMN) and name not in used]
+    column = named if named is not None else candidates[0] if candidates else None
     if column is None:
         return None
     cells = texts(table.frame, column)

@@ -83,10 +83,10 @@ def _list_table(
     kept = dataclasses.replace(shaped.table, frame=frame.drop(columns=unused))
     listing = list_table(kept, columns, format, settings, path.name)
     listing = dataclasses.replace(listing, problems=(*problems, *shaped.problems, *listing.problems))
-    found = dataclasses.replace(
+    again = dataclasses.replace(
         settings, sheet=table.sheet or settings.sheet, preset=shaped.preset, checkboxes=shaped.checkboxes
     )
-    return Listed(listing, found, (*steps, *shaped.steps, *assumed))
+    return Listed(listing, again, (*steps, *shaped.steps, *assumed))
 
 
 def misfit(table: TextTable, settings: ReadSettings, path: Path) -> Message | None:
@@ -195,10 +195,10 @@ def _checked(listed: Listed) -> Study:
 def _circles(listing: Listing, trees: Trees) -> list[Problem]:
     faults = []
     for circle in trees.circles:
-        shown = [repr(str(listing.ids[person])) for person in (*circle, circle[0])]
-        if len(shown) > _SHOWN_OF_CIRCLE:
-            shown = [*shown[: _SHOWN_OF_CIRCLE - 2], "...", shown[-1]]
-        fault = note("problems.circle", n=len(circle), people=" <- ".join(shown))
+        names = [repr(str(listing.ids[person])) for person in (*circle, circle[0])]
+        if len(names) > _SHOWN_OF_CIRCLE:
+            names = [*names[: _SHOWN_OF_CIRCLE - 2], "...", names[-1]]
+        fault = note("problems.circle", n=len(circle), people=" <- ".join(names))
         faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [fault])
     return faults
 

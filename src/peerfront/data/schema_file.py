@@ -26,6 +26,16 @@ _MOST_KEY_PARTS = 100  # of a key such as columns.recruiter
 _LONG_KEY = re.compile(
     rf"""(?:(?:"[^"\n]*+"|'[^'\n]*+'|(?<![\w-])[\w-]++)[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}"""
 )  # possessive: no text takes long to search
+_KEYS = {
+    "categories": note("schema_comments.of_categories"),
+    "cuts": note("schema_comments.of_cuts"),
+    "missing": note("schema_comments.of_missing"),
+    "missing_category": note("schema_comments.of_missing_category"),
+    "other": note("schema_comments.of_other"),
+    "others_unknown": note("schema_comments.of_others_unknown"),
+    "use": note("schema_comments.of_use"),
+}
+"""What the keys of a block [[field]] mean."""
 _FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown", "use")
 
 
@@ -36,11 +46,11 @@ def schema_text(
     reasons = reasons or {}
     reading = schema.reading
     lines = [
-        f"# How peerfront reads {study!r}, and what it knows about each person.",
-        "# Change it with any text editor, then look at the result:",
+        _line("schema_comments.title", study=study),
+        _line("schema_comments.how_to_change"),
         "#   peerfront check STUDY_FILE --schema THIS_FILE",
         "",
-        '# Columns that must not be used, whatever stands below. Add any you like: "race", "hiv", ...',
+        _line("schema_comments.exclude"),
         "exclude = [",
         *(
             f"  {_quoted(name)}," + (f"  # {_comment(reasons[name])}" if name in reasons else "")
@@ -48,46 +58,33 @@ def schema_text(
         ),
         "]",
         "",
-        "# How the file is laid out.",
+        _line("schema_comments.layout"),
         "[file]",
         f"format = {_quoted(reading.format)}",
-        *([f"sheet = {_quoted(reading.sheet)}  # of the workbook"] if reading.sheet else []),
-        f"preset = {_quoted(reading.preset)}  # the program that exported it: {', '.join(PRESETS)}",
-        *(
-            [f"checkboxes = {_list(reading.checkboxes)}  # those that are one field; the others are a field per box"]
-            if reading.checkboxes is not None
-            else []
-        ),
-        f'missing = {_list(reading.missing)}  # codes for "not known" in every column, such as "99"',
-        '# Whose coupons may still be used: "auto" (as the dates say), "none", "last-wave", or people of so many days',
-        '# before the last date, such as "30".',
-        f"still_open = {_quoted(reading.still_open)}",
-        *(
-            []
-            if reading.valid_days is None
-            else [f"valid_days = {_number(reading.valid_days)}  # from issue to expiry"]
-        ),
     ]
+    if reading.sheet:
+        lines.append(f"sheet = {_quoted(reading.sheet)}  {_line('schema_comments.sheet')}")
+    lines.append(f"preset = {_quoted(reading.preset)}  {_line('schema_comments.preset', presets=list(PRESETS))}")
+    if reading.checkboxes is not None:
+        lines.append(f"checkboxes = {_list(reading.checkboxes)}  {_line('schema_comments.checkboxes')}")
+    lines.append(f"missing = {_list(reading.missing)}  {_line('schema_comments.missing')}")
+    lines += [f"# {line}" for line in str(note("schema_comments.still_open")).splitlines()]
+    lines.append(f"still_open = {_quoted(reading.still_open)}")
+    if reading.valid_days is not None:
+        lines.append(f"valid_days = {_number(reading.valid_days)}  {_line('schema_comments.valid_days')}")
     if reading.active_after_days:
-        lines += [f"active_after_days = {_number(reading.active_after_days)}  # coupons cannot be used before"]
+        lines.append(
+            f"active_after_days = {_number(reading.active_after_days)}  {_line('schema_comments.active_after_days')}"
+        )
     if reading.coupons_each is not None:
-        lines += [f"coupons_each = {reading.coupons_each}  # coupons issued to everybody"]
+        lines.append(f"coupons_each = {reading.coupons_each}  {_line('schema_comments.coupons_each')}")
     if reading.columns:
-        lines += ["", "# Which column is what.", "[columns]"]
+        lines += ["", _line("schema_comments.columns"), "[columns]"]
         lines += [
             f"{role} = {_columns(reading.columns[role])}  # {ROLES[role]}" for role in ROLES if role in reading.columns
         ]
-    lines += [
-        "",
-        "# What is known about a person: one block per column (without any, everybody is treated alike).",
-        "#   categories        the values, in their order; for bands, their names from the lowest to the highest",
-        "#   cuts              for numbers: where the second band begins, the third, ...",
-        '#   missing           values of this column that mean "not known"',
-        "#   missing_category  a category for values that are not known (otherwise they stay unknown)",
-        "#   other             the category for all values that are not listed (otherwise they are errors)",
-        "#   others_unknown    true: values that are not listed count as not known",
-        "#   use               false: the column is left out; true: it is used although it is sensitive or suspect",
-    ]
+    lines += ["", _line("schema_comments.fields")]
+    lines += [f"#   {key:<16}  {explained}" for key, explained in _KEYS.items()]
     if any(rule.use is False and is_sensitive(reasons.get(rule.name)) for rule in schema.fields):
         lines += [f"# {line}" for line in textwrap.wrap(str(MEANING), 110)]
     for rule in schema.fields:
@@ -110,6 +107,10 @@ def schema_text(
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's, but for DEL
+
+
+def _line(code: str, **values: Any) -> str:
+    return f"# {_comment(note(code, **values))}"
 
 
 def _comment(text: object) -> str:

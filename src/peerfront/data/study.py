@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from datetime import date as calendar_date
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,6 @@ from peerfront.data.read.links import trees_of as trees_of
 from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import Columns, ReadSettings
 from peerfront.foundation.messages import Message
-from peerfront.foundation.words import as_html
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -169,8 +169,7 @@ class Study:
         return study_as_of(self, date)
 
     def _repr_html_(self) -> str:
-        facts = pd.DataFrame(summarise(self).facts, columns=["", self.source])
-        return as_html([f"{len(self.problems):,} warnings"] if self.problems else [], facts)
+        return str(import_module("peerfront.words.study_check").study_html(self))
 
     def graph(self) -> "nx.DiGraph[str]":
         """Return the recruitment trees, an edge from recruiter to recruit; people carry their columns."""

@@ -23,6 +23,7 @@ from peerfront.foundation.messages import Lines, Message, note
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier, History
 
+_THIS_SCHEMA = note("schema.this")
 _MOST_LISTED = 10  # faulty values that a message lists
 EVERYBODY = Field("everybody", ("person",))
 """The only field where no column describes people: everybody is in its one category."""
@@ -101,7 +102,7 @@ class StudySchema:
     exclude: tuple[str, ...] = ()
     """Columns that must not be used; they win over `fields`."""
     reading: ReadSettings = dataclass_field(default_factory=ReadSettings)
-    source: str = "the schema"
+    source: str | Message = _THIS_SCHEMA
     """Where it comes from, for messages."""
 
     def __post_init__(self) -> None:

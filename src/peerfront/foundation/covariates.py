@@ -91,8 +91,8 @@ class Schema:
         """Rows of zeros and ones, [people, columns]; an unknown category is a block of zeros."""
         rows = np.zeros((len(codes), self.columns), dtype=np.float32)
         places = np.arange(len(codes))[:, None] * self.columns + self.offsets + codes
-        known = codes >= 0
-        rows.reshape(-1)[places if known.all() else places[known]] = 1.0
+        filled = codes >= 0
+        rows.reshape(-1)[places if filled.all() else places[filled]] = 1.0
         return rows
 
     def from_one_hot(self, rows: NDArray[np.floating]) -> Codes:

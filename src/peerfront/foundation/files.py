@@ -57,30 +57,30 @@ def check_output(
     `advice` is added to the message about files that exist. `inputs` are files and folders that the command reads:
     none of them is ever replaced, whatever name it goes by.
     """
-    found = output_path(path)
-    if names and found.exists() and not found.is_dir():
+    target = output_path(path)
+    if names and target.exists() and not target.is_dir():
         raise OutputExists("outputs.is_file", path=path)
-    check_not_read([found, *(found / name for name in names)], inputs)
+    check_not_read([target, *(target / name for name in names)], inputs)
     if not names:
-        _check_file(found, path, overwrite, advice)
+        _check_file(target, path, overwrite, advice)
         return
-    existing = [name for name in names if (found / name).exists()]
+    existing = [name for name in names if (target / name).exists()]
     if existing and not overwrite:
         raise _exists(note("outputs.files_exist", path=path, names=existing, overwrite=_OVERWRITE), advice)
     for name in existing:
-        _check_file(found / name, path / name, overwrite, advice)
+        _check_file(target / name, path / name, overwrite, advice)
 
 
-def _check_file(found: Path, path: Path, overwrite: bool, advice: str | Message) -> None:
-    if found.is_dir():
+def _check_file(target: Path, path: Path, overwrite: bool, advice: str | Message) -> None:
+    if target.is_dir():
         raise OutputExists("outputs.is_folder", path=path, example=path / "NAME")
-    if not found.exists():
+    if not target.exists():
         return
-    if not found.is_file():
+    if not target.is_file():
         raise OutputExists("outputs.no_file", path=path)
     if not overwrite:
         raise _exists(note("outputs.exists", path=path, overwrite=_OVERWRITE), advice)
-    if not os.access(found, os.W_OK):
+    if not os.access(target, os.W_OK):
         raise OutputExists("outputs.read_only", path=path)
 
 
@@ -213,37 +213,37 @@ def _claimed(path: Path, folder: Path, lock: str, check: Callable[[], None]) -> 
     if own in _HELD:
         yield
         return
-    made = _make(folder)
+    new_folders = _make(folder)
     try:
         with locked(folder / lock, str(path)):
             _HELD.add(own)
             try:
                 remove_leftovers(folder)
-                if not made:
+                if not new_folders:
                     check()  # again: whoever held the lock may have written something
                 yield
             finally:
                 _HELD.discard(own)
     finally:
-        _unmake(made)
+        _unmake(new_folders)
 
 
 def _make(folder: Path) -> list[Path]:
     """Make the folder and those above it; returns those that were made, outermost first."""
-    made: list[Path] = []
+    new_folders: list[Path] = []
     if folder.exists() and not folder.is_dir():
         raise DataFileError("outputs.folder_is_file", folder=folder)
     for each in [each for each in (folder, *folder.parents) if not each.exists()][::-1]:
         try:
             each.mkdir(exist_ok=True)
         except OSError as problem:
-            _unmake(made)
+            _unmake(new_folders)
             raise DataFileError("outputs.unusable", path=folder, problem=problem.strerror) from None
-        made.append(each)
-    return made
+        new_folders.append(each)
+    return new_folders
 
 
-def _unmake(made: Sequence[Path]) -> None:
-    for each in reversed(made):
+def _unmake(new_folders: Sequence[Path]) -> None:
+    for each in reversed(new_folders):
         with contextlib.suppress(OSError):  # not empty: the work was done
             each.rmdir()

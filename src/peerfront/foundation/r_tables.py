@@ -62,8 +62,8 @@ class RObject:
 
     def texts(self, name: str) -> list[str]:
         """Return an attribute that is made of texts; [] if there is none."""
-        found = self.attributes.get(name)
-        values = found.value if found is not None else None
+        attribute = self.attributes.get(name)
+        values = attribute.value if attribute is not None else None
         return [str(text) for text in values if isinstance(text, str)] if isinstance(values, list) else []
 
     @property
@@ -126,8 +126,8 @@ class _Reader:
             self.skip(self.length())  # the encoding of the machine
         elif version != 2:
             raise _Unreadable(note("r_file.other_version", version=version))
-        found = self.item()
-        return found if isinstance(found, RObject) else RObject([])
+        top = self.item()
+        return top if isinstance(top, RObject) else RObject([])
 
     def integer(self) -> int:
         self.at += 4
@@ -186,10 +186,10 @@ class _Reader:
             return self.text(flags)
         if kind == _COMPACT:
             return self.compact()
-        found = RObject(self.vector(kind))
+        vector = RObject(self.vector(kind))
         if has_attributes:
-            found.attributes = self.attributes()
-        return found
+            vector.attributes = self.attributes()
+        return vector
 
     def vector(self, kind: int) -> list[Any]:
         if kind in (_LOGICAL, _INTEGER):
@@ -222,21 +222,21 @@ class _Reader:
     def pairs(self, kind: int, has_attributes: bool, has_tag: bool) -> RObject | None:
         """Read a chain of names and values; None for the others that are written so: calls, functions, promises."""
         is_data = kind in (_PAIRS, _ATTRIBUTE_PAIRS)
-        found: list[tuple[str, Any]] = []
+        pairs: list[tuple[str, Any]] = []
         while True:
             if has_attributes:
                 self.item()
             tag = self.item() if has_tag else ""
-            found.append((str(tag), self.item()))
+            pairs.append((str(tag), self.item()))
             flags = self.integer()
             if flags & 0xFF not in _CHAINS:
                 self.item(flags)
-                return RObject(found) if is_data else None
+                return RObject(pairs) if is_data else None
             has_attributes, has_tag = bool(flags & 0x200), bool(flags & 0x400)
 
     def attributes(self) -> dict[str, RObject]:
-        found = self.item()
-        pairs = found.value if isinstance(found, RObject) else []
+        item = self.item()
+        pairs = item.value if isinstance(item, RObject) else []
         return {name: value for name, value in pairs if isinstance(value, RObject)}
 
     def compact(self) -> RObject:
@@ -245,18 +245,18 @@ class _Reader:
         name = kind.value[0][1] if isinstance(kind, RObject) and kind.value else ""
         state, attributes = self.item(), self.item()
         pairs = attributes.value if isinstance(attributes, RObject) else []
-        known = {key: value for key, value in pairs if isinstance(value, RObject)}
+        own_attributes = {key: value for key, value in pairs if isinstance(value, RObject)}
         if name in ("compact_intseq", "compact_realseq"):
             size, first, step = (int(number) for number in state.value)
             if size > LARGEST_UNPACKED // 8:
                 raise _Unreadable(note("r_file.long_vector"))
-            return RObject([first + step * n for n in range(size)], known)
+            return RObject([first + step * n for n in range(size)], own_attributes)
         inner = state.value[0] if isinstance(state, RObject) and state.value else None
         inner = inner[1] if isinstance(inner, tuple) else inner
         if name.startswith("wrap_") and isinstance(inner, RObject):
-            return RObject(inner.value, {**inner.attributes, **known})
+            return RObject(inner.value, {**inner.attributes, **own_attributes})
         if name == "deferred_string" and isinstance(inner, RObject):
-            return RObject([None if value is None else _plain(value) for value in inner.value], known)
+            return RObject([None if value is None else _plain(value) for value in inner.value], own_attributes)
         raise _Unreadable(note("r_file.other_vector", name=name))
 
 
@@ -294,14 +294,14 @@ class RFile:
         records = [(row, row, list(cells)) for row, cells in enumerate(zip(*columns, strict=True), start=2)]
         table = table_of(note("r_file.table", path=self.path, table=name), header, records, may_be_empty=may_be_empty)
         declared = {role: frame.texts(attribute)[:1] for attribute, role in DECLARED.items()}
-        known = {role: names[0] for role, names in declared.items() if names and names[0] in header}
-        return dataclasses.replace(table, sheet=name, declared=known)
+        columns_by_role = {role: names[0] for role, names in declared.items() if names and names[0] in header}
+        return dataclasses.replace(table, sheet=name, declared=columns_by_role)
 
 
 def open_r_file(path: Path, content: bytes) -> RFile:
     """Find the data frames of a file of R."""
     objects = r_objects(path, content)
-    tables = tuple(name for name, found in objects.items() if found.is_table)
+    tables = tuple(name for name, each in objects.items() if each.is_table)
     if not tables:
         raise DataFileError("r_file.no_table", path=path, names=list(objects) or note("r_file.nothing"))
     return RFile(path, tables, objects)

@@ -37,8 +37,8 @@ def visible_message(text: str) -> str:
     """Make a message of several lines visible; lines and messages that are too long are cut."""
     lines = text.split("\n")
     left_out = len(lines) - _MOST_LINES
-    shown = [visible(line, LONGEST_LINE) for line in lines[:_MOST_LINES]]
-    return "\n".join([*shown, f"... and {left_out:,} more lines."] if left_out > 0 else shown)
+    visible_lines = [visible(line, LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    return "\n".join([*visible_lines, f"... and {left_out:,} more lines."] if left_out > 0 else visible_lines)
 
 
 def visible_on_page(value: Any) -> Any:

@@ -106,29 +106,29 @@ class Stored:
 
         `finite=False` allows any numbers.
         """
-        found = self.arrays.get(name)
-        if found is None:
+        array = self.arrays.get(name)
+        if array is None:
             raise DataFileError("stored_fit.no_array", place=self.place, name=name)
         wanted = np.dtype(dtype)
-        fits = len(found.shape) == len(shape) and all(
-            size is None or size == own for size, own in zip(shape, found.shape, strict=True)
+        fits = len(array.shape) == len(shape) and all(
+            size is None or size == own for size, own in zip(shape, array.shape, strict=True)
         )
-        if not fits or found.dtype != wanted:
+        if not fits or array.dtype != wanted:
             sizes = ", ".join("any" if size is None else str(size) for size in shape)
             raise DataFileError(
                 "stored_fit.other_shape",
                 place=self.place,
                 name=name,
-                kind=str(found.dtype),
-                shape=found.shape,
+                kind=str(array.dtype),
+                shape=array.shape,
                 expected=str(wanted),
                 sizes=sizes,
             )
-        if finite and not np.isfinite(found).all():
+        if finite and not np.isfinite(array).all():
             raise DataFileError("stored_fit.not_finite", place=self.place, name=name)
-        if finite and (np.abs(found) > largest).any():
+        if finite and (np.abs(array) > largest).any():
             raise DataFileError("stored_fit.too_large", place=self.place, name=name, largest=largest)
-        return found
+        return array
 
 
 def stored_layers(layers: Iterable[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Stored:

@@ -213,9 +213,9 @@ def _table_of_blanks(
     """Make a table of cells that blanks separate; a note says so if the columns were found by their places."""
     header = [typed(name.strip()) for name in table.header]
     records = [(line, line, cells) for line, cells in table.records]
-    made = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+    blank_table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
     notes = (Note("fixed-places", None, note("problems.fixed_places", columns=header)),) if table.fixed else ()
-    return dataclasses.replace(made, notes=(*notes, *made.notes), separator=" ")
+    return dataclasses.replace(blank_table, notes=(*notes, *blank_table.notes), separator=" ")
 
 
 def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:

@@ -32,10 +32,10 @@ def put(sheet: Worksheet, row: int, column: int, value: str | int | float | None
     """Write a number, or a text that stays a text whatever it begins with, and return the cell."""
     cell = sheet.cell(row, column)
     if isinstance(value, str):
-        shown = visible(value, LONGEST_LINE)
-        cell.value = shown
+        text = visible(value, LONGEST_LINE)
+        cell.value = text
         cell.data_type = "s"
-        if neutralised(shown) != shown:
+        if neutralised(text) != text:
             cell.quotePrefix = True
     else:
         cell.value = value
@@ -78,11 +78,11 @@ def workbook_bytes(book: Workbook) -> bytes:
     """The workbook as the bytes of a file, without the time at which it was made."""
     book.properties.creator = "peerfront"
     book.properties.created = _EPOCH
-    made = io.BytesIO()
-    book.save(made)
+    buffer = io.BytesIO()
+    book.save(buffer)
     stamp = f"{_EPOCH:%Y-%m-%dT%H:%M:%SZ}".encode()
     plain = io.BytesIO()
-    with zipfile.ZipFile(made) as source, zipfile.ZipFile(plain, "w", zipfile.ZIP_DEFLATED) as target:
+    with zipfile.ZipFile(buffer) as source, zipfile.ZipFile(plain, "w", zipfile.ZIP_DEFLATED) as target:
         for name in source.namelist():
             content = source.read(name)
             if name == "docProps/core.xml":

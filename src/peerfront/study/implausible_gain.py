@@ -46,7 +46,7 @@ def stopped_by_gain(source: str, reason: str, history: History) -> str:
     for number, field in enumerate(history.schema.fields):
         groups = np.unique(history.referrers[rows, number], return_inverse=True)[1]
         evidence = noise.test(np.asarray(groups, dtype=np.int64), int(groups.max()) + 1)
-        strength[field.name] = max(evidence.told, 1.0 - evidence.noise_left)
+        strength[field.name] = max(evidence.explained, 1.0 - evidence.noise_left)
     first = sorted(strength, key=lambda name: -strength[name])[:_NAMED]
     return (
         f"{source}: {reason}. Some of the columns probably hold what came of the coupons: payments, returned coupons, "

@@ -13,10 +13,11 @@ from peerfront.data.columns.column_findings import is_sensitive, is_too_good
 from peerfront.data.columns.sensitive import MEANING
 from peerfront.data.problems import KINDS, Problem, in_place
 from peerfront.data.read.read_settings import FORMATS, ROLES
-from peerfront.data.study import Study, Summary
+from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.words.language import Text, say, say_n
+from peerfront.words.notebook import html_of
 
 _MOST_TREES = 8
 _MOST_COLUMNS = 200
@@ -240,6 +241,13 @@ def _categories(rule: FieldRule) -> str:
 def _share(part: int, whole: int) -> str:
     percent = f"{part / whole:.0%}" if part == 0 or part / whole >= 0.005 else "<1%"
     return f"{part:,} ({percent})"
+
+
+def study_html(study: Study) -> str:
+    """A study as a notebook shows it: how many people, coupons and warnings there are."""
+    facts = [(str(Text(name)), number) for name, number in summarise(study).facts]
+    warnings = [say_n("{n:,} warning", "{n:,} warnings", len(study.problems))] if study.problems else []
+    return html_of(warnings, pd.DataFrame(facts, columns=["", study.source]))
 
 
 def left_out_notes(reasons: Mapping[str, Message]) -> list[Text]:

@@ -50,8 +50,8 @@ class Dates:
 
 def last_day(*columns: Days | None) -> float | None:
     """The last known day of several columns; None if there is none."""
-    known = [column[np.isfinite(column)] for column in columns if column is not None]
-    days = np.concatenate([np.zeros(0), *known])
+    dated = [column[np.isfinite(column)] for column in columns if column is not None]
+    days = np.concatenate([np.zeros(0), *dated])
     return float(np.floor(days.max())) if len(days) else None
 
 
@@ -257,10 +257,10 @@ def _contradictions(
 
 def _long_after(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
     """Find a single last date long after all others: the study would be seen on a day that is a typing error."""
-    known = np.flatnonzero(np.isfinite(taken))
-    if len(known) < 3:
+    dated = np.flatnonzero(np.isfinite(taken))
+    if len(dated) < 3:
         return []
-    before, last = known[np.argsort(taken[known], kind="stable")[-2:]]
+    before, last = dated[np.argsort(taken[dated], kind="stable")[-2:]]
     gap = taken[last] - taken[before]
     if gap <= _LONG_AFTER:
         return []

@@ -173,8 +173,8 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
             place = np.empty(len(study), dtype=np.int64)
             place[order] = np.arange(len(study))
             since = place > np.max(place[~without], initial=-1)
-            known = study.days[~without & np.isfinite(study.days)]
-            last = float(np.max(known, initial=-np.inf))
+            issue_dates = study.days[~without & np.isfinite(study.days)]
+            last = float(np.max(issue_dates, initial=-np.inf))
         recent = (np.floor(study.days) > last - RECENT_DAYS) & (study.days <= last)
     return without & since, without & ~since & recent
 

@@ -24,13 +24,13 @@ from peerfront.foundation.typed_values import looks_numeric, read_numbers
 class Against(Enum):
     """The kinds of reasons not to use a column, from the strongest on."""
 
-    OUTCOME = "is the outcome"
+    OUTCOME = "outcome"
     """Never used, whatever a schema says."""
-    IMPLAUSIBLE = "predicts recruits too well to be known before"
-    """A schema that names it needs `use = true`; otherwise `fit` stops."""
-    COLLECTION = "says how data were collected, or how recruitment went"
-    """Left out unless the schema says `use = true`."""
-    SENSITIVE = "is sensitive"
+    IMPLAUSIBLE = "implausible"
+    """It predicts recruits too well to be known before: `fit` stops unless the schema says `use = true`."""
+    COLLECTION = "collection"
+    """It says how data were collected, or how recruitment went: left out unless the schema says `use = true`."""
+    SENSITIVE = "sensitive"
     """Left out unless the schema says `use = true`."""
 
 
@@ -67,23 +67,23 @@ def is_too_good(reason: object) -> bool:
 def column_findings(study: Study) -> dict[str, Finding]:
     """Find what speaks against the columns of a study, by column."""
     people = study.people
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for name in map(str, people.columns):
         finding = _of_the_tree(study, name, people[name])
         if finding is None:
             role = role_of(study, name, people[name])
             finding = Finding(Against.COLLECTION, role) if role else None
         if finding is not None:
-            found[name] = finding
-    for name, leak in find_leaks(study, found).items():
-        if name not in found or found[name].against is not Against.OUTCOME:
-            found[name] = Finding(Against.OUTCOME if leak.certain else Against.IMPLAUSIBLE, leak.reason)
+            findings[name] = finding
+    for name, leak in find_leaks(study, findings).items():
+        if name not in findings or findings[name].against is not Against.OUTCOME:
+            findings[name] = Finding(Against.OUTCOME if leak.certain else Against.IMPLAUSIBLE, leak.reason)
     for name in map(str, people.columns):
         values = people[name]
-        topic = None if name in found else sensitive_topic(name, values[values != ""].unique())
+        topic = None if name in findings else sensitive_topic(name, values[values != ""].unique())
         if topic is not None:
-            found[name] = Finding(Against.SENSITIVE, note("column_reasons.sensitive", topic=topic))
-    return found
+            findings[name] = Finding(Against.SENSITIVE, note("column_reasons.sensitive", topic=topic))
+    return findings
 
 
 def _of_the_tree(study: Study, name: str, values: pd.Series) -> Finding | None:
@@ -120,18 +120,18 @@ class Vetted:
     """Columns that predict too well and are used because the schema says so."""
 
 
-def vetted(study: Study, schema: StudySchema, found: Mapping[str, Finding] | None = None) -> Vetted:
+def vetted(study: Study, schema: StudySchema, findings: Mapping[str, Finding] | None = None) -> Vetted:
     """Leave out what a schema names and does not say `use = true` of; refuse columns that are the outcome.
 
     Columns that the schema leaves out anyway are not looked at.
     """
-    found = column_findings(study) if found is None else found
+    findings = column_findings(study) if findings is None else findings
     reasons: dict[str, Message] = {}
     notes: list[Message] = []
     accepted: list[str] = []
     sensitive: list[str] = []
     for rule in schema.used:
-        finding = found.get(rule.name)
+        finding = findings.get(rule.name)
         if finding is None:
             continue
         if finding.against is Against.OUTCOME or (finding.against is Against.IMPLAUSIBLE and not rule.use):

@@ -120,15 +120,15 @@ def _is_weight(study: Study, name: str, numbers: NDArray[np.float64]) -> bool:
     words = set(words_of(name))
     if words & _OF_BODIES:
         return False
-    known = np.isfinite(numbers)
+    finite = np.isfinite(numbers)
     if says(name, _WEIGHT):
-        return bool(known.any())
+        return bool(finite.any())
     if says(name, _BARE_WEIGHT):
-        return bool(known.any()) and float(np.median(numbers[known])) < _LIGHTEST_BODY
+        return bool(finite.any()) and float(np.median(numbers[finite])) < _LIGHTEST_BODY
     sizes = study.network_size
     if sizes is None:
         return False
-    both = known & np.isfinite(sizes) & (sizes > 0) & (numbers != 0)
+    both = finite & np.isfinite(sizes) & (sizes > 0) & (numbers != 0)
     if both.sum() < _RISING_PAIRS or len(np.unique(numbers[both])) < 3:
         return False
     product = numbers[both] * sizes[both]  # RDS-II weights are the inverse of the network size, times a constant
@@ -138,10 +138,10 @@ def _is_weight(study: Study, name: str, numbers: NDArray[np.float64]) -> bool:
 def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float64]) -> Message | None:
     filled = (values != "").to_numpy()
     texts = values[filled]
-    known = numbers[np.isfinite(numbers)]
-    if len(known) >= _DATES * filled.sum():
-        different = len(np.unique(known))
-        low, high = float(known.min()), float(known.max())
+    finite = numbers[np.isfinite(numbers)]
+    if len(finite) >= _DATES * filled.sum():
+        different = len(np.unique(finite))
+        low, high = float(finite.min()), float(finite.max())
         if different >= _DIFFERENT and any(first <= low and high <= last for first, last in _EPOCHS):
             return note("column_reasons.epoch")
         named = says(name, _TIME) or is_called(name, _TIME_NAMES)
@@ -176,15 +176,15 @@ def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:
     moved = steps[steps != 0]
     if len(moved) < max(_RISING_PAIRS, 0.5 * len(steps)) or (moved > 0).mean() < _RISING:
         return False
-    known = np.isfinite(numbers)
+    finite = np.isfinite(numbers)
     # The place in the file is one of them: files are often in the order of interviews.
     clocks = [study.trees.wave.astype(np.float64), np.arange(len(study), dtype=np.float64)]
     if study.days is not None:
-        known &= np.isfinite(study.days)
+        finite &= np.isfinite(study.days)
         clocks.append(study.days)
-    if known.sum() < _RISING_PAIRS:
+    if finite.sum() < _RISING_PAIRS:
         return False
-    ranks = pd.Series(numbers[known]).rank().to_numpy()
+    ranks = pd.Series(numbers[finite]).rank().to_numpy()
     with np.errstate(invalid="ignore"):  # the same day for everybody
-        alike = [float(np.nan_to_num(np.corrcoef(ranks, pd.Series(clock[known]).rank())[0, 1])) for clock in clocks]
+        alike = [float(np.nan_to_num(np.corrcoef(ranks, pd.Series(clock[finite]).rank())[0, 1])) for clock in clocks]
     return max(alike) >= _WITH_TIME

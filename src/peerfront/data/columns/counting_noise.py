@@ -33,15 +33,15 @@ MOST_NOISE_LEFT = 0.8
 """Share of the binomial variance below which the counting noise counts as removed."""
 MOST_ENDS_LEFT = 0.4
 """Share of the people with nothing (or everything) used that chance leaves, below which they count as missing."""
-MOST_TOLD = 0.7
+MOST_EXPLAINED = 0.7
 """Share of the uncertainty about who recruits at all that nothing known beforehand removes.
 
 With three coupons each, 15% and 70% of them used remove a third of it, 10% and 80% a half. In the data sets that were
 tried no column removes more than a hundredth.
 """
-MUCH_TOLD = 0.55
-"""The same for columns that tell more than chances of coupons could, by at least TOLD_BEYOND."""
-TOLD_BEYOND = 0.03
+MUCH_EXPLAINED = 0.55
+"""The same for columns that tell more than chances of coupons could, by at least EXPLAINED_BEYOND."""
+EXPLAINED_BEYOND = 0.03
 SURE = 1e-3
 """Chance that any of all columns and pairs is refused although it is innocent, at the edge of what is possible."""
 _FEWEST_OF_A_KIND = 10  # people who recruited, and who did not, below which the second test is not made
@@ -56,7 +56,7 @@ class Evidence:
 
     noise_left: float
     """Variance of the counts around held-out means, as a share of what binomial chance leaves."""
-    told: float
+    explained: float
     """Share of the uncertainty about who recruits at all that it removes from people left out."""
     why: Message | None = None
     """Why it cannot have been known before, if that is so; its `subject` is the column."""
@@ -109,7 +109,7 @@ class CountingNoise:
         chances = (used - recruits + _PRIOR * recruits.mean()) / (sizes - 1 + _PRIOR)
         evidence = self.judge(means, chances)
         missing = None if evidence.implausible else self._missing_end(groups, n_groups)
-        return Evidence(evidence.noise_left, evidence.told, missing) if missing else evidence
+        return Evidence(evidence.noise_left, evidence.explained, missing) if missing else evidence
 
     def judge(self, means: Array, chances: Array) -> Evidence:
         """Judge predictions for people left out: mean recruits, and chances to recruit at all, [people]."""
@@ -122,16 +122,16 @@ class CountingNoise:
         spread = variance * (1.0 + (3.0 * self.coupons - 6.0) * share * (1.0 - share)) - variance**2
         scatter = floor * float(np.sqrt(np.maximum(spread, 0.0).sum()))
         behind = float((excess + (1.0 - floor) * variance).sum()) / max(scatter, 1e-12)
-        told, told_error, beyond, beyond_error = self._told(chances, (1.0 - share) ** self.coupons)
+        explained, explained_error, beyond, beyond_error = self._explained(chances, (1.0 - share) ** self.coupons)
         why = None
         if noise < MOST_NOISE_LEFT * floor and behind < -sure:
             why = note("column_reasons.noise_left", subject=_IT, share=noise)
-        elif told > sure * told_error and (
-            told > max(MOST_TOLD, MOST_TOLD - 0.05 + told_error)
-            or (told > MUCH_TOLD and beyond > max(TOLD_BEYOND, 2 * beyond_error))
+        elif explained > sure * explained_error and (
+            explained > max(MOST_EXPLAINED, MOST_EXPLAINED - 0.05 + explained_error)
+            or (explained > MUCH_EXPLAINED and beyond > max(EXPLAINED_BEYOND, 2 * beyond_error))
         ):
-            why = note("column_reasons.told", subject=_IT, share=told)
-        return Evidence(noise, told, why)
+            why = note("column_reasons.explained", subject=_IT, share=explained)
+        return Evidence(noise, explained, why)
 
     def _means(self, groups: NDArray[np.int64]) -> Array:
         """Expected recruits of everybody by the others of their group with as many coupons, [people]."""
@@ -146,7 +146,7 @@ class CountingNoise:
     def _variance(self, means: Array) -> Array:
         return np.asarray(means * np.clip(1.0 - means / self.coupons, 0.0, 1.0))
 
-    def _told(self, chances: Array, fewest_without: Array) -> tuple[float, float, float, float]:
+    def _explained(self, chances: Array, fewest_without: Array) -> tuple[float, float, float, float]:
         """Share of the uncertainty about who recruits that `chances` remove, and how much of it is beyond coupons.
 
         `fewest_without` is the smallest chance to bring nobody that chances of coupons allow, [people]. Both shares

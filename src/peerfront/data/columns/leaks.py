@@ -86,16 +86,16 @@ def _facts(study: Study, rows: Codes, columns: Mapping[str, ColumnValues]) -> di
         (note("tree_facts.below"), below),
         (note("tree_facts.recruits_of_recruits"), of_recruits.astype(np.int64)[rows]),
     )
-    found: dict[str, Leak] = {}
+    leaks: dict[str, Leak] = {}
     n_tests = 2 * len(columns) * len(facts)
     for name, column in columns.items():
         for what, fact in facts:
             sizes = np.unique(fact, return_counts=True)[1]
             certain = len(sizes) > 2 or int(sizes.min()) >= _CERTAIN
             for codes, by_gaps in ((column.codes, False), (column.filled.astype(np.int64), True)):
-                if name not in found and _same_parts(codes, fact, n_tests):
-                    found[name] = Leak(_tells(what, certain=certain, by_gaps=by_gaps), certain)
-    return found
+                if name not in leaks and _same_parts(codes, fact, n_tests):
+                    leaks[name] = Leak(_tells(what, certain=certain, by_gaps=by_gaps), certain)
+    return leaks
 
 
 def _tells(fact: Message, *, certain: bool, by_gaps: bool) -> Message:
@@ -156,24 +156,24 @@ def _sums(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) 
     usual = np.bincount(recruits).argmax()
     if len(names) < 2 or (recruits != usual).sum() < FEWEST_IN_GROUP:
         return {}
-    found: dict[str, Leak] = {}
+    leaks: dict[str, Leak] = {}
     facts = ((note("tree_facts.recruits"), recruits), (note("tree_facts.coupons_left"), coupons - recruits))
     for what, fact in facts:
         alone = [name for name in names if max(_constant(table[name]), _constant(table[name] - fact)) < MATCH]
         for first, second in combinations(alone, 2):
-            sign = "" if {first, second} & found.keys() else _adds_up(table[first], table[second], fact)
+            sign = "" if {first, second} & leaks.keys() else _adds_up(table[first], table[second], fact)
             if sign:
                 for name, other in ((first, second), (second, first)):
                     code = "column_reasons.adds_up" if sign == "+" else "column_reasons.differs_by"
-                    found[name] = Leak(note(code, others=[other], fact=what), certain=True, others=(other,))
-    left = [name for name in names if name not in found]
+                    leaks[name] = Leak(note(code, others=[other], fact=what), certain=True, others=(other,))
+    left = [name for name in names if name not in leaks]
     family = _family(recruits, {name: table[name] for name in left})
     for name in family:
         others = tuple(other for other in family if other != name)
         code = "column_reasons.adds_up_with_many" if len(others) > 3 else "column_reasons.adds_up"
         reason = note(code, others=others[:3], fact=note("tree_facts.recruits"))
-        found[name] = Leak(reason, certain=True, others=others)
-    return found
+        leaks[name] = Leak(reason, certain=True, others=others)
+    return leaks
 
 
 def _adds_up(first: Numbers, second: Numbers, fact: Codes) -> str:
@@ -220,51 +220,51 @@ def _implausible(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnVa
     """Find columns, and pairs of columns, that remove the counting noise."""
     paired = min(len(columns), _MOST_PAIRED)
     noise = CountingNoise(coupons, recruits, max(3 * len(columns) + paired * (paired - 1) // 2, 1))
-    found: dict[str, Leak] = {}
+    leaks: dict[str, Leak] = {}
     alone: dict[str, tuple[float, float]] = {}
     for name, column in columns.items():
         for groups, subject in _ways(column):
             evidence = noise.test(groups, int(groups.max()) + 1)
-            told, noise_left = alone.get(name, (-np.inf, np.inf))
-            alone[name] = max(told, evidence.told), min(noise_left, evidence.noise_left)
-            if evidence.implausible and name not in found:
-                found[name] = Leak(_too_well(evidence.why_of(subject)), certain=False)
-        if name not in found and column.numbers is not None and noise.bounded(column.numbers, len(columns)):
-            found[name] = Leak(_too_well(note("column_reasons.never_exceeds")), certain=False)
+            explained, noise_left = alone.get(name, (-np.inf, np.inf))
+            alone[name] = max(explained, evidence.explained), min(noise_left, evidence.noise_left)
+            if evidence.implausible and name not in leaks:
+                leaks[name] = Leak(_too_well(evidence.why_of(subject)), certain=False)
+        if name not in leaks and column.numbers is not None and noise.bounded(column.numbers, len(columns)):
+            leaks[name] = Leak(_too_well(note("column_reasons.never_exceeds")), certain=False)
     strongest = sorted(columns, key=lambda name: -max(alone[name][0], 1.0 - alone[name][1]))[:paired]
-    return found | _pairs(noise, {name: columns[name] for name in strongest}, alone, found)
+    return leaks | _pairs(noise, {name: columns[name] for name in strongest}, alone, leaks)
 
 
 def _pairs(
     noise: CountingNoise,
     columns: Mapping[str, ColumnValues],
     alone: Mapping[str, tuple[float, float]],
-    known: Collection[str],
+    refused: Collection[str],
 ) -> dict[str, Leak]:
     """Find pairs that remove clearly more than each of their columns; `known` are refused by themselves.
 
     `alone` is what each column tells of who recruits, and the noise it leaves.
     """
-    found: dict[str, Leak] = {}
+    leaks: dict[str, Leak] = {}
     parted = {name: column.groups(_PAIR_GROUPS) for name, column in columns.items()}
     for first, second in combinations(columns, 2):
-        left = [name for name in (first, second) if name not in known and name not in found]
+        left = [name for name in (first, second) if name not in refused and name not in leaks]
         if not left:
             continue
         evidence = _crossed(noise, parted[first], parted[second])
         # Beside a column that is refused anyway, an innocent one may add a little.
         share = _BY_THE_PAIR if len(left) == 2 else _BY_ONE_MORE
-        told, noise_left = zip(alone[first], alone[second], strict=True)
-        if not evidence.implausible or not _adds(evidence, max(told), min(noise_left), share, len(left) == 2):
+        explained, noise_left = zip(alone[first], alone[second], strict=True)
+        if not evidence.implausible or not _adds(evidence, max(explained), min(noise_left), share, len(left) == 2):
             continue
         for name in left:
             other = second if name == first else first
             # Crossing makes other groups, which may fit better by themselves: what the column adds must be its own.
             shuffled = _crossed(noise, parted[other], named_generator("pairs", name).permutation(parted[name]))
-            if _adds(evidence, shuffled.told, shuffled.noise_left, share, len(left) == 2):
+            if _adds(evidence, shuffled.explained, shuffled.noise_left, share, len(left) == 2):
                 reason = _too_well(evidence.why_of(note("column_reasons.with_other", other=other)))
-                found[name] = Leak(reason, certain=False, others=(other,))
-    return found
+                leaks[name] = Leak(reason, certain=False, others=(other,))
+    return leaks
 
 
 def _crossed(noise: CountingNoise, first: Codes, second: Codes) -> Evidence:
@@ -275,10 +275,10 @@ def _crossed(noise: CountingNoise, first: Codes, second: Codes) -> Evidence:
     return noise.test(np.asarray(groups, dtype=np.int64), int(groups.max()) + 1)
 
 
-def _adds(evidence: Evidence, told: float, noise_left: float, share: float, by_telling: bool) -> bool:
+def _adds(evidence: Evidence, explained: float, noise_left: float, share: float, by_telling: bool) -> bool:
     """Tell whether a pair leaves clearly less noise, or tells clearly more, than something else does."""
     less = evidence.noise_left < min((1.0 - 2 * share) * noise_left, noise_left - share)
-    return less or (by_telling and evidence.told > told + share)
+    return less or (by_telling and evidence.explained > explained + share)
 
 
 def _ways(column: ColumnValues) -> Iterator[tuple[Codes, Message]]:

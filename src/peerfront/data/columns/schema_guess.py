@@ -71,14 +71,14 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     ['date']
     """
     settings = settings or GuessSettings()
-    found = column_findings(study)
+    findings = column_findings(study)
     fields: list[FieldRule] = []
     reasons: dict[str, Message] = {}
     exclude: list[str] = []
     seen: dict[bytes, str] = {}
     for name in map(str, study.people.columns):
         values = study.people[name]
-        finding = found.get(name)
+        finding = findings.get(name)
         # These get a block of their own, so that one word in the schema file uses them.
         on_request = finding is not None and finding.against in (Against.SENSITIVE, Against.IMPLAUSIBLE)
         reason = finding.reason if finding is not None and not on_request else None
@@ -95,7 +95,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
             rule = replace(rule, use=False)
             reasons[name] = finding.reason
         fields.append(rule)
-    schema = StudySchema(tuple(fields), tuple(exclude), _reading(study), f"the schema of {study.source}")
+    schema = StudySchema(tuple(fields), tuple(exclude), _reading(study), note("schema.guessed", source=study.source))
     return Guess(schema, reasons)
 
 
@@ -162,16 +162,16 @@ def _bands(name: str, numbers: np.ndarray, bands: int) -> FieldRule:
 def band_names(cuts: list[float], whole: bool) -> tuple[str, ...]:
     """Name bands by where they begin and end."""
 
-    def shown(value: float) -> str:
+    def number(value: float) -> str:
         return f"{value:.0f}" if value == int(value) else f"{value:g}"
 
     inner = [
-        (shown(low) if high - low == 1 else f"{shown(low)} to {shown(high - 1)}")
+        (number(low) if high - low == 1 else f"{number(low)} to {number(high - 1)}")
         if whole
-        else f"{shown(low)} to under {shown(high)}"
+        else f"{number(low)} to under {number(high)}"
         for low, high in pairwise(cuts)
     ]
-    return (f"under {shown(cuts[0])}", *inner, f"{shown(cuts[-1])} or more")
+    return (f"under {number(cuts[0])}", *inner, f"{number(cuts[-1])} or more")
 
 
 # A schema in which no category is the answer of one to four people ------------------------------------------------

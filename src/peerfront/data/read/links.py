@@ -165,12 +165,12 @@ def link_coupons(listing: Listing) -> Links:
     orphan = came & (recruiter == NOBODY)
     faults += [*coupons.problems, *coupons.issued_twice(own), *_ambiguous(listing, own, coupons)]
     faults += _redeemed_twice(listing, own, ~(by_id | void | orphan))
-    faults += _made_from_ids(listing, own, by_id, recruiter)
+    faults += _codes_from_ids(listing, own, by_id, recruiter)
     assumed = _assumed_seeds(listing, own, orphan & ~void, recruiter != NOBODY, coupons.code)
     recruiter, selves = without_self(listing, recruiter)
     faults += selves
-    seed, told = _seeds(listing, own, ~came, assumed, recruiter)
-    faults += [*told, *_not_issued(listing, own, orphan & ~seed, coupons)]
+    seed, doubts = _seeds(listing, own, ~came, assumed, recruiter)
+    faults += [*doubts, *_not_issued(listing, own, orphan & ~seed, coupons)]
     if listing.recruiters is not None:
         faults += _disagreements(listing, listing.recruiters, recruiter)
     return Links(recruiter, seed, coupons.count, tuple(faults))
@@ -238,7 +238,7 @@ def _redeemed_twice(listing: Listing, own: Texts, real: NDArray[np.bool_]) -> li
     return each(listing, "redeemed-twice", again, texts)
 
 
-def _made_from_ids(
+def _codes_from_ids(
     listing: Listing, own: Texts, by_id: NDArray[np.bool_], recruiter: NDArray[np.int64]
 ) -> list[Problem]:
     """Report the people whose coupon is a code made from their recruiter's id."""
@@ -317,8 +317,8 @@ def link_recruiters(listing: Listing) -> Links:
         if listing.own_coupons is not None:
             faults += _not_on_the_list(listing, listing.own_coupons, coupons, recruiter)
     nobody = np.zeros(len(named), dtype=bool)
-    seed, told = _seeds(listing, named, (named == "") | marks, nobody, recruiter)
-    return Links(recruiter, seed, issued, (*faults, *told))
+    seed, doubts = _seeds(listing, named, (named == "") | marks, nobody, recruiter)
+    return Links(recruiter, seed, issued, (*faults, *doubts))
 
 
 def _not_on_the_list(

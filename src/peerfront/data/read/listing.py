@@ -116,11 +116,23 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
         of_the_tree.add(columns["coupons_issued"][0])
     people = frame[[name for name in frame.columns if name not in of_the_tree]]
     used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
-    shown = {role: names for role, names in columns.items() if role in (*used[format], *ANSWER_ROLES, "seed")}
+    used_columns = {role: names for role, names in columns.items() if role in (*used[format], *ANSWER_ROLES, "seed")}
     if coupons is not None:
-        shown["coupons"] = columns["coupons"]
+        used_columns["coupons"] = columns["coupons"]
     return Listing(
-        source, format, "row", table.rows, ids, people, shown, recruiters, own, coupons, issued, marks, tuple(problems)
+        source,
+        format,
+        "row",
+        table.rows,
+        ids,
+        people,
+        used_columns,
+        recruiters,
+        own,
+        coupons,
+        issued,
+        marks,
+        tuple(problems),
     )
 
 
@@ -250,10 +262,10 @@ def named_like(role: str, header: Sequence[str]) -> list[str]:
 
 def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns:
     """Return the columns by role: those the user named, and the best guess for the others."""
-    known = set(header)
+    names_in_file = set(header)
     for names in named.values():
         for name in names:
-            if name not in known:
+            if name not in names_in_file:
                 raise UnknownName(note("recognition.column_in", source=source), name, header)
     roles: dict[str, str] = {}
     for role, names in named.items():

@@ -33,7 +33,7 @@ class JoinedRows:
 def differing(frame: pd.DataFrame, key: str) -> dict[str, pd.DataFrame]:
     """Return the values of each column that differ between rows of one person: person, value and place."""
     people = _people(frame[key])
-    found = {}
+    differences = {}
     for name in map(str, frame.columns):
         held = pd.DataFrame(
             {"person": people, "value": frame[name].to_numpy(dtype=object), "at": np.arange(len(frame))}
@@ -41,8 +41,8 @@ def differing(frame: pd.DataFrame, key: str) -> dict[str, pd.DataFrame]:
         held = held[held["value"] != ""].drop_duplicates(["person", "value"])
         several = held[held["person"].duplicated(keep=False)]
         if name != key and len(several):
-            found[name] = several
-    return found
+            differences[name] = several
+    return differences
 
 
 def _people(keys: pd.Series) -> np.ndarray:

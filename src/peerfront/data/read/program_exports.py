@@ -60,14 +60,14 @@ def _named(frame: pd.DataFrame, header: list[str]) -> list[Boxes]:
 
 def _beside_a_text(frame: pd.DataFrame, header: list[str]) -> list[Boxes]:
     ticks = [name for name in header if _are_ticks(frame[name])]
-    found = []
+    groups = []
     for text in header:
         boxes = [(name, name[len(text) + 1 :]) for name in ticks if re.fullmatch(re.escape(text) + r"[/_-].+", name)]
         if len(boxes) > 1:
             group = _boxes(text, boxes, text)
             if _agree(frame, group):
-                found.append(group)
-    return found
+                groups.append(group)
+    return groups
 
 
 def _boxes(name: str, boxes: list[tuple[str, str]], text: str | None = None) -> Boxes:

@@ -58,15 +58,15 @@ def _own_coupon(
     if len(candidates) < 2:
         return columns["own_coupon"]
     issued = set(frame[list(columns["coupons"])].to_numpy().ravel()) - {""}
-    known = {name: int(frame[name].isin(issued).sum()) for name in candidates}
-    fitting = [name for name, count in known.items() if count]
+    n_issued = {name: int(frame[name].isin(issued).sum()) for name in candidates}
+    fitting = [name for name, count in n_issued.items() if count]
     if len(fitting) == 1:
         if fitting[0] != columns["own_coupon"][0]:
             steps.append(note("steps.own_coupon", column=fitting[0]))
         return (fitting[0],)
     if not fitting:
         return columns["own_coupon"]
-    listed = [note("recognition.codes_issued", column=name, n=known[name]) for name in fitting]
+    listed = [note("recognition.codes_issued", column=name, n=n_issued[name]) for name in fitting]
     raise DataFileError(
         "recognition.own_coupons",
         source=source,
@@ -93,7 +93,7 @@ def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
 
 _MOST_COLUMNS = 300  # that are compared with each other
 _DIFFERENT = 0.9  # share of different values in a column of codes
-_FOUND = 0.5  # share of a column's codes that must reappear
+_REAPPEARING = 0.5  # share of a column's codes that must reappear
 _ABOVE = 0.7  # share of them that must stand in a row above
 _FEWEST = 3  # codes that reappear
 _ALIKE = 0.8  # share of codes of a shape that coupons have
@@ -135,7 +135,7 @@ class _Match:
 
     column: str
     places: tuple[str, ...]
-    found: int
+    n_matches: int
     filled: int
     most: int = 0
     """How often the most frequent value stands in it."""
@@ -158,7 +158,7 @@ def offered(frame: pd.DataFrame, columns: Columns) -> Message | None:
         }
         reason = note(
             "recognition.codes_reappear",
-            n=match.found,
+            n=match.n_matches,
             filled=match.filled,
             column=match.column,
             places=match.places,
@@ -224,7 +224,7 @@ def _best_coupons(frame: pd.DataFrame, codes: list[str], columns: Columns) -> _M
         mine = rows.get(own)
         if mine is None:
             continue
-        places, found = [], np.zeros(len(mine), dtype=bool)
+        places, reappears = [], np.zeros(len(mine), dtype=bool)
         above = below = 0
         for other in codes:
             if other == own:
@@ -235,11 +235,15 @@ def _best_coupons(frame: pd.DataFrame, codes: list[str], columns: Columns) -> _M
                 above += int((holder[here] < mine.to_numpy()[here]).sum())
                 below += int((holder[here] > mine.to_numpy()[here]).sum())
                 places.append(other)
-                found |= here
-        match = _Match(own, tuple(places), int(found.sum()), len(mine))
-        if match.found < _FEWEST or match.found < _FOUND * match.filled or above < _ABOVE * (above + below):
+                reappears |= here
+        match = _Match(own, tuple(places), int(reappears.sum()), len(mine))
+        if (
+            match.n_matches < _FEWEST
+            or match.n_matches < _REAPPEARING * match.filled
+            or above < _ABOVE * (above + below)
+        ):
             continue
-        score = (match.found / match.filled, len(places), match)
+        score = (match.n_matches / match.filled, len(places), match)
         if best is None or score[:2] > best[:2]:
             best = score
     return None if best is None else best[2]
@@ -275,10 +279,10 @@ def _best_recruiter(frame: pd.DataFrame, people: str, taken: set[str]) -> _Match
         if name == people or name in taken or filled.nunique() < 2:
             continue
         place = ids.reindex(filled.to_numpy(dtype=object)).to_numpy(dtype=float)
-        known = np.isfinite(place)
+        is_id = np.isfinite(place)
         speaks = any(word in name.lower() for word in _RECRUITER_WORDS)
         small = filled.str.fullmatch(r"\d{1,3}").all()
-        above = (place < filled.index.to_numpy()) & known
-        if known.sum() >= _FEWEST and above.sum() >= _ABOVE * len(filled) and (speaks or not small):
-            return _Match(name, (people,), int(known.sum()), len(filled), int(filled[known].value_counts().max()))
+        above = (place < filled.index.to_numpy()) & is_id
+        if is_id.sum() >= _FEWEST and above.sum() >= _ABOVE * len(filled) and (speaks or not small):
+            return _Match(name, (people,), int(is_id.sum()), len(filled), int(filled[is_id].value_counts().max()))
     return None

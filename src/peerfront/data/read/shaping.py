@@ -153,8 +153,8 @@ def _joined(table: TextTable, key: str, named: Columns, source: str) -> JoinedRo
     if key not in table.frame.columns or table.frame[key].replace("", None).dropna().is_unique:
         return JoinedRows(table, {}, ())
     header = list(map(str, table.frame.columns))
-    known = {role: names for role, names in named.items() if all(name in header for name in names)}
-    columns = guess_columns(header, known, source)
+    there = {role: names for role, names in named.items() if all(name in header for name in names)}
+    columns = guess_columns(header, there, source)
     codes = {name for role in ("own_coupon", "recruiter") for name in columns.get(role, ())}
     coupons = {name for name in header if looks_like_issued(name) and name not in codes}
     return join_rows(table, key, coupons | set(columns.get("coupons", ())), codes)
@@ -193,13 +193,13 @@ def _instead(preset: Preset, frame: pd.DataFrame) -> dict[str, str]:
     """Return the program's own columns that serve as id and date."""
     lower = {str(name).lower(): str(name) for name in reversed(frame.columns)}
     roles = {"id": preset.ids, "date": preset.dates}
-    found = {
+    columns = {
         role: next((lower[name] for name in names if name in lower and (frame[lower[name]] != "").any()), "")
         for role, names in roles.items()
     }
     if preset.name == REDCAP:
-        found["id"] = str(frame.columns[0])
-    return {role: name for role, name in found.items() if name}
+        columns["id"] = str(frame.columns[0])
+    return {role: name for role, name in columns.items() if name}
 
 
 def _of_rows(joined: JoinedRows, rows: int, people: int) -> list[Message]:

@@ -16,12 +16,12 @@ from peerfront.words.language import Medium, Text, catalogue, joined, say, speak
 @cache
 def sentences() -> dict[str, str]:
     """The English sentence of each code."""
-    found: dict[str, str] = {}
+    by_code: dict[str, str] = {}
     for file in sorted(files(__package__).iterdir(), key=lambda each: each.name):
         if file.name.endswith(".toml"):
             for topic, entries in tomllib.loads(file.read_text("utf-8")).items():
-                found.update({f"{topic}.{name}": sentence.strip() for name, sentence in entries.items()})
-    return found
+                by_code.update({f"{topic}.{name}": sentence.strip() for name, sentence in entries.items()})
+    return by_code
 
 
 def text_of(message: Message) -> Text:
