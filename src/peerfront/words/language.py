@@ -42,6 +42,8 @@ class Speaker:
     medium: Medium
     one: Callable[[str], str]
     several: Callable[[str, str, int], str]
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """Labels of the fields on a page, by setting; `role_` before the name of a part of a study's file."""
 
 
 @cache

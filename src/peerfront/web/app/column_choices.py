@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.data.read.recognition import suggested_columns
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.shown import visible
-from peerfront.web.app.step_forms import StepForm
+from peerfront.web.app.step_forms import EstimatesForm, FitForm, ForecastForm, OrderForm, ReportForm, StepForm, WeekForm
 
 ROLES = {
     "id": _("The person's id"),
@@ -48,7 +48,7 @@ class ColumnsForm(StepForm):
         label=_("Coupons that everybody was issued"), required=False, min_value=1, max_value=1000,
         help_text=_("Only if the file says who recruited whom, and not how many coupons each person got."),
     )  # fmt: skip
-    valid_for = forms.FloatField(
+    valid_days = forms.FloatField(
         label=_("Days until a coupon expires"), required=False, min_value=1,
         help_text=_("If no column says so. Empty: coupons never expire."),
     )  # fmt: skip
@@ -95,7 +95,7 @@ class ColumnsForm(StepForm):
             "columns": columns,
             "sheet": entered.get("sheet", ""),
             "coupons_each": entered.get("coupons_each"),
-            "valid_days": entered.get("valid_for"),
+            "valid_days": entered.get("valid_days"),
             "still_open": entered.get("still_open", "").strip(),
             "missing": entered.get("missing", "").split(),
         }
@@ -118,10 +118,17 @@ def entries_of(contents: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
         "coupons": list(roles.get("coupons", ())),
         "sheet": reading.get("sheet", ""),
         "coupons_each": reading.get("coupons_each") or (each[0] if each else None),
-        "valid_for": reading.get("valid_days"),
+        "valid_days": reading.get("valid_days"),
         "still_open": reading.get("still_open", ""),
         "missing": " ".join(reading.get("missing", ())),
     }
+
+
+def field_labels() -> dict[str, object]:
+    """The label of each setting that a form of the app has, and of each part of a study's file."""
+    forms_of_steps = (WeekForm, ReportForm, EstimatesForm, ForecastForm, OrderForm, FitForm, ColumnsForm)
+    labels = {name: field.label for form in forms_of_steps for name, field in form.base_fields.items()}
+    return labels | {f"role_{role}": label for role, label in ROLES.items()} | {"role_coupons": labels["coupons"]}
 
 
 def ticks_of(offered: list[str], ticked: list[str], before: Mapping[str, Any]) -> dict[str, list[str]]:

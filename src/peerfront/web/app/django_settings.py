@@ -24,7 +24,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "peerfront.web.pages.speaking.InTheLanguageOfThePage",
+    "peerfront.web.app.link_access.InTheLanguageOfTheApp",
     "peerfront.web.app.link_access.OnlyWithTheLink",
     "peerfront.web.app.link_access.NotTooLarge",
     "django.middleware.common.CommonMiddleware",

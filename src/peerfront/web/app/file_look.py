@@ -10,11 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from peerfront.data.calendar.dates import EPOCH, date_text
-from peerfront.data.calendar.study_calendar import coupon_counts
 from peerfront.data.columns.column_findings import is_sensitive, vetted
 from peerfront.data.columns.schema_guess import Guess, guess_schema
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
@@ -29,9 +24,10 @@ from peerfront.foundation.shown import visible
 from peerfront.study.study_sample import groups_of, outcome_of
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.file_header import MOST_COLUMNS, header_of, read_settings_of
+from peerfront.words.check import check_sections, verdict
 from peerfront.words.commands import SCHEMA
 
-_MOST_PROBLEMS, _MOST_TREES = 1_000, 8
+_MOST_PROBLEMS = 1_000
 _BEFORE = "app/schema-before.toml"
 
 
@@ -86,7 +82,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
     summary = summarise(study)
     contents |= {
         **_problems(study.problems),
-        **_contents(study, summary),
+        **_contents(study, summary, guess),
         "place": study.place,
         "fields": _fields(study, guess, schema),
         "warnings": list(allowed.notes),
@@ -150,29 +146,14 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
     }
 
 
-def _contents(study: Study, summary: Summary) -> dict[str, Any]:
-    shown = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
-    trees = summary.trees
+def _contents(study: Study, summary: Summary, guess: Guess) -> dict[str, Any]:
+    sections = check_sections(study, summary, guess.schema, guess.reasons, guessed=True, block="█")
     return {
         "roles": {role: list(names) for role, names in study.columns.items()},
-        "coupons_each": study.settings.coupons_each,
-        "steps": list(study.steps),
-        "facts": [[what, number] for what, number in summary.facts if number or what in shown],
         "people": len(study),
         "waiting": len(study.waiting),
-        "calendar": _calendar(study),
-        "counts": [
-            [number, summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)]
-            for number in sorted({*summary.recruits_per_person, *summary.coupons_per_person})
-        ],
-        "trees": [
-            [visible(str(seed)), int(people), int(waves), bool(known)]
-            for seed, people, waves, known in trees.head(_MOST_TREES).itertuples(index=False)
-        ],
-        "more_trees": max(len(trees) - _MOST_TREES, 0),
-        "triples": summary.triples,
-        "pairs": summary.pairs,
-        "most_coupons": int(study.issued.max(initial=0)),
+        "verdict": verdict(summary),
+        "sections": [vars(section) for section in sections[:-1]],  # the page of the columns has the last one
         "outcomes": _fit_for(outcome_of, study),
         "subgroups": _fit_for(groups_of, study),
     }
@@ -186,26 +167,6 @@ def _fit_for(read: Callable[[Study, str], object], study: Study) -> list[str]:
             read(study, name)
             names.append(name)
     return names
-
-
-def _calendar(study: Study) -> dict[str, Any] | None:
-    """What is open, expired and used on the study's day; None without dates."""
-    if study.day is None:
-        return None
-    counts = coupon_counts(study)
-    endless = study.valid_days is not None and bool(np.isinf(study.valid_days).any())
-    last = None if study.numbered_days else (EPOCH + pd.Timedelta(days=int(study.day))).isoformat()[:10]
-    return {
-        "day": date_text(study.day, study.numbered_days),
-        "last": last,
-        "used": counts.used,
-        "open": counts.open,
-        "expired": counts.expired,
-        "undated": counts.undated,
-        "holders": counts.holders_open,
-        "passed_over": counts.passed_over,
-        "no_expiry": bool(counts.open and endless and study.settings.open_by_dates),
-    }
 
 
 def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from peerfront.data.read.read_settings import ROLES
 from peerfront.data.read.recognition import suggested_columns
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder, jobs
@@ -44,7 +43,6 @@ def file(request: HttpRequest) -> HttpResponse:
     context |= {
         "contents": contents,
         "ways_out": _ways_out(contents),
-        "roles": _roles(contents),
         "chosen": folder.choices.get("file"),
         "half_read": "file" in folder.choices and not context["state"].made and not failed,
     }
@@ -119,12 +117,6 @@ def columns(request: HttpRequest) -> HttpResponse:
             "left_out": [each for each in fields if not each["can"]],
         },
     )
-
-
-def _roles(contents: Mapping[str, Any]) -> list[tuple[object, str]]:
-    """How the file was read: what a column is, and which."""
-    columns = contents.get("roles", {})
-    return [(meaning, ", ".join(columns[role])) for role, meaning in ROLES.items() if columns.get(role)]
 
 
 def _ways_out(contents: Mapping[str, Any]) -> dict[str, Any]:

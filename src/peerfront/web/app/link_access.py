@@ -12,6 +12,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from peerfront.web.app.app_server import serving
+from peerfront.web.app.column_choices import field_labels
+from peerfront.web.pages.speaking import InTheLanguageOfThePage
 
 Answer = Callable[[HttpRequest], HttpResponse]
 LARGEST_UPLOAD = 100_000_000
@@ -55,6 +57,12 @@ class OnlyWithTheLink:
         return self.answer(request)
 
 
+class InTheLanguageOfTheApp(InTheLanguageOfThePage):
+    """Messages name settings by the labels of the app's forms."""
+
+    fields = field_labels()
+
+
 class NotTooLarge:
     """Refuse uploads that are too large before anything reads them."""
 
@@ -64,8 +72,8 @@ class NotTooLarge:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         size = request.META.get("CONTENT_LENGTH") or "0"
         if request.method == "POST" and size.isdigit() and int(size) > LARGEST_UPLOAD:
-            found = {"found": int(size) // 1_000_000, "allowed": LARGEST_UPLOAD // 1_000_000}
-            return render(request, "app/too_large.html", found, status=413)
+            megabytes = {"found": int(size) // 1_000_000, "allowed": LARGEST_UPLOAD // 1_000_000}
+            return render(request, "app/too_large.html", megabytes, status=413)
         return self.answer(request)
 
 

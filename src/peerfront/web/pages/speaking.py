@@ -1,6 +1,6 @@
 """Results and messages on a page are in the page's language, and name fields instead of options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import get_language, gettext, ngettext
@@ -8,19 +8,22 @@ from django.utils.translation import get_language, gettext, ngettext
 from peerfront.words.language import SPEAKER, Medium, Speaker
 
 
-def page_speaker() -> Speaker:
-    """Django's own translation, in the language it has activated."""
-    return Speaker(get_language() or "en", Medium.PAGE, gettext, ngettext)
+def page_speaker(fields: Mapping[str, object] | None = None) -> Speaker:
+    """Django's own translation, in the language it has activated; `fields` are labels by setting."""
+    return Speaker(get_language() or "en", Medium.PAGE, gettext, ngettext, fields or {})
 
 
 class InTheLanguageOfThePage:
     """Middleware, to stand after Django's `LocaleMiddleware`."""
 
+    fields: Mapping[str, object] = {}
+    """Labels of the pages' fields, by setting: messages name a setting by its label."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        before = SPEAKER.set(page_speaker())
+        before = SPEAKER.set(page_speaker(self.fields))
         try:
             return self.get_response(request)
         finally:

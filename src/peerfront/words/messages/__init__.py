@@ -44,8 +44,7 @@ def remedy_text(remedy: Remedy) -> Text | str:
     if remedy.setting == "map":
         return _columns_text(*remedy.value)
     if where is Medium.PAGE:
-        name = remedy.setting.replace("_", " ")
-        return say("“{field}”", field=name) if remedy.value in (None, True) else f"“{name}: {remedy.value}”"
+        return _field_text(remedy.setting, () if remedy.value in (None, True) else (remedy.value,))
     if where is Medium.TERMINAL:
         option = f"--{remedy.setting.replace('_', '-')}"
         return option if remedy.value is True else f"{option} {_shell(remedy.value)}"
@@ -72,7 +71,13 @@ def _columns_text(role: str, *columns: str) -> Text | str:
         return f"--map {shlex.quote(role + '=' + '+'.join(columns or ('COLUMN',)))}"
     if where is Medium.PYTHON:
         return f"columns={{{role!r}: {columns or ('COLUMN',)!r}}}"
-    return f"“{role}: {', '.join(columns)}”" if columns else say("“{field}”", field=role)
+    return _field_text(f"role_{role}", columns)
+
+
+def _field_text(name: str, values: tuple[object, ...]) -> Text:
+    """A field of a page, by its label if the page has it, and what to enter there."""
+    label = str(speaker().fields.get(name, name.removeprefix("role_").replace("_", " ")))
+    return say("“{field}: {values}”", field=label, values=values) if values else say("“{field}”", field=label)
 
 
 def _shell(value: object) -> str:
