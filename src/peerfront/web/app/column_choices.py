@@ -127,7 +127,9 @@ def entries_of(contents: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
 def field_labels() -> dict[str, object]:
     """The label of each setting that a form of the app has, and of each part of a study's file."""
     forms_of_steps = (WeekForm, ReportForm, EstimatesForm, ForecastForm, OrderForm, FitForm, ColumnsForm)
-    labels = {name: field.label for form in forms_of_steps for name, field in form.base_fields.items()}
+    labels: dict[str, object] = {
+        name: field.label for form in forms_of_steps for name, field in form.base_fields.items()
+    }
     return labels | {f"role_{role}": label for role, label in ROLES.items()} | {"role_coupons": labels["coupons"]}
 
 

@@ -18,7 +18,7 @@ from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder
 from peerfront.web.app.sheet_pages import by_coupons
 from peerfront.web.app.step_forms import WeekForm
-from peerfront.web.app.study_steps import asked_in_the_address, start, step_context
+from peerfront.web.app.study_steps import asked_in_the_address, sheet_order, start, step_context
 
 _FILES = (
     ("sheet.xlsx", gettext_lazy("Excel, to print and fill in")),
@@ -96,10 +96,8 @@ def _weeks() -> tuple[list[dict[str, Any]], Message | None]:
 
 
 def _usual(choices: dict[str, Any]) -> dict[str, Any]:
-    planned = choices.get("plan") or choices.get("fit", {})
-    usual = {
-        name: planned[name] for name in ("budget", "max_per_person", "min_per_person", "study") if planned.get(name)
-    }
+    order = sheet_order(app_folder())
+    usual = {name: order[name] for name in ("budget", "max_per_person", "min_per_person", "study") if order.get(name)}
     forecast = {
         "deadline": choices.get("forecast", {}).get("until"),
         "target": choices.get("forecast", {}).get("target"),
