@@ -8,7 +8,6 @@ from openpyxl import Workbook
 
 import peerfront as pf
 from peerfront.data.frontier_files import read_frontier
-from peerfront.data.read.recognition import suggested_columns
 from peerfront.data.writers import write_study
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.app.app_folder import AppFolder
@@ -81,7 +80,7 @@ def test_columns_that_names_do_not_tell_are_suggested(given) -> None:
     rows = [f"N{n:03d},{code},K{n:03d}a,K{n:03d}b,{'fm'[n % 2]}" for n, code in enumerate(came)]
     seen = given("\n".join(["who,x1,x2,x3,kind", *rows]))
     assert seen["error"]
-    assert suggested_columns(remedies_of(seen)) == {"id": ("who",), "own_coupon": ("x1",), "coupons": ("x2", "x3")}
+    assert seen["suggested"] == {"id": ["who"], "own_coupon": ["x1"], "coupons": ["x2", "x3"]}
     entries = entries_of(seen, {})
     assert (entries["role_id"], entries["role_own_coupon"], entries["coupons"]) == ("who", "x1", ["x2", "x3"])
 

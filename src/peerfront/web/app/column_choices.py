@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.data.read.recognition import suggested_columns
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.shown import visible
 from peerfront.web.app.step_forms import EstimatesForm, FitForm, ForecastForm, OrderForm, ReportForm, StepForm, WeekForm
@@ -109,9 +108,8 @@ def remedies_of(contents: Mapping[str, Any]) -> tuple[Remedy, ...]:
 
 def entries_of(contents: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:
     """What the form shows at first: how the file was read, or what its content suggests."""
-    remedies = remedies_of(contents)
-    roles = dict(contents.get("roles") or {**contents.get("recognised", {}), **suggested_columns(remedies)})
-    each = [remedy.value for remedy in remedies if remedy.setting == "coupons_each"]
+    roles = dict(contents.get("roles") or {**contents.get("recognised", {}), **contents.get("suggested", {})})
+    each = [remedy.value for remedy in remedies_of(contents) if remedy.setting == "coupons_each"]
     roles |= reading.get("columns", {})
     entries: dict[str, Any] = {f"role_{role}": next(iter(roles.get(role, ())), "") for role in ROLES}
     return entries | {

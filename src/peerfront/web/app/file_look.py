@@ -13,6 +13,7 @@ from typing import Any
 from peerfront.data.columns.column_findings import is_sensitive, vetted
 from peerfront.data.columns.schema_guess import Guess, guess_schema
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
+from peerfront.data.read.recognition import suggested_columns
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study, Summary, summarise
@@ -24,8 +25,8 @@ from peerfront.foundation.shown import visible
 from peerfront.study.study_sample import groups_of, outcome_of
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.file_header import MOST_COLUMNS, header_of, read_settings_of
-from peerfront.words.check import check_sections, verdict
 from peerfront.words.commands import SCHEMA
+from peerfront.words.study_check import check_sections, verdict
 
 _MOST_PROBLEMS = 1_000
 _BEFORE = "app/schema-before.toml"
@@ -77,7 +78,8 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
     except FaultyStudy as faults:
         return Look({**contents, "error": faults.message, **_problems(faults.problems)}, faults)
     except PeerfrontError as problem:
-        return Look({**contents, "error": problem.message}, problem)
+        suggested = {role: list(names) for role, names in suggested_columns(problem.remedies).items()}
+        return Look({**contents, "error": problem.message, "suggested": suggested}, problem)
     _keep_schema(folder, schema_text(schema, guess.reasons, study.source))
     summary = summarise(study)
     contents |= {

@@ -10,7 +10,6 @@ from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from peerfront.data.read.recognition import suggested_columns
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder, jobs
 from peerfront.web.app.column_choices import ColumnsForm, entries_of, remedies_of, ticks_of
@@ -121,11 +120,10 @@ def columns(request: HttpRequest) -> HttpResponse:
 
 def _ways_out(contents: Mapping[str, Any]) -> dict[str, Any]:
     """What the form of the columns can do about a refused file: settings that its error names, or naming columns."""
-    remedies = remedies_of(contents)
+    error, remedies = contents.get("error"), remedies_of(contents)
     settings = {remedy.setting: remedy.value for remedy in remedies if remedy.setting in ("sheet", "coupons_each")}
-    error = contents.get("error")
     unclear = error is not None and error.code == "recognition.unclear"
-    return {**settings, "suggested": suggested_columns(remedies), "columns": unclear}
+    return {**settings, "suggested": contents.get("suggested"), "columns": unclear}
 
 
 pages = [
