@@ -186,7 +186,7 @@ class AllAtLast:
 
 
 def _likeliest_first(response: ResponseModel, states: Sequence[State], spends: Sequence[int]) -> list[Allocation]:
-    """Allocations that spend so much in each state (or what may be spent), each coupon where it is most likely used."""
+    """Allocations that spend these amounts (or what may be spent), each coupon where it is most likely used."""
     return [
         Allocation(np.bincount(most_likely_used(table, min(spend, state.spendable)), minlength=len(table)))
         for table, state, spend in zip(gain_tables(response, states), states, spends, strict=True)

@@ -38,7 +38,7 @@ _SMALLEST, _LARGEST = 0.01, 10.0  # taus tried, in units of the prior's
 
 @dataclass(frozen=True)
 class Pooled:
-    """A number of the new study after the earlier ones have been heard."""
+    """A number of the new study, pooled with those of earlier ones."""
 
     mean: float
     error: float

@@ -80,7 +80,7 @@ def _short(value: Any) -> str:
 
 
 def generator_class(kind: str) -> "type[Generator]":
-    """Import only what is used: a plan with an inheritance table needs no network."""
+    """The class of a kind of generator; imported when it is used, as a plan with a table needs no network."""
     if kind not in GENERATORS:
         raise DataFileError("stored_model.unknown_generator", kind=kind, names=sorted(GENERATORS))
     module, name = GENERATORS[kind]

@@ -174,6 +174,6 @@ def _read_table(path: Path, needed: tuple[str, ...], *, may_be_empty: bool = Fal
                 "network_files.no_column", path=path, name=name, names=list(table.frame.columns) or ["-"]
             )
     codes = {"encoding": "network_files.not_utf_8", "unnamed-column": "network_files.unnamed_column"}
-    for note in table.notes:
-        raise DataFileError(codes[note.kind], path=path, what=note.message)
+    for remark in table.notes:
+        raise DataFileError(codes[remark.kind], path=path, what=remark.message)
     return table

@@ -119,7 +119,8 @@ class EarlierStudies:
 
         `alone` is what was fitted to the study without them, if it is large enough for that.
         """
-        from peerfront.models.response.response_training import FEWEST_SHOWN, folds_of
+        from peerfront.models.response.rates import folds_of
+        from peerfront.models.response.response_training import FEWEST_SHOWN
 
         rows = history.informative_rows()
         how = ResponseSettings(folds=min(ResponseSettings().folds, len(rows)))

@@ -37,7 +37,7 @@ _AT_ONCE = 2048  # recruits whose sums stay in the processor's cache from step t
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxOffspring:
-    """The fitted generator."""
+    """A fitted per-field softmax."""
 
     schema: Schema
     network: FrozenNetwork  # from the recruiter's one-hot row to the logits of all categories
@@ -91,7 +91,7 @@ class FillingNetwork:
 
 @dataclass(frozen=True, eq=False)
 class MaskedDiffusion:
-    """The fitted generator."""
+    """A fitted masked diffusion."""
 
     schema: Schema
     network: FillingNetwork

@@ -162,7 +162,7 @@ def ddim_step(
 
 @dataclass(frozen=True, eq=False)
 class DiffusionOffspring:
-    """The fitted generator."""
+    """A fitted diffusion."""
 
     schema: Schema
     network: nn.Sequential

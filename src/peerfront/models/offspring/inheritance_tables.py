@@ -96,7 +96,7 @@ def draw_categories(chances: Array, uniforms: Array) -> NDArray[np.int64]:
 
 
 def fit_inheritance(pairs: Pairs) -> InheritanceTable:
-    """Count, and shrink the counts."""
+    """Fit the tables: counts of pairs, shrunk towards the marginal."""
     return InheritanceTable(
         pairs.schema,
         tuple(
@@ -107,7 +107,7 @@ def fit_inheritance(pairs: Pairs) -> InheritanceTable:
 
 
 def fit_private_inheritance(pairs: Pairs) -> InheritanceTable:
-    """Tables that are computed from rounded counts alone (`foundation.privacy`), and so tell no small one.
+    """Tables made from rounded counts alone (`foundation.privacy`): no count under five can be recovered from them.
 
     In each field recruits are like their recruiter with some chance, and otherwise like anybody (the paper's structure,
     from the totals of categories and of matches). Cells of many pairs, and the rest of their rows together, move the

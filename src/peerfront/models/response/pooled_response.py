@@ -79,7 +79,7 @@ class OwnRates:
 
 @dataclass(frozen=True, eq=False)
 class PooledStory:
-    """One story of the new study, with what earlier studies have to do with it."""
+    """One story of the new study, pooled with earlier studies."""
 
     response: LearnedResponse
     """Its members are as far apart as is not known; rounded."""

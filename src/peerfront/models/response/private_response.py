@@ -123,7 +123,7 @@ def _steps(
     fitted = people @ rates.weights[0][:, :, 0].mean(axis=0) + rates.biases[0].mean()
 
     def log_likelihood(counts: NDArray[np.int64], score: float, size: float, zero: float, use: float) -> Array:
-        """With parameters that are off by so much, [people]."""
+        """Log-likelihood with shifted parameters, [people]."""
         return response_log_likelihood(
             family,
             coupons,

@@ -1,6 +1,7 @@
 """Rate networks: an ensemble of small networks in NumPy, whose average is a person's rate (Section 3.1).
 
-Also what a fit tried (`Candidate`), and rates that are off by as much as the data leave open (`ShiftedRates`).
+Also what a fit tried (`Candidate`) and learned (`Fit`), and rates that are off by as much as the data leave open
+(`ShiftedRates`).
 """
 
 from dataclasses import dataclass
@@ -175,3 +176,30 @@ def model_label(family: str, shape: RateShape, fields: tuple[str, ...] | None) -
     if fields == ():
         return note("rate_shape.everybody_alike", family=FAMILY_NAMES[family])
     return note("rate_shape.of_family", family=FAMILY_NAMES[family], shape=shape.label)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What one shape and family learned."""
+
+    candidate: Candidate
+    rates: RateEnsemble
+    size: float
+    zero: float
+    use: float
+    members: Array  # [members, 3], log size, logit zero and logit use of each; 0 where the family has none
+    penalty: float | None = None  # of a linear shape
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every parameter, and every held-out likelihood there is, is a number."""
+        rates, held_out = self.rates, self.candidate.held_out
+        judged = [held_out] if len(self.members) > 1 else []
+        arrays = [*rates.weights, *rates.biases, rates.log_scale, self.members, *judged]
+        return all(bool(np.isfinite(array).all()) for array in arrays)
+
+
+def folds_of(rows: int, members: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The member that does not see each row, [rows]; -1 where nothing is held out."""
+    folds: NDArray[np.int64] = rng.permutation(rows) % members if members > 1 else np.full(rows, -1)
+    return folds

@@ -20,8 +20,8 @@ from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.response_families import STORIES, largest_rate
 from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.rates import FAMILY_NAMES, RateShape, model_label
-from peerfront.models.response.response_training import Fit, Rows, Trainer, train_linear, train_network
+from peerfront.models.response.rates import FAMILY_NAMES, Fit, RateShape, model_label
+from peerfront.models.response.response_training import Rows, Trainer, train_linear, train_network
 from peerfront.problem import History
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Search:
         return self.settings.drop_fields and self.held_out
 
     def learned(self) -> LearnedResponse:
-        """Choose, and say why."""
+        """The best model, with the reason."""
         fit, why, gain = self.choice()
         return replace(self.response(fit, why), gain_of_knowing=gain)
 

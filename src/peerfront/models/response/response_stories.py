@@ -36,6 +36,7 @@ from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import STORIES, story_of
 from peerfront.foundation.threads import one_thread
 from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.rates import folds_of
 from peerfront.models.response.response_fit import ResponseSettings
 from peerfront.problem import History
 
@@ -144,8 +145,6 @@ def _settings_of(story: str, settings: ResponseSettings) -> ResponseSettings:
 
 def story_fit(name: str, response: LearnedResponse, history: History, settings: ResponseSettings) -> StoryFit:
     """What the members of a response say of the people they were fitted without."""
-    from peerfront.models.response.response_training import folds_of
-
     rows = history.informative_rows()
     folds = folds_of(len(rows), settings.folds, named_generator("capacity fit", settings.seed))
     comparable = history.coupons[rows] <= _MOST_COUPONS
@@ -186,7 +185,7 @@ def _eventual(logs: Array, recruits: NDArray[np.int64], exposure: Array) -> Arra
 
 
 def _bent(logs: Array, recruits: NDArray[np.int64], exposure: Array | None = None) -> tuple[Array, float]:
-    """Log chances of N with the bends that fit best, and what these cost.
+    """Log chances of N with the best-fitting shape corrections, and the penalty of these.
 
     Recruits who are still to come count with their chances, given the bends so far (a generalised EM algorithm).
     """

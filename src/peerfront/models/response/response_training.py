@@ -16,7 +16,7 @@ from torch import Tensor
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.randomness import named_generator, named_key
 from peerfront.foundation.response_families import has_size, has_zero, story_of
-from peerfront.models.response.rates import SMALLEST_RATE, Candidate, RateEnsemble, RateShape
+from peerfront.models.response.rates import SMALLEST_RATE, Candidate, Fit, RateEnsemble, RateShape, folds_of
 from peerfront.models.response.response_likelihood import log_likelihood
 from peerfront.problem import History
 
@@ -87,33 +87,6 @@ class Rows:
     def restricted_to(self, columns: NDArray[np.bool_]) -> "Rows":
         """The same rows with nothing known but these columns."""
         return replace(self, inputs=torch.where(torch.as_tensor(columns), self.inputs, 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What one shape and family learned."""
-
-    candidate: Candidate
-    rates: RateEnsemble
-    size: float
-    zero: float
-    use: float
-    members: Array  # [members, 3], log size, logit zero and logit use of each; 0 where the family has none
-    penalty: float | None = None  # of a linear shape
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether every parameter, and every held-out likelihood there is, is a number."""
-        rates, held_out = self.rates, self.candidate.held_out
-        judged = [held_out] if len(self.members) > 1 else []
-        arrays = [*rates.weights, *rates.biases, rates.log_scale, self.members, *judged]
-        return all(bool(np.isfinite(array).all()) for array in arrays)
-
-
-def folds_of(rows: int, members: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The member that does not see each row, [rows]; -1 where nothing is held out."""
-    folds: NDArray[np.int64] = rng.permutation(rows) % members if members > 1 else np.full(rows, -1)
-    return folds
 
 
 class StackedNetworks:
