@@ -1,4 +1,4 @@
-"""How fast Algorithm 1 is: plain NumPy, plain Numba, lazy, lazy and pruned; d = 32, one core, one run.
+"""How fast Algorithm 1 is: plain NumPy, lazy, lazy and pruned; d = 32, one core, one run.
 
 python benchmarks/planner.py
 
@@ -47,7 +47,7 @@ def seconds(work: Callable[[], object]) -> float:
     return best
 
 
-def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Callable[[], Any]:
+def kernel(tables: Problem, budget: int, every_spend: bool) -> Callable[[], Any]:
     """Nobody has a twin here."""
     survival, uncovered, weights = tables
     nobody = np.full(len(survival), -1)
@@ -61,7 +61,6 @@ def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Calla
         budget,
         0,
         every_spend,
-        lazy,
         RUNS_BEFORE_TANGENT,
         nobody,
         nobody,
@@ -70,9 +69,9 @@ def kernel(tables: Problem, budget: int, every_spend: bool, lazy: bool) -> Calla
 
 def main() -> None:
     small = problem(4, 8)
-    for every_spend, lazy in ((True, False), (True, True), (False, True)):
-        kernel(small, 8, every_spend, lazy)()  # compile
-    names = ("NumPy", "Numba, plain", "lazy", "lazy + pruned")
+    for every_spend in (True, False):
+        kernel(small, 8, every_spend)()  # compile
+    names = ("NumPy", "lazy", "lazy + pruned")
     print(f"{'people, budget':>15}" + "".join(f"{name:>15}" for name in names) + f"{'ratio':>9}{'spends':>8}{'MiB':>7}")
     guess = dict.fromkeys(names, 0.0)
     before = None
@@ -82,9 +81,8 @@ def main() -> None:
             "NumPy": lambda t=tables, b=budget: algorithm_1(
                 t[0], newly_covered(uncovered_shares(t[0], t[1])), t[2], DISCOUNT, spendable=b
             ),
-            "Numba, plain": kernel(tables, budget, True, False),
-            "lazy": kernel(tables, budget, True, True),
-            "lazy + pruned": kernel(tables, budget, False, True),
+            "lazy": kernel(tables, budget, True),
+            "lazy + pruned": kernel(tables, budget, False),
         }
         # Work grows with budget^2 x people for the plain ones; what would take too long is not begun.
         scale = 1.0 if before is None else (budget / before[1]) ** 2 * (people / before[0])

@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bounds.bound_cases import people
-from peerfront.bounds.clairvoyant import Caps, clairvoyant_bound
+from bounds.bound_cases import one_state, people
+from peerfront.bounds.clairvoyant import Caps, Estimate, clairvoyant_returns
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import BinomialResponse, Rules
 from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedOffspring, boom_bust, bridge
 from support import within
+
+
+def clairvoyant_bound(
+    response, offspring, frontier, budget, discount, rounds, luck, samples=400, caps=None
+) -> Estimate:
+    states = one_state(budget, frontier)
+    return Estimate.of(clairvoyant_returns(response, offspring, states, discount, rounds, luck, samples, caps)[0])
 
 
 class CodeIsCapacity(BinomialResponse):

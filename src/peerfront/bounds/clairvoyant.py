@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.foundation.settings import checked_discount, whole_number
 from peerfront.gfp.states import StateBatch
@@ -72,24 +71,6 @@ def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: C
         if not left.any() or not most.any():
             break
     return total
-
-
-def clairvoyant_bound(
-    response: ResponseModel,
-    offspring: OffspringModel,
-    frontier: Codes,
-    budget: int,
-    discount: float,
-    rounds: int,
-    luck: Luck,
-    samples: int = 400,
-    caps: Caps | None = None,
-) -> Estimate:
-    """The bound of one state, by `samples` trees; `luck` has one row."""
-    first = np.array([0, len(frontier)])
-    states = StateBatch(np.array([whole_number("budget", budget, 0)]), first, frontier)
-    returns = clairvoyant_returns(response, offspring, states, discount, rounds, luck, samples, caps)
-    return Estimate.of(returns[0])
 
 
 def clairvoyant_returns(

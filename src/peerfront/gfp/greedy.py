@@ -110,7 +110,6 @@ def greedy(
         int(most),
         int(least_per_person),
         bool(every_spend),
-        True,
         RUNS_BEFORE_TANGENT,
         *twins(tables),
     )
@@ -141,7 +140,6 @@ def greedy_at(
             most_per_person,
             least_per_person,
             -np.inf,
-            True,
             previous_twin,
             next_twin,
             coupons[number],

@@ -74,7 +74,6 @@ def spend_greedily(
     most: int,
     least: int,
     to_beat: float,
-    lazy: bool,
     previous_twin: NDArray[np.int64],
     next_twin: NDArray[np.int64],
     coupons: NDArray[np.int64],
@@ -85,8 +84,7 @@ def spend_greedily(
 ) -> float:
     """Give out `spend` coupons, each to the largest marginal gain; their value, or -inf if it must be below `to_beat`.
 
-    Writes `coupons` and `left`; the heap's arrays are room to work in. Without `lazy` all gains are computed anew for
-    every coupon.
+    Writes `coupons` and `left`; the heap's arrays are room to work in.
     """
     people = len(chance)
     reward = 0.0
@@ -112,17 +110,11 @@ def spend_greedily(
     for at in range(size // 2 - 1, -1, -1):
         sift_down(heap_gains, heap_persons, size, at)
     for step in range(spend - least * people):
-        if lazy:
-            while fresh[heap_persons[0]] != step:
-                person = heap_persons[0]
-                heap_gains[0] = marginal_gain(chance, covers, worth, left, person, coupons[person])
-                fresh[person] = step
-                sift_down(heap_gains, heap_persons, size, 0)
-        elif step:
-            for at in range(size):
-                heap_gains[at] = marginal_gain(chance, covers, worth, left, heap_persons[at], coupons[heap_persons[at]])
-            for at in range(size // 2 - 1, -1, -1):
-                sift_down(heap_gains, heap_persons, size, at)
+        while fresh[heap_persons[0]] != step:
+            person = heap_persons[0]
+            heap_gains[0] = marginal_gain(chance, covers, worth, left, person, coupons[person])
+            fresh[person] = step
+            sift_down(heap_gains, heap_persons, size, 0)
         gain, person = heap_gains[0], heap_persons[0]
         if so_far + (spend - least * people - step) * gain < to_beat:
             return -np.inf
@@ -166,7 +158,6 @@ def plan_frontier(
     most: int,
     least: int,
     every_spend: bool,
-    lazy: bool,
     runs_before_tangent: int,
     previous_twin: NDArray[np.int64],
     next_twin: NDArray[np.int64],
@@ -215,7 +206,6 @@ def plan_frontier(
             most,
             least,
             to_beat - anyway,
-            lazy,
             previous_twin,
             next_twin,
             coupons,
@@ -274,7 +264,6 @@ def plan_frontiers(
             most[f],
             least[f],
             False,
-            True,
             runs_before_tangent,
             previous_twin[start:end],
             next_twin[start:end],
