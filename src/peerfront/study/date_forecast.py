@@ -140,7 +140,7 @@ def forecast_by_date(
 
     `share_left` says how a population runs out. The same arguments give the same tables, to the last bit.
     """
-    n_studies, seed = whole_number("simulated studies", studies, 2, MOST_EPISODES), seed_number("seed", seed)
+    n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), seed_number("seed", seed)
     n_wanted = None if target is None else whole_number("target", target, 1)
     settings = DaySettings(days_until(standing.today, until), order.available, planning_days, interviews_per_week)
     task = task_of(fit, standing.waiting, order)

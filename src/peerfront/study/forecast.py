@@ -146,7 +146,7 @@ def forecast(
     same tables, to the last bit.
     """
     n_episodes, seed = whole_number("episodes", episodes, 2, MOST_EPISODES), seed_number("seed", seed)
-    n_already = whole_number("people who have taken part already", already, 0)
+    n_already = whole_number(note("outlook.already"), already, 0)
     n_wanted = None if target is None else whole_number("target", target, 1)
     if order.population and order.already is None and n_already:
         order = replace(order, already=n_already)

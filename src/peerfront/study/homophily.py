@@ -47,13 +47,13 @@ def _row(
     recruiter: NDArray[np.int64],
     order: NDArray[np.int64],
 ) -> dict[str, object]:
-    known = (parents >= 0) & (children >= 0)
-    pairs = int(known.sum())
+    answered = (parents >= 0) & (children >= 0)
+    pairs = int(answered.sum())
     if not pairs:
         return {"field": name, "pairs": 0, **dict.fromkeys(_COLUMNS, np.nan)}
-    alike = (parents == children)[known]
+    alike = (parents == children)[answered]
     same = float(alike.mean())
-    low, high = _interval(alike, recruiter[known])
+    low, high = _interval(alike, recruiter[answered])
     dealt = children[order]  # [shuffles, pairs]
     both = (parents >= 0) & (dealt >= 0)
     by_chance = (both & (dealt == parents)).sum(axis=1) / np.maximum(both.sum(axis=1), 1)

@@ -128,7 +128,7 @@ class Model:
         from peerfront.study.study_state import share_left_of, standing_of, times_of
 
         order = self._order(budget, limits)
-        last = calendar_day("--until", until)
+        last = calendar_day("until", until)
         checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
         seen = checked if as_of is None else checked.as_of(as_of)
         times = times_of(self.fit, seen)

@@ -40,7 +40,7 @@ from peerfront.study.week_changes import (
     people_waiting,
     snapshot,
 )
-from peerfront.study.week_model import ModelChoice, chosen_model
+from peerfront.study.week_model import ModelChoice, model_of_week
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 
 MODEL = "model"
@@ -163,7 +163,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         done, changes = handed_out(last.decisions, before, study), changes_since(before, study)
     coupons = coupons_left(kept, study, order.budget)
     left = coupons.left
-    choice = chosen_model(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
+    choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
     number = 1 if last is None else last.number + 1
     looking, waits = part_of(progress, 0.8, 1.0, ""), people_waiting(study, kept.weeks, before)
     plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)

@@ -7,7 +7,7 @@ from pathlib import Path
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import Message
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.progress import Progress
 from peerfront.foundation.settings import one_of
 from peerfront.study.fit_settings import USUAL, FitSettings
@@ -72,7 +72,7 @@ class Earlier:
     folder: str = ""
 
 
-def chosen_model(
+def model_of_week(
     kept: StudyFolder,
     study: Study,
     schema: StudySchema,
@@ -105,7 +105,7 @@ def kept_or_refitted(
     effort: float = 1.0,
 ) -> ModelChoice:
     """Keep the earlier model, or fit again if it pays; `rounds` is how far a new one looks ahead."""
-    one_of("time to fit again", refit, REFIT)
+    one_of(note("week.refit"), refit, REFIT)
     now = FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
     before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)
     if earlier is not None:

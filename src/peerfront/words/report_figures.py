@@ -156,8 +156,8 @@ def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64]) -> None:
     axis.set_xlim(0, wave.max(initial=0) + 1)
     axis.set_ylim(float((top + height).max(initial=1.0)), 0)
     ticks = np.arange(int(wave.max(initial=0)) + 1)
-    shown = ticks[:: max(1, len(ticks) // 12)]
-    axis.set_xticks(shown + 0.5, [str(t) for t in shown])
+    labelled = ticks[:: max(1, len(ticks) // 12)]
+    axis.set_xticks(labelled + 0.5, [str(tick) for tick in labelled])
     axis.set_yticks([])
     axis.set(xlabel=str(say("wave")), title=str(say("Who recruited whom")))
     for side in ("top", "right", "left"):
@@ -220,22 +220,22 @@ def calendar_figure(page: CalendarPage, *, narrow: bool = False) -> Figure:
 
 def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> Figure:
     """Draw for each field the share of recruits like their recruiter, and the range that chance gives."""
-    shown = table[table["pairs"] > 0].iloc[::-1]
-    figure = new_figure(NARROW if narrow else 8.5, 1.5 + 0.34 * max(len(shown), 2))
+    rows = table[table["pairs"] > 0].iloc[::-1]
+    figure = new_figure(NARROW if narrow else 8.5, 1.5 + 0.34 * max(len(rows), 2))
     axis = figure.subplots()
-    places = np.arange(len(shown))
+    places = np.arange(len(rows))
     axis.barh(
         places,
-        shown["chance_high"] - shown["chance_low"],
-        left=shown["chance_low"],
+        rows["chance_high"] - rows["chance_low"],
+        left=rows["chance_low"],
         height=0.6,
         color="#BBBBBB",
         label=str(say("if recruits were dealt at random, 95%")),
     )
-    low, high = shown["low"].fillna(shown["same"]), shown["high"].fillna(shown["same"])  # no interval is published
-    reach = np.array([shown["same"] - low, high - shown["same"]])
+    low, high = rows["low"].fillna(rows["same"]), rows["high"].fillna(rows["same"])  # no interval is published
+    reach = np.array([rows["same"] - low, high - rows["same"]])
     axis.errorbar(
-        shown["same"],
+        rows["same"],
         places,
         xerr=reach,
         fmt="o",
@@ -243,7 +243,7 @@ def homophily_figure(table: pd.DataFrame, *, narrow: bool = False) -> Figure:
         capsize=3,
         label=str(say("recruits like their recruiter, 95%")),
     )
-    axis.set_yticks(places, [_short(name, 16 if narrow else 28) for name in shown["field"]])
+    axis.set_yticks(places, [_short(name, 16 if narrow else 28) for name in rows["field"]])
     axis.set_xlim(0, 1.02)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0))
     axis.grid(axis="x", alpha=0.3)

@@ -229,7 +229,7 @@ def outlook_lines(plan: WeekPlan) -> list[object]:
     if plan.late:
         share = percent(plan.in_time)
         lines.append(say("Of the recruits whom this week's coupons bring, {share} come by then.", share=share))
-    lines += plan.forecast.lines()
+    lines += [line for line in plan.forecast.lines() if line not in plan.sheet.notes]  # the sheet has them
     if plan.is_restricted:
         lines.append(
             say(

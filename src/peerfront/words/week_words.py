@@ -37,8 +37,8 @@ class Section:
 
 def week_lines(result: WeekResult) -> list[object]:
     """Everything that a coordinator has to read, titles and lines; details are left out."""
-    shown = [section for section in sections_of(result) if section.key != DETAILS]
-    return [*_with_titles(shown), log_line(result)]
+    sections = [section for section in sections_of(result) if section.key != DETAILS]
+    return [*_with_titles(sections), log_line(result)]
 
 
 def sections_of(result: WeekResult) -> list[Section]:
