@@ -13,7 +13,7 @@ from peerfront.cli.backtest_command import backtest_command
 from peerfront.cli.check import check_command
 from peerfront.cli.compare import compare_command
 from peerfront.cli.convert import convert_command
-from peerfront.cli.design import design_command
+from peerfront.cli.design_command import design_command
 from peerfront.cli.endings import Shown, ended_by_signals
 from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command

@@ -150,7 +150,7 @@ class Design(Readable):
     ['rule', 'recruits', 'recruits_error']
     """
 
-    _in_words = "design.design_lines"
+    _in_words = "design_words.design_lines"
 
     settings: DesignSettings
     repetitions: pd.DataFrame
@@ -174,7 +174,7 @@ class Design(Readable):
 
     def plot(self, *, narrow: bool = False) -> "Figure":
         """Draw recruits against the error of the estimate, a point for each rule."""
-        figure: Figure = import_module("peerfront.words.design").design_figure(self, narrow=narrow)
+        figure: Figure = import_module("peerfront.words.design_words").design_figure(self, narrow=narrow)
         return figure
 
 

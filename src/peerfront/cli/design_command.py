@@ -135,7 +135,7 @@ def design_command(
     from peerfront.cli.options import shown_progress
     from peerfront.study.design import design, design_in_folder
     from peerfront.study.model import load
-    from peerfront.words.design import design_tables
+    from peerfront.words.design_words import design_tables
 
     fitted = None if model is None else load(model)
     with shown_progress() as progress:
