@@ -9,8 +9,8 @@ the same way at the price m / gamma:
 least the right expectation (Jensen's inequality). The induction starts where recruits are worth nothing more: from
 m >= gamma on, and in the last round. So m * r + sum_i v(x_i, m) is a bound but for chance at every price above
 gamma^(1 + `_GENERATIONS`), and any price gives a bound. That is where the best prices are: in the paper's world about
-.8 at a discount of .9, two generations deep, where this bound is .2 above the one that a fitted index gave. At a
-discount of 1 the induction ends at the deadline only: with many rounds left there is no such bound.
+.8 at a discount of .9, two generations deep. At a discount of 1 the induction ends at the deadline only: with many
+rounds left there is no such bound.
 
 The price is chosen on one sample and the bound evaluated on others. Of many people, some stand for all.
 """
