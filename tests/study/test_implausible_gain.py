@@ -8,6 +8,7 @@ import peerfront as pf
 from peerfront.data.columns.column_findings import Vetted
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import Field, Schema
+from peerfront.foundation.messages import warning
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings
 from peerfront.models.response.response_stories import fit_stories
 from peerfront.problem import History
@@ -88,11 +89,11 @@ def test_the_fit_stops_or_goes_on_knowingly(accept, accepted) -> None:
     study = small_study()
     schema = StudySchema((FieldRule("q", ("0", "1", "2", "3")),))
     settings = pf.FitSettings(budget=6, rounds=1, effort=0.05, response="per_coupon", accept_gain=accept)
-    allowed = Vetted(schema, {}, ("Warning: as the schema says.",) if accepted else (), accepted)
+    allowed = Vetted(schema, {}, (warning("as_the_schema_says"),) if accepted else (), accepted)
     if not accept and not accepted:
         with pytest.raises(pf.PeerfrontError, match="fit with --accept-gain"):
             fit_study(study, schema, settings, allowed=allowed)
         return
     summary = fit_study(study, schema, settings, allowed=allowed).scores["summary"]
     assert any(line.startswith("Warning: what is known") and ONLY_IF_KNOWN in line for line in summary)
-    assert ("Warning: as the schema says." in summary) == bool(accepted)
+    assert ("Warning: as_the_schema_says" in summary) == bool(accepted)

@@ -63,21 +63,20 @@ def schema_text(
         f"format = {_quoted(reading.format)}",
     ]
     if reading.sheet:
-        lines.append(f"sheet = {_quoted(reading.sheet)}  {_line('schema_comments.sheet')}")
-    lines.append(f"preset = {_quoted(reading.preset)}  {_line('schema_comments.preset', presets=list(PRESETS))}")
+        lines.append(_setting("sheet", _quoted(reading.sheet), "schema_comments.sheet"))
+    lines.append(_setting("preset", _quoted(reading.preset), "schema_comments.preset", presets=list(PRESETS)))
     if reading.checkboxes is not None:
-        lines.append(f"checkboxes = {_list(reading.checkboxes)}  {_line('schema_comments.checkboxes')}")
-    lines.append(f"missing = {_list(reading.missing)}  {_line('schema_comments.missing')}")
+        lines.append(_setting("checkboxes", _list(reading.checkboxes), "schema_comments.checkboxes"))
+    lines.append(_setting("missing", _list(reading.missing), "schema_comments.missing"))
     lines += [f"# {line}" for line in str(note("schema_comments.still_open")).splitlines()]
     lines.append(f"still_open = {_quoted(reading.still_open)}")
     if reading.valid_days is not None:
-        lines.append(f"valid_days = {_number(reading.valid_days)}  {_line('schema_comments.valid_days')}")
+        lines.append(_setting("valid_days", _number(reading.valid_days), "schema_comments.valid_days"))
     if reading.active_after_days:
-        lines.append(
-            f"active_after_days = {_number(reading.active_after_days)}  {_line('schema_comments.active_after_days')}"
-        )
+        days = _number(reading.active_after_days)
+        lines.append(_setting("active_after_days", days, "schema_comments.active_after_days"))
     if reading.coupons_each is not None:
-        lines.append(f"coupons_each = {reading.coupons_each}  {_line('schema_comments.coupons_each')}")
+        lines.append(_setting("coupons_each", str(reading.coupons_each), "schema_comments.coupons_each"))
     if reading.columns:
         lines += ["", _line("schema_comments.columns"), "[columns]"]
         lines += [
@@ -111,6 +110,11 @@ def _quoted(text: str) -> str:
 
 def _line(code: str, **values: Any) -> str:
     return f"# {_comment(note(code, **values))}"
+
+
+def _setting(key: str, value: str, code: str, **values: Any) -> str:
+    """A line of the file with a comment that explains it."""
+    return f"{key} = {value}  {_line(code, **values)}"
 
 
 def _comment(text: object) -> str:
