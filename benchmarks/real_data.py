@@ -60,7 +60,7 @@ def main() -> None:
             gain = candidate.held_out - base.held_out
             error = gain.std(ddof=1) * np.sqrt(len(gain))
             print(
-                f"  {candidate.label:45} held-out {candidate.held_out.sum():9.1f}  "
+                f"  {candidate.label!s:45} held-out {candidate.held_out.sum():9.1f}  "
                 f"above Poisson {gain.sum():+6.1f} +- {error:.1f}"
             )
         print(f"  chosen: {model.reason}")

@@ -20,6 +20,7 @@ from peerfront.experiments.policies import policy_entry, prepare_policy
 from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
 from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
     MOST_SEED,
@@ -132,9 +133,14 @@ class Task:
     discounts: tuple[float, ...]
 
     @property
-    def label(self) -> str:
-        discounts = ", ".join(f"{discount:g}" for discount in self.discounts)
-        return f"{Spec.parse(self.policy).label} in {Spec.parse(self.world).label}, draw {self.draw}, at {discounts}"
+    def label(self) -> Message:
+        return note(
+            "comparison_progress.task",
+            policy=Spec.parse(self.policy).label,
+            world=Spec.parse(self.world).label,
+            draw=self.draw,
+            discounts=[f"{discount:g}" for discount in self.discounts],
+        )
 
 
 @dataclass(frozen=True)
@@ -254,7 +260,8 @@ def _first_frontier_bounds(
     kinds, counts = np.unique([f"{each.which}, {each.proof}" for each in certificates], return_counts=True)
     shares = "; ".join(f"{kind} ({count / len(certificates):.0%})" for kind, count in zip(kinds, counts, strict=True))
     error = mean_bound(certificates).standard_error
-    return np.array([each.bound for each in certificates]), f"upper bound: {shares}; error of the mean {error:.2f}"
+    kind = note("comparison.kind_of_bound", shares=shares, error=error)
+    return np.array([each.bound for each in certificates]), in_english(kind)
 
 
 def _trimmed(played: Trajectories) -> Trajectories:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from peerfront.experiments.planning_world import Discounts, Preparation, with_independent_referrals
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import in_english, note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import checked_discount, one_of, whole_number
 from peerfront.foundation.specs import Option, Spec
@@ -110,14 +110,21 @@ def prepare_gfp_paper(preparation: Preparation, iterations: int | None = None, p
 
 
 def _reported(learned: "LearnedPlanner", name: str) -> Policy:
-    """The best policy that learning met, under a name that tells how it came about."""
+    """The best policy that learning met, under a name that says how it was learned."""
     report, planner = learned.report, learned.report.best_planner
     if learned.rule is not None and planner is not None:
-        more = f"{planner.behind:.1f} +- {planner.behind_error:.1f} more than the best planner"
-        how = f"{report.method}; plays the rule {learned.rule.name}, which earns {more} in the planning world"
-        return Renamed(learned.rule, f"{name} ({how})")
-    earns = f"{report.simulated:.1f} +- {report.simulated_error:.1f}"
-    return replace(learned.planner, name=f"{name} ({report.method}; earns {earns} in the planning world)")
+        rule_name = note(
+            "prepared_policy.rule",
+            name=name,
+            method=report.method,
+            rule=learned.rule.name,
+            more=planner.behind,
+            error=planner.behind_error,
+        )
+        return Renamed(learned.rule, in_english(rule_name))
+    earns, error = report.simulated, report.simulated_error
+    planner_name = note("prepared_policy.planner", name=name, method=report.method, earns=earns, error=error)
+    return replace(learned.planner, name=in_english(planner_name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +194,14 @@ def _trained(
     trained_at = preparation.discount if discount is None else discount
     trained = fit(preparation.planning_world, preparation.rules, trained_at, replace(settings, learning=learning))
     last = trained.curve.returns[-max(1, learning.episodes // 5) :].mean()
-    how = f"{learning.episodes} episodes at discount {trained_at:g}, the last fifth of which earned {last:.1f}"
-    return replace(trained.policy, name=f"{trained.policy.name} ({how})")
+    name = note(
+        "prepared_policy.trained",
+        name=trained.policy.name,
+        episodes=learning.episodes,
+        discount=trained_at,
+        last=float(last),
+    )
+    return replace(trained.policy, name=in_english(name))
 
 
 def trained_at_discount(spec: Spec) -> Discounts:

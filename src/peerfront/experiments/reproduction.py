@@ -155,8 +155,8 @@ class Piece:
     task: Task | None = None
 
     @property
-    def label(self) -> str:
-        return f"models of draw {self.draw}" if self.task is None else self.task.label
+    def label(self) -> Message:
+        return note("comparison_progress.models", draw=self.draw) if self.task is None else self.task.label
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ def timings(finished: Iterable[DonePiece]) -> pd.DataFrame:
     rows = [
         {
             "part": done.piece.part.name,
-            "piece": done.piece.label,
+            "piece": in_english(done.piece.label),
             "policy": "models" if done.piece.task is None else Spec.parse(done.piece.task.policy).label,
             "seconds": round(done.seconds, 2),
             "peak_memory": done.peak_memory,
