@@ -33,7 +33,7 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.gfp.surrogate import SurrogateSettings
 from peerfront.models.depletion import Depleted, DepletingWorld
-from peerfront.models.population import QUANTILES, Population, popularity_of
+from peerfront.models.finite_population import QUANTILES, Population, popularity_of
 from peerfront.problem import BinomialResponse, BranchingWorld, Episodes, Rules, State
 from peerfront.problem.world import Crowd
 from peerfront.simulation.catalog import make_world

@@ -16,8 +16,8 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.models.depletion import Depleted
+from peerfront.models.finite_population import Population
 from peerfront.models.offspring.inheritance_tables import InheritanceTable
-from peerfront.models.population import Population
 from peerfront.problem import BinomialResponse
 from peerfront.simulation.typed import bridge
 

@@ -14,7 +14,7 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.models.depletion import Depleted, DepletingWorld
-from peerfront.models.population import Population, popularity_of
+from peerfront.models.finite_population import Population, popularity_of
 from peerfront.problem import BinomialResponse, BranchingWorld, Crowd, Rules, rollout
 from peerfront.problem.response import UNLIMITED
 from peerfront.problem.response import brings as brings_of

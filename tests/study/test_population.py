@@ -10,7 +10,7 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.data.frontier_files import frontier_from_table
 from peerfront.data.schema_file import parse_schema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError
-from peerfront.models.population import usual_sizes
+from peerfront.models.finite_population import usual_sizes
 from peerfront.study.artifacts import Fit
 from peerfront.study.forecast import PLAN, forecast
 from peerfront.study.planning import plan_coupons

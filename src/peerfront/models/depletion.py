@@ -1,7 +1,7 @@
 """What coupons do while the population runs out: a response model with fewer acquaintances left, and such a world.
 
 N'(k) = Binomial(min(k, C, A), P s): A acquaintances are left and, where coupons can be lost, s is the chance that the
-one who gets a coupon has not taken part (`models.population`). With P(A >= l) as another factor of P(C >= l) and s as
+one who gets a coupon has not taken part (`finite_population`). With P(A >= l) as another factor of P(C >= l) and s as
 another factor of P this is the family of `problem.response` again, so its tables, greedy and its guarantee hold. With
 everybody left it is the model itself, to the last bit.
 
@@ -20,7 +20,7 @@ from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
 from peerfront.foundation.messages import Message
 from peerfront.foundation.randomness import Luck
-from peerfront.models.population import Array, Population
+from peerfront.models.finite_population import Array, Population
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import RateEnsemble
 from peerfront.problem import BinomialResponse, Crowd, OffspringModel, Referrals, World

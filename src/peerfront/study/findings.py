@@ -15,9 +15,9 @@ from peerfront.foundation.messages import Message
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
+from peerfront.models.finite_population import QUANTILES
 from peerfront.models.model_diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.generator_choice import OffspringChoice
-from peerfront.models.population import QUANTILES
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules

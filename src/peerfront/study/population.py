@@ -23,7 +23,7 @@ from peerfront.foundation.typed_values import typed_number
 from peerfront.gfp.story import PersonView, Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork
 from peerfront.models.depletion import Depleted, DepletingWorld, StillUnasked
-from peerfront.models.population import USUAL_ACQUAINTANCES, Array, Population, popularity_of, usual_sizes
+from peerfront.models.finite_population import USUAL_ACQUAINTANCES, Array, Population, popularity_of, usual_sizes
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import BranchingWorld, Frontier
 from peerfront.study.artifacts import Fit
