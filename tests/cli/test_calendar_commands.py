@@ -75,7 +75,7 @@ def test_a_back_test_is_printed_kept_and_shown_in_the_report(run, place) -> None
     asked = ("backtest", place / "study.csv", "--at", "2024-05-15", "--episodes", 20, "--valid-days", 60)
     code, out, err = run(*asked, "--out", place / "tested")
     assert code == 0, err
-    for part in ("Forecasts, and what came", "2024-05-15", "Next 2 weeks", "inside the 8-of-10 band", "Written to"):
+    for part in ("Forecasts, and what came", "2024-05-15", "the next 2 weeks", "inside the 8-of-10 band", "Written to"):
         assert part in out
     names = {path.name for path in (place / "tested").iterdir()}
     assert {"forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg"} <= names

@@ -17,7 +17,7 @@ from peerfront.study.day_simulator import DayPaths
 from peerfront.study.forecast_tables import NOT_REACHED, dates_reached, day_summary
 from peerfront.study.model import Model
 from peerfront.study.study_state import share_left_of, standing_of
-from peerfront.words.calendar_words import long_date
+from peerfront.words.date_forecast_words import long_date
 from study.small_advice import a_fit, a_study, order, study_csv
 from study.small_standing import a_standing, some_times
 

@@ -120,7 +120,7 @@ def test_words_say_what_matters(found) -> None:
     unsure = forecast(a_fit(1), a_frontier(), order(), episodes=20, rivals=())
     assert not unsure.with_model
     assert np.isnan(unsure.of_plan["with_model_p10"])
-    assert "luck alone" in str(unsure)
+    assert "as if the model were exact" in str(unsure)
     far = forecast(a_fit(), a_frontier(), order(), target=200, already=90, episodes=20, rivals=())
     assert "target (200 people in all, 110 to come) is out of reach: 12 coupons" in str(far)
     done = forecast(a_fit(), a_frontier(), order(), target=50, already=90, episodes=20, rivals=())

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 PLAN, KNOWING = "plan", "knowing the story"
 _APART = 0.02  # share of the recruits by which stories must differ before the headline is a range
-_LEADS_APART = 0.5  # recruits by which the plan's leads must differ before they are reported story by story
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
 
 
@@ -99,12 +98,6 @@ class Forecast(Readable):
         own = self.stories_of(PLAN)
         low, high = own["recruits"].min(), own["recruits"].max()
         return bool(high - low > max(2.0 * own["error"].max(), _APART * high))
-
-    def leads_differ(self, policy: str) -> bool:
-        """Whether the plan's lead over a policy depends clearly on the story."""
-        own = self.stories_of(policy)
-        spread = own["plan_lead"].max() - own["plan_lead"].min()
-        return bool(spread > max(2.0 * own["plan_lead_error"].max(), _LEADS_APART))
 
     def stories_of(self, policy: str) -> pd.DataFrame:
         """The rows of one policy in `stories`."""

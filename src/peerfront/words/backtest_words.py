@@ -41,8 +41,8 @@ def verdict_text(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> Text:
         )
     ]
     rows = [(row, trust_in(row)) for row in coverage.to_dict("records")]
-    good = [_ahead(row) for row, trust in rows if trust is Trust.GOOD]
-    too_few = [_ahead(row) for row, trust in rows if trust is Trust.TOO_FEW]
+    good = [horizon_text(row["horizon"]) for row, trust in rows if trust is Trust.GOOD]
+    too_few = [horizon_text(row["horizon"]) for row, trust in rows if trust is Trust.TOO_FEW]
     if len(good) == len(rows):
         sentences.append(say("Forecasts can be trusted on this study."))
     elif good:
@@ -55,7 +55,7 @@ def verdict_text(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> Text:
 
 def _fault(row: Row, trust: Trust) -> Text:
     """What is wrong with the forecasts of a horizon; empty where they are good, or nothing can be said."""
-    values = {"horizon": _ahead(row), "middle": row["middle"], "came": row["realised"]}
+    values = {"horizon": horizon_text(row["horizon"]), "middle": row["middle"], "came": row["realised"]}
     match trust:
         case Trust.NARROW:
             return say(
@@ -130,14 +130,9 @@ def _source_line(test: Backtest) -> Text:
 def backtest_table(test: Backtest) -> ResultTable:
     """Every forecast beside what came."""
     headings = (
-        say("from"),
-        say("ahead"),
-        say("people then"),
-        say("middle"),
-        say("8 of 10"),
-        say("came"),
+        say("from"), say("ahead"), say("people then"), say("middle"), say("8 of 10"), say("came"),
         say("against the band"),
-    )
+    )  # fmt: skip
     rows = tuple(
         (
             cut_text(test, row["cut"]),
@@ -159,22 +154,11 @@ def cut_text(test: Backtest, cut: object) -> Text:
 
 
 def horizon_text(horizon: object) -> Text:
-    """How far ahead, in a table."""
-    names = {
-        "next 2 weeks": say("Next 2 weeks"),
-        "next 4 weeks": say("Next 4 weeks"),
-        "next wave": say("Next wave"),
-        "next 2 waves": say("Next 2 waves"),
-    }
-    return names.get(str(horizon), say("To the end"))
-
-
-def _ahead(row: Row) -> Text:
-    """How far ahead, inside a sentence."""
+    """How far ahead was forecast."""
     names = {
         "next 2 weeks": say("the next 2 weeks"),
         "next 4 weeks": say("the next 4 weeks"),
         "next wave": say("the next wave"),
         "next 2 waves": say("the next 2 waves"),
     }
-    return names.get(str(row["horizon"]), say("the rest of the study"))
+    return names.get(str(horizon), say("the rest of the study"))

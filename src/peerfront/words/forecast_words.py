@@ -17,41 +17,32 @@ def forecast_lines(forecast: Forecast) -> list[object]:
     if forecast.nothing_because is not None:
         return [say("Nothing is given out: {why}. So nobody is recruited.", why=forecast.nothing_because)]
     plan, rules = forecast.of_plan, forecast.rules
-    lines: list[object] = [
-        say(
-            "From {people} with {coupons} and {rounds} to go, the plan brings {recruits} recruits on average; in 8 of "
-            "10 simulated studies between {low:.0f} and {high:.0f}.",
-            people=n_people(forecast.people),
-            coupons=n_coupons(rules.budget),
-            rounds=say_n("{n:,} round", "{n:,} rounds", rules.rounds),
-            recruits=expected_recruits(forecast),
-            low=plan["p10"],
-            high=plan["p90"],
-        )
-    ]
+    start = {
+        "people": n_people(forecast.people),
+        "coupons": n_coupons(rules.budget),
+        "rounds": say_n("{n:,} round", "{n:,} rounds", rules.rounds),
+    }
+    expected = say(
+        "From {people} with {coupons} and {rounds} to go, the plan brings {recruits} recruits on average; in 8 of 10 "
+        "simulated studies between {low:.0f} and {high:.0f}.",
+        **start | band(plan) | {"recruits": expected_recruits(forecast)},
+    )
     own = forecast.stories_of(PLAN).to_dict("records")
-    if len(own) > 1:
-        lines += [_story_line(forecast, row) for row in own]
+    lines: list[object] = [expected, *(_story_line(forecast, row) for row in own if len(own) > 1)]
     if forecast.still_wanted is not None:
         lines.append(_target_line(forecast, forecast.still_wanted))
-    lines.append(
-        say(
-            "Chance that nobody is left who could refer while coupons and rounds remain: {chance}.",
-            chance=chance_text(plan["dies_out"]),
-        )
+    dies_out = say(
+        "Chance that nobody is left who could refer while coupons and rounds remain: {chance}.",
+        chance=chance_text(plan["dies_out"]),
     )
-    lines.append(
-        say(
-            "Of {coupons}, {used:.0f} are used, {unused:.0f} are issued and not used, {never:.0f} are never issued "
-            "(averages).",
-            coupons=n_coupons(rules.budget),
-            used=plan["recruits"],
-            unused=plan["unused"],
-            never=plan["never_issued"],
-        )
+    used = say(
+        "Of {coupons}, {recruits:.0f} are used, {unused:.0f} are issued and not used, {never_issued:.0f} are never "
+        "issued (averages).",
+        coupons=n_coupons(rules.budget),
+        **{name: plan[name] for name in ("recruits", "unused", "never_issued")},
     )
-    lines += [_rival_line(forecast, row) for row in forecast.summary.iloc[1:].to_dict("records")]
-    return [*lines, *forecast.assumed, *forecast.warnings, caveat(forecast)]
+    rivals = [_rival_line(forecast, row) for row in forecast.summary.iloc[1:].to_dict("records")]
+    return [*lines, dies_out, used, *rivals, *forecast.assumed, *forecast.warnings, _caveat(forecast)]
 
 
 def expected_recruits(forecast: Forecast) -> Text:
@@ -67,109 +58,67 @@ def _story_line(forecast: Forecast, row: Row) -> Text:
     knowing = forecast.stories_of(KNOWING)
     own = knowing[knowing["story"] == row["story"]].iloc[0]
     more, error = -float(own["plan_lead"]), float(own["plan_lead_error"])
-    parts = [
-        say(
-            "  If {story} (weight {weight}): {recruits:.0f} ({low:.0f} to {high:.0f}).",
-            story=story_phrase(row["story"]),
-            weight=percent(row["weight"]),
-            recruits=row["recruits"],
-            low=row["p10"],
-            high=row["p90"],
-        )
-    ]
-    if forecast.still_wanted:
-        parts.append(say("Target: {chance}.", chance=chance_text(row["reaches_target"])))
-    if more > max(2 * error, 0.05):
-        parts.append(say("Knowing it would add {more:.1f}.", more=more))
-    return joined(parts)
+    brings = say(
+        "  If {story} (weight {weight}): {recruits:.0f} ({low:.0f} to {high:.0f}).",
+        **band(row) | {"story": story_phrase(row["story"]), "weight": percent(row["weight"])},
+    )
+    target = target_chance(row) if forecast.still_wanted else None
+    adds = say("Knowing it would add {more:.1f}.", more=more) if more > max(2 * error, 0.05) else None
+    return joined([brings, target, adds])
 
 
 def _target_line(forecast: Forecast, wanted: int) -> Text:
-    whole = n_people(forecast.target or 0)
+    whole, budget, plan = n_people(forecast.target or 0), forecast.rules.budget, forecast.of_plan
     if wanted == 0:
         return say("The target, {people} in all, is reached already.", people=whole)
-    to_come = (
-        say("{people} in all, {wanted:,} to come", people=whole, wanted=wanted)
-        if forecast.already
-        else say_n("{n:,} recruit", "{n:,} recruits", wanted)
-    )
-    budget, plan = forecast.rules.budget, forecast.of_plan
+    to_come = say_n("{n:,} recruit", "{n:,} recruits", wanted)
+    if forecast.already:
+        to_come = say("{people} in all, {wanted:,} to come", people=whole, wanted=wanted)
     if wanted > budget:
         return say(
             "The target ({to_come}) is out of reach: {coupons} bring no more than that.",
             to_come=to_come,
             coupons=n_coupons(budget),
         )
-    chance = chance_text(plan["reaches_target"])
+    chances = {"to_come": to_come, "chance": chance_text(plan["reaches_target"])}
     if not forecast.with_model:
-        return say("Chance to reach the target ({to_come}): {chance}.", to_come=to_come, chance=chance)
+        return say("Chance to reach the target ({to_come}): {chance}.", **chances)
     return say(
         "Chance to reach the target ({to_come}): {chance}; {unsure} when the model's uncertainty is counted in.",
-        to_come=to_come,
-        chance=chance,
+        **chances,
         unsure=chance_text(plan["with_model_reaches_target"]),
     )
 
 
 def _rival_line(forecast: Forecast, row: Row) -> Text:
-    parts = [
-        say(
-            "{rule}: {recruits:.0f} recruits ({low:.0f} to {high:.0f}).",
-            rule=row["described"],
-            recruits=row["recruits"],
-            low=row["p10"],
-            high=row["p90"],
-        )
-    ]
-    if forecast.still_wanted is not None:
-        parts.append(say("Target: {chance}.", chance=chance_text(row["reaches_target"])))
-    parts.append(say("Dies out: {chance}.", chance=chance_text(row["dies_out"])))
-    if not forecast.leads_differ(row["policy"]):
-        return joined([*parts, lead_text(row["plan_lead"], row["plan_lead_error"])])
-    by_story = forecast.stories_of(row["policy"]).to_dict("records")
-    parts += [
-        say(
-            "If {story}: {lead}",
-            story=story_phrase(each["story"]),
-            lead=lead_text(each["plan_lead"], each["plan_lead_error"]),
-        )
-        for each in by_story
-    ]
-    return joined(parts)
+    brings = say("{rule}: {recruits:.0f} recruits ({low:.0f} to {high:.0f}).", **band(row) | {"rule": row["described"]})
+    target = target_chance(row) if forecast.still_wanted is not None else None
+    dies_out = say("Dies out: {chance}.", chance=chance_text(row["dies_out"]))
+    return joined([brings, target, dies_out, lead_text(row)])
 
 
-def caveat(forecast: Forecast) -> Text:
+def _caveat(forecast: Forecast) -> Text:
     """What the bands hold and what they do not."""
-    several = forecast.stories["story"].nunique() > 1
-    if forecast.with_model and several:
+    if forecast.with_model:
         inside = say(
-            "The bands hold luck and what a coupon may do, in the shares of the weights; the wider ones also what the "
-            "data leave open about how many people somebody brings."
+            "The bands hold luck and what a coupon may do; the wider ones also what the data leave open about how many "
+            "people somebody brings."
         )
-    elif forecast.with_model:
-        inside = say(
-            "The bands hold luck; the wider ones also what the data leave open about how many people somebody brings."
-        )
-    elif several:
+    else:
         inside = say(
             "The bands hold luck and what a coupon may do, as if the model were exact: it was fitted without a "
             "held-out part, so its uncertainty is not known."
         )
-    else:
-        inside = say(
-            "The bands hold luck alone, as if the model were exact: it was fitted without a held-out part, so its "
-            "uncertainty is not known."
+    if forecast.population is not None:
+        outside = say(
+            "The population runs out as the simulated recruits come. Not in them: a model that is wrong in kind, "
+            "people who change during the study, and errors of the population's size."
         )
-    if forecast.population is None:
+    else:
         outside = say(
             "Not in them: a model that is wrong in kind, people who change during the study, and a population that "
             "runs out ({remedy}).",
             remedy=Remedy("population"),
-        )
-    else:
-        outside = say(
-            "The population runs out as the simulated recruits come. Not in them: a model that is wrong in kind, "
-            "people who change during the study, and errors of the population's size."
         )
     return joined([inside, outside])
 
@@ -182,40 +131,24 @@ def forecast_tables(forecast: Forecast) -> list[ResultTable]:
 def _rounds_table(forecast: Forecast) -> ResultTable:
     own = forecast.rounds[forecast.rounds["policy"] == PLAN]
     headings = (
-        say("round"),
-        say("coupons issued"),
-        say("recruits"),
-        say("half of the time"),
-        say("8 of 10"),
-        say("so far"),
+        say("round"), say("coupons issued"), say("recruits"), say("half of the time"), say("8 of 10"), say("so far"),
         say("8 of 10 so far"),
-    )
+    )  # fmt: skip
     rows = tuple(
         (
-            str(row["round"]),
-            f"{row['issued']:.1f}",
-            f"{row['recruits']:.1f}",
-            band_text(row["p25"], row["p75"]),
-            band_text(row["p10"], row["p90"]),
-            f"{row['total']:.1f}",
-            band_text(row["total_p10"], row["total_p90"]),
+            str(row["round"]), f"{row['issued']:.1f}", f"{row['recruits']:.1f}", band_text(row["p25"], row["p75"]),
+            band_text(row["p10"], row["p90"]), f"{row['total']:.1f}", band_text(row["total_p10"], row["total_p90"]),
         )
         for row in own.to_dict("records")
-    )
+    )  # fmt: skip
     return ResultTable(say("The plan, round by round"), headings, rows, n_names=0)
 
 
 def _policies_table(forecast: Forecast) -> ResultTable:
     headings = (
-        say("rule"),
-        say("recruits"),
-        say("8 of 10"),
-        say("model unsure too"),
-        say("target"),
-        say("dies out"),
-        say("issued, not used"),
-        say("never issued"),
-    )
+        say("rule"), say("recruits"), say("8 of 10"), say("model unsure too"), say("target"), say("dies out"),
+        say("issued, not used"), say("never issued"),
+    )  # fmt: skip
     rows = tuple(
         (
             str(row["policy"]).partition(":")[0],
@@ -232,19 +165,34 @@ def _policies_table(forecast: Forecast) -> ResultTable:
     return ResultTable(say("The plan and others"), headings, rows)
 
 
+# Both kinds of forecasts ---------------------------------------------------------------------------------------------
+
+
+def band(row: Any) -> dict[str, Any]:
+    """The mean of a policy and its 8-of-10 band, as sentences name them."""
+    return {"recruits": row["recruits"], "low": row["p10"], "high": row["p90"]}
+
+
+def band_text(low: float, high: float) -> str:
+    """A band in a table."""
+    return f"{low:.0f} - {high:.0f}"
+
+
 def chance_text(share: float) -> Text:
     """A share of simulated studies; none of a thousand is not the same as never."""
     return say("{share:.0%} of the simulated studies", share=share) if share in (0.0, 1.0) else percent(share)
 
 
-def lead_text(lead: float, error: float) -> Text:
+def target_chance(row: Row) -> Text:
+    """The chance of the target under one policy, or by one story."""
+    return say("Target: {chance}.", chance=chance_text(row["reaches_target"]))
+
+
+def lead_text(row: Row) -> Text:
     """How the plan compares with a rival."""
+    lead, error = row["plan_lead"], row["plan_lead_error"]
     if not abs(lead) > max(2 * error, 0.05):
         return say("No clear difference to the plan.")
     if lead > 0:
         return say("The plan brings {lead:.1f} ± {error:.1f} more.", lead=lead, error=error)
     return say("The plan brings {lead:.1f} ± {error:.1f} fewer.", lead=-lead, error=error)
-
-
-def band_text(low: float, high: float) -> str:
-    return f"{low:.0f} - {high:.0f}"

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, num2date
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from peerfront.foundation.pictures import COLOURS, STYLES, label_of, two_panels
@@ -14,7 +15,6 @@ from peerfront.study.backtest import Backtest
 from peerfront.study.date_forecast import DateForecast
 from peerfront.study.forecast import Forecast
 from peerfront.words.backtest_words import cut_text, horizon_text
-from peerfront.words.calendar_words import by_date
 from peerfront.words.language import say
 from peerfront.words.story_phrases import short_story
 
@@ -222,3 +222,26 @@ def _draw_dots(axis: Axes, test: Backtest) -> None:
     axis.set_ylim(0, min(axis.get_ylim()[1], top))
     axis.set_xlim(0, max(high, 1.0))
     axis.grid(alpha=0.3)
+
+
+# Dates along an axis ------------------------------------------------------------------------------------------------
+
+
+def by_date(axis: Axes, narrow: bool) -> None:
+    """Dates below, whole people at the left."""
+    axis.grid(alpha=0.3)
+    axis.xaxis.set_major_locator(AutoDateLocator(minticks=3, maxticks=5 if narrow else 7))  # type: ignore[no-untyped-call]
+    low, high = (num2date(end) for end in axis.get_xlim())  # type: ignore[no-untyped-call]
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda place, _: _day_and_month(place)))
+    years = say("{first} to {last}", first=low.year, last=high.year)
+    axis.set_xlabel(f"{low.year}" if low.year == high.year else str(years))
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _day_and_month(place: float) -> str:
+    months = (
+        say("Jan"), say("Feb"), say("Mar"), say("Apr"), say("May"), say("Jun"),
+        say("Jul"), say("Aug"), say("Sep"), say("Oct"), say("Nov"), say("Dec"),
+    )  # fmt: skip
+    day = num2date(place)  # type: ignore[no-untyped-call]
+    return str(say("{day} {month}", day=day.day, month=months[day.month - 1]))

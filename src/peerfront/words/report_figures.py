@@ -15,8 +15,8 @@ from peerfront.data.study import NOBODY, Study
 from peerfront.foundation.pictures import COLOURS, NARROW, STYLES, label_of, new_figure, two_panels
 from peerfront.foundation.shown import visible
 from peerfront.study.report_calendar import CalendarPage
-from peerfront.words.calendar_words import by_date
 from peerfront.words.language import Text, n_coupons, say
+from peerfront.words.outlook_figures import by_date
 from peerfront.words.story_phrases import story_phrase
 
 if TYPE_CHECKING:
