@@ -36,8 +36,6 @@ _REHEARSALS = 400  # draws that show what a lottery may lose
 _REHEARSED_LOTS = 2_000_000  # in all of them; a large lottery is rehearsed less often
 _TRIES = 20  # draws until one loses no more than the noise
 
-# ---- ties ----------------------------------------------------------------------------------------------------------
-
 
 def twin_classes(tables: Tables) -> Numbers:
     """The class of each row, [rows]: rows that are the same up to rounding share one."""
@@ -68,10 +66,7 @@ def measured(tables: Tables, worth: Array, left: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """The tied coupons by class: those after the first `safe`, up to the number `open`.
-
-    The first `safe` are given in any case, and those after `open` are not.
-    """
+    """Tied coupons by class: a person's first `safe` are given in any case, those after `open` are not."""
 
     safe: Numbers  # [classes]
     open: Numbers  # [classes]
@@ -172,9 +167,6 @@ def _value(given: Array, gains: Array, logs: Array, worth: Array) -> float:
     return float((given * gains).sum() + worth @ -np.expm1(-np.tensordot(given, logs, 2)))
 
 
-# ---- lots ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Lottery:
     """An allocation in which ties were drawn by lot."""
@@ -249,11 +241,12 @@ def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int
     if to_give == 0 or to_give == int((classes.size * (slots.open - slots.safe)).sum()):
         return _unchanged(classes.coupons)
     tied = (slots.open > slots.safe)[classes.of]
-    before, number, players = _dealt_evenly(classes, slots, to_give)
+    before, number, players = _given_evenly(classes, slots, to_give)
     prizes = to_give - int((before - slots.safe[classes.of]).sum())
     if not prizes:
-        nobody = np.zeros((1, len(classes.size)))
-        return _dealt(classes, before, tied) if classes.allowed(before, number, nobody).all() else None
+        if not classes.allowed(before, number, np.zeros((1, len(classes.size)))).all():
+            return None
+        return replace(_unchanged(before), tied=tied, lost=classes.lost(before))
     named, of = [ids[player] for player in players.tolist()], classes.of[players]
     rehearsals = int(np.clip(_REHEARSED_LOTS // len(players), 20, _REHEARSALS))
     rehearsed = _winners(person_luck(named).uniforms("rehearsal", rehearsals), prizes)
@@ -271,10 +264,10 @@ def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int
     drawn = np.zeros(len(coupons), dtype=bool)
     drawn[players] = True
     others = np.where(drawn, len(players) - 1, 0)
-    return _dealt(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), others)
+    return _drawn_lottery(classes, coupons, tied, drawn, coupons > before, chance, bool(fine.all()), others)
 
 
-def _dealt_evenly(classes: Classes, slots: Slots, to_give: int) -> tuple[Numbers, int, Numbers]:
+def _given_evenly(classes: Classes, slots: Slots, to_give: int) -> tuple[Numbers, int, Numbers]:
     """Give tied first coupons, then second ones, ... as long as there is one for everybody who is tied there.
 
     Returns coupons [people], the number of the coupon for which there are too few, and the people who may get it.
@@ -299,35 +292,31 @@ def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lotter
     won, drawn = place < prizes[classes.of], (prizes > 0)[classes.of]
     tied = (classes.fewest < classes.most)[classes.of]
     others = np.where(drawn, classes.size[classes.of] - 1, 0)
-    return _dealt(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, others)
+    return _drawn_lottery(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, others)
 
 
 def _unchanged(coupons: Numbers) -> Lottery:
+    """A lottery in which nobody takes part."""
     tied, drawn = np.zeros((2, len(coupons)), dtype=bool)
     nobody = np.zeros(len(coupons), np.int64)
     return Lottery(coupons.copy(), tied, drawn, np.ones(len(coupons)), coupons.copy(), True, 0.0, nobody)
 
 
-def _dealt(
+def _drawn_lottery(
     classes: Classes,
     coupons: Numbers,
     tied: NDArray[np.bool_],
-    drawn: NDArray[np.bool_] | None = None,
-    won: NDArray[np.bool_] | None = None,
-    chance: Array | None = None,
-    exact: bool = True,
-    tied_with: Numbers | None = None,
+    drawn: NDArray[np.bool_],
+    won: NDArray[np.bool_],
+    chance: Array,
+    exact: bool,
+    tied_with: Numbers,
 ) -> Lottery:
     """The result of a lottery in which people of a class won with this chance, [classes]."""
-    probability, otherwise = np.ones(len(coupons)), coupons.copy()
-    if drawn is None or won is None or chance is None:
-        drawn = np.zeros(len(coupons), dtype=bool)
-    else:
-        own = chance[classes.of]
-        probability[drawn] = np.where(won, own, 1.0 - own)[drawn]
-        otherwise[drawn] += np.where(won, -1, 1)[drawn]
-    others = np.zeros(len(coupons), np.int64) if tied_with is None else tied_with
-    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), others)
+    own = chance[classes.of]
+    probability = np.where(drawn, np.where(won, own, 1.0 - own), 1.0)
+    otherwise = np.where(drawn, coupons + np.where(won, -1, 1), coupons)
+    return Lottery(coupons, tied, drawn, probability, otherwise, exact, classes.lost(coupons), tied_with)
 
 
 def person_luck(ids: Sequence[str], *names: int) -> Luck:
