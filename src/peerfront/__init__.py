@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from peerfront.simulation.catalog import make_world
     from peerfront.simulation.demo_study import demo_study
     from peerfront.study.coupon_sheet import CouponSheet, Heading
-    from peerfront.study.design import Design, DesignSettings, design
+    from peerfront.study.design import Design, design
+    from peerfront.study.design_worlds import DesignSettings
     from peerfront.study.estimation import Estimates, estimate
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.forecast import Forecast
@@ -58,7 +59,7 @@ _ROOM_OF = {
     "BranchingWorld": "problem",
     "CouponSheet": "study.coupon_sheet",
     "Design": "study.design",
-    "DesignSettings": "study.design",
+    "DesignSettings": "study.design_worlds",
     "Estimates": "study.estimation",
     "FitSettings": "study.fit_settings",
     "Forecast": "study.forecast",

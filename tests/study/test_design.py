@@ -7,9 +7,16 @@ import pandas as pd
 import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.study.design import Design, DesignSettings, design_parts, networks_for, settings_record
+from peerfront.study.design import Design, design_parts, settings_record
 from peerfront.study.design_results import ADVISED, ROW_COLUMNS, recommendation, recommended, summarised, trusted
-from peerfront.study.design_worlds import AssumedNetworks, ModelNetworks, arms_of, read_outcome
+from peerfront.study.design_worlds import (
+    AssumedNetworks,
+    DesignSettings,
+    ModelNetworks,
+    arms_of,
+    networks_for,
+    read_outcome,
+)
 from peerfront.study.model import Model
 from study.small_advice import a_fit
 
@@ -37,7 +44,7 @@ def test_networks_have_the_outcome_that_was_assumed() -> None:
     assumed = networks_for(None, settings)
     assert isinstance(assumed, AssumedNetworks)
     assert assumed.draw(1).truth == pytest.approx(0.3)
-    model = networks_for(Model(a_fit()), settings)
+    model = networks_for(a_fit(), settings)
     assert isinstance(model, ModelNetworks)
     network = model.draw(1)
     assert network.truth == pytest.approx(0.3)

@@ -27,10 +27,11 @@ def design_command(
     population: Annotated[float, _number("People in the population.")] = 2000,
     prevalence: Annotated[float, _number("Share of people with the outcome.")] = 0.2,
     homophily: Annotated[
-        float, _number("Ties between people with and without the outcome that chance would give, for each there is.")
+        float,
+        _number("Ties between people with and without the outcome: by chance, divided by those there are (1: none)."),
     ] = 1.5,
     activity: Annotated[
-        float, _number("Acquaintances of people with the outcome, for each of the others' (without a model).")
+        float, _number("Acquaintances of people with the outcome, divided by those of the others (without a model).")
     ] = 1.0,
     outcome: Annotated[
         str | None,
@@ -42,11 +43,13 @@ def design_command(
         ),
     ] = None,
     brings: Annotated[
-        float, _number("People whom somebody would bring with coupons enough, on average (without a model).")
+        float, _number("Mean number of people whom somebody with enough coupons would bring (without a model).")
     ] = 1.5,
     unequal: Annotated[
         float,
-        _number("How much kinds of people differ in that, in favour of those with the outcome and of group a."),
+        _number(
+            "How much kinds of people differ in what they bring (more: with the outcome, in group a); 0: not at all."
+        ),
     ] = 1.0,
     coupons: Annotated[float, _number("Coupons for the whole study.")] = 500,
     max_per_person: Annotated[float, _number("Most coupons for one person.")] = 3,
@@ -97,7 +100,7 @@ def design_command(
     """
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.messages import Remedy, note
-    from peerfront.study.design import DesignSettings
+    from peerfront.study.design_worlds import DesignSettings
 
     going_on = {"resume": Remedy("resume", True), "overwrite": Remedy("overwrite", True)}
     if (resume or overwrite) and out is None:

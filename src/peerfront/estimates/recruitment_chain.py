@@ -21,7 +21,7 @@ _STEPS = 400
 _ENOUGH = 1e-7
 _ENOUGH_FOR_MANY = 1e-6  # replicates are there for their spread, which is ten thousand times as large
 SMOOTHING = 0.5
-"""Recruits that every state is given beside its own, spread like all recruits: few recruits say little."""
+"""Recruits added to those of every state, spread like all recruits, because few recruits say little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,19 +72,19 @@ def stationary(counts: Floats) -> Floats:
 
 
 def irreducible(counts: Floats) -> bool:
-    """Tell whether every state can be reached from every other by recruitments that were seen, [states, states]."""
+    """Whether every state can be reached from every other by recruitments that were seen, [states, states]."""
     return bool(
         connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=True, connection="strong")[0] == 1
     )
 
 
 def connected(counts: Floats) -> bool:
-    """Tell whether recruitments, in whichever direction, connect all states."""
+    """Whether recruitments, in whichever direction, connect all states."""
     return bool(connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=False)[0] == 1)
 
 
 def separate_parts(counts: Floats, fewest: int) -> int:
-    """Count groups of states with at least so many recruitments within, and none between them."""
+    """Number of groups of states with at least `fewest` recruitments within, and none between them."""
     _, part = connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=False)
     return int((np.bincount(part, weights=counts.sum(axis=1)) >= fewest).sum())
 

@@ -78,7 +78,7 @@ def _labels(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _growing(sample: Sample, among: Ints) -> tuple[Ints, Replicates]:
-    """The sample after its first so many people, of those in `among`; as replicates."""
+    """The sample as it grew: after 10, ... of the people in `among`; sizes, and a replicate for each."""
     order = among[np.argsort(sample.arrival[among], kind="stable")]
     first = min(10, len(order))
     sizes = np.unique(np.linspace(first, len(order), min(POINTS, len(order) - first + 1)).astype(np.int64))
@@ -127,9 +127,9 @@ def bottlenecks(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.Dat
 def homophily(sample: Sample, outcome: Outcome) -> pd.DataFrame:
     """Return how much more often people recruit their like than chance would, by category and for all of them.
 
-    Recruitment homophily is the number of recruits alike, for each that chance would give with the same recruiters and
-    the same recruits. Population homophily estimates the same of ties in the population: ties between unlike people
-    that chance would give, for each one there is (as R's RDS package does with RDS-II weights).
+    Recruitment homophily is the number of recruits alike, divided by the number that chance would give with the same
+    recruiters and the same recruits. Population homophily estimates ties between unlike people in the population:
+    those that chance would give, divided by those there are (as R's RDS package does with RDS-II weights).
     """
     pairs = Pairs.of(sample, outcome.bands, len(outcome.band_names))
     counts = np.zeros((pairs.n_states, pairs.n_states))
@@ -149,7 +149,7 @@ def homophily(sample: Sample, outcome: Outcome) -> pd.DataFrame:
 
 
 def population_homophily(sample: Sample, within: NDArray[np.bool_], answered: NDArray[np.bool_]) -> float:
-    """Estimate ties between people within and outside that chance would give, for each one there is.
+    """Estimate ties between people within and outside: those that chance would give, divided by those there are.
 
     A recruiter's recruits stand for their acquaintances; recruiters count alike (weights of RDS-II).
     """

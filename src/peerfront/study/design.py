@@ -17,28 +17,12 @@ import pandas as pd
 
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import Readable, note
 from peerfront.foundation.progress import Progress, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.settings import (
-    at_least,
-    between,
-    check_fields,
-    inside,
-    mean_rate,
-    not_negative,
-    one_or_more,
-    optional,
-    seed_number,
-    several,
-    text_list,
-    up_to,
-)
 from peerfront.foundation.threads import one_thread
-from peerfront.problem import Rules
-from peerfront.simulation.outcome_network import GROUP, OutcomeNetworkSettings
+from peerfront.simulation.outcome_network import GROUP
 from peerfront.simulation.referral_sample import ReferralSample, network_studies
 from peerfront.study.design_results import (
     PER_NETWORK,
@@ -52,12 +36,12 @@ from peerfront.study.design_results import (
 )
 from peerfront.study.design_worlds import (
     Arm,
-    AssumedNetworks,
-    ModelNetworks,
+    DesignSettings,
     Networks,
     TrueNetwork,
     arms_of,
-    read_outcome,
+    networks_for,
+    widest_field,
 )
 from peerfront.study.model import Model, ShowProgress, load
 from peerfront.study.restrictions import read_strata
@@ -67,78 +51,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FEWEST_RECRUITS = 20  # from fewer nothing is estimated
-
-
-@dataclass(frozen=True)
-class DesignSettings:
-    """What is assumed about the population, what is to be given out, and how often it is tried.
-
-    >>> pf.DesignSettings(population=1000, coupons=300).repetitions
-    100
-    """
-
-    population: int = 2000
-    prevalence: float = 0.2
-    """Share of people with the outcome."""
-    homophily: float = 1.5
-    """Ties between people with and without the outcome that chance would give, for each one there is; 1 is none."""
-    activity: float = 1.0
-    """Mean number of acquaintances of people with the outcome, for each of the others'."""
-    mean_degree: float = 10.0
-    """Mean number of acquaintances."""
-    brings: float = 1.5
-    """People whom somebody would bring if they had coupons enough, on average."""
-    unequal: float = 1.0
-    """How much kinds of people differ in that, in favour of those with the outcome and of group a; 0 is not at all."""
-    coupons: int = 500
-    """Coupons for the whole study."""
-    max_per_person: int = 3
-    sample: int | None = None
-    """People after whom interviews end; None: as many as the coupons bring."""
-    seeds: int = 10
-    rounds: int = 12
-    outcome: str = ""
-    """With a model: its field that is the outcome, such as "housing=none"; none spreads one over the network."""
-    strata: tuple[str, ...] | None = None
-    """Fields between which alone coupons may differ, one text for each rule to try, such as ("district",
-    "district+sex"); None: the group, or of a model the field whose people differ most."""
-    randomise: tuple[float, ...] = (0.1,)
-    """Chances of each number that everybody has, one for each rule to try; none tries no random numbers."""
-    repetitions: int = 100
-    bootstraps: int = 50
-    effort: float = 0.2
-    """Share of the usual simulations from which the plan is learned, without a model."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_fields(
-            self,
-            population=at_least(20, 1_000_000),
-            prevalence=inside(0.0, 1.0),
-            homophily=between(1.0, 20.0),
-            activity=between(0.05, 20.0),
-            mean_degree=between(1.0, 1000.0),
-            brings=mean_rate,
-            unequal=not_negative,
-            coupons=at_least(1, 100_000),
-            max_per_person=at_least(1, 20),
-            sample=optional(one_or_more),
-            seeds=one_or_more,
-            rounds=at_least(1, 104),
-            strata=optional(text_list),
-            randomise=lambda name, value: several(up_to(0.5))(name, value) if len(value) else (),
-            repetitions=at_least(2, 100_000),
-            bootstraps=at_least(2, 100_000),
-            effort=up_to(10.0),
-            seed=seed_number,
-        )
-        OutcomeNetworkSettings(self.population, self.prevalence, self.homophily, self.activity, self.mean_degree)
-        if self.sample is not None and not self.seeds <= self.sample <= self.population:
-            raise SettingError("design.sample_size", sample=self.sample, seeds=self.seeds, population=self.population)
-
-    @property
-    def rules(self) -> Rules:
-        return Rules(self.coupons, self.seeds, self.rounds, self.max_per_person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,19 +138,6 @@ def design_in_folder(
     return Design(settings, rows[rows["repetition"] < settings.repetitions].reset_index(drop=True))
 
 
-def networks_for(model: Model | None, settings: DesignSettings) -> Networks:
-    """Where networks come from, by the settings."""
-    if model is None:
-        assumed = OutcomeNetworkSettings(
-            settings.population, settings.prevalence, settings.homophily, settings.activity, settings.mean_degree
-        )
-        return AssumedNetworks(assumed, settings.brings, settings.unequal, settings.effort, settings.seed)
-    outcome = read_outcome(settings.outcome, model.fit.schema) if settings.outcome else None
-    return ModelNetworks(
-        model.fit, settings.population, settings.mean_degree, outcome, settings.prevalence, settings.homophily
-    )
-
-
 def design_parts(
     model: Model | None,
     settings: DesignSettings,
@@ -254,11 +153,11 @@ def design_parts(
     if not left:
         return
     with one_thread(training=True):
-        networks = networks_for(model, settings)
+        networks = networks_for(None if model is None else model.fit, settings)
         first = networks.draw(0)
         strata = settings.strata
         if strata is None:
-            strata = (GROUP,) if model is None else (_widest_field(networks, first, settings),)
+            strata = (GROUP,) if model is None else (widest_field(networks, first, settings),)
         for text in strata:
             read_strata(text, networks.schema)  # refused before anything is learned
         progress(0.0, str(note("design.learning")))
@@ -275,19 +174,6 @@ def design_parts(
             shown = part_of(progress, begin, end, str(note("design.network", number=number + 1, count=count)))
             yield _on_network(arms, network, networks, settings, list(these), shown)
         progress(1.0, str(note("design.done")))
-
-
-def _widest_field(networks: Networks, network: TrueNetwork, settings: DesignSettings) -> str:
-    """The field of a model whose categories differ most in how many a first coupon brings; not the outcome's."""
-    people = network.world.society.covariates
-    gains = network.world.response.willingness.gains(people, settings.max_per_person).sum(axis=1)
-    outcome = settings.outcome.partition("=")[0].strip()
-    spread = {}
-    for column, name in enumerate(networks.schema.names):
-        if name != outcome:
-            means = [gains[people[:, column] == code].mean() for code in np.unique(people[:, column])]
-            spread[name] = float(np.std(means))
-    return max(spread or {networks.schema.names[0]: 0.0}, key=lambda name: spread.get(name, 0.0))
 
 
 def _on_network(
@@ -364,7 +250,7 @@ def _estimated(
 
 
 def settings_record(settings: DesignSettings, model: Model | None) -> dict[str, Any]:
-    """What must be the same to go on with a design: everything but the number of repetitions."""
+    """Settings that must be the same to go on with a design: all but the number of repetitions."""
     record = asdict(settings) | {"model": "" if model is None else model.fit.fingerprint}
     del record["repetitions"]
     return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}

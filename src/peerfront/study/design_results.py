@@ -24,9 +24,9 @@ ROW_COLUMNS = (
 ADVISED = "as advised"
 """The estimator that `estimate` would use, study by study."""
 MOST_ERROR = 1.2
-"""Root mean square error that a recommended rule may have, for each of the most exact rule's."""
+"""Largest root mean square error of a recommended rule, relative to that of the most exact rule."""
 MOST_BIAS = 0.02
-"""Bias that a recommended rule may have though it can be told from chance, if others have less."""
+"""Largest bias of a recommended rule that is more than chance, if other rules have less."""
 LEAST_COVERAGE, MOSTLY = 0.9, 0.95
 FEW_STUDIES = 20
 """Studies below which nothing is recommended."""
@@ -120,16 +120,16 @@ def recommended(rules: pd.DataFrame) -> str | None:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Which rule to use, compared with the first one and with the free plan."""
+    """Which rule to use, compared with the first one and with the plan without restrictions."""
 
     rule: str
     recruits: float
     more: float
-    """Recruits beside those of the first rule; negative if there are fewer."""
+    """Recruits compared with the first rule; negative if there are fewer."""
     bias: float | None
     """How far its estimate is off on average; None if that is not clear."""
     price: int
-    """Recruits that the free plan would bring beside it."""
+    """Recruits that the plan without restrictions would bring in addition."""
 
 
 def recommendation(rules: pd.DataFrame) -> Recommendation | None:

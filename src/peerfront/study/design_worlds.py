@@ -15,7 +15,21 @@ from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.progress import Progress
-from peerfront.foundation.settings import one_of
+from peerfront.foundation.settings import (
+    at_least,
+    between,
+    check_fields,
+    inside,
+    mean_rate,
+    not_negative,
+    one_of,
+    one_or_more,
+    optional,
+    seed_number,
+    several,
+    text_list,
+    up_to,
+)
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlanner, strata_of
 from peerfront.problem import BranchingWorld, Policy, Rules
@@ -37,6 +51,78 @@ from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import simple_rules
 from peerfront.study.restrictions import Restriction, read_strata
 from peerfront.study.study_sample import MOST_STRATA
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """What is assumed about the population, what is to be given out, and how often it is tried.
+
+    >>> pf.DesignSettings(population=1000, coupons=300).repetitions
+    100
+    """
+
+    population: int = 2000
+    prevalence: float = 0.2
+    """Share of people with the outcome."""
+    homophily: float = 1.5
+    """Ties between people with and without the outcome: those that chance would give, divided by those there are."""
+    activity: float = 1.0
+    """Mean number of acquaintances of people with the outcome, divided by that of the others."""
+    mean_degree: float = 10.0
+    """Mean number of acquaintances."""
+    brings: float = 1.5
+    """Mean number of people whom somebody with enough coupons would bring."""
+    unequal: float = 1.0
+    """How much kinds of people differ in what they bring (more: with the outcome, in group a); 0: not at all."""
+    coupons: int = 500
+    """Coupons for the whole study."""
+    max_per_person: int = 3
+    sample: int | None = None
+    """People after whom interviews end; None: as many as the coupons bring."""
+    seeds: int = 10
+    rounds: int = 12
+    outcome: str = ""
+    """With a model: its field that is the outcome, such as "housing=none"; empty: one is spread over the network."""
+    strata: tuple[str, ...] | None = None
+    """Fields between which alone coupons may differ, one text for each rule to try, such as ("district",
+    "district+sex"); None: the group, or of a model the field whose people differ most."""
+    randomise: tuple[float, ...] = (0.1,)
+    """Chances of each number that everybody has, one for each rule to try; none tries no random numbers."""
+    repetitions: int = 100
+    bootstraps: int = 50
+    effort: float = 0.2
+    """Without a model: share of the usual number of simulations from which the plan is learned."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            population=at_least(20, 1_000_000),
+            prevalence=inside(0.0, 1.0),
+            homophily=between(1.0, 20.0),
+            activity=between(0.05, 20.0),
+            mean_degree=between(1.0, 1000.0),
+            brings=mean_rate,
+            unequal=not_negative,
+            coupons=at_least(1, 100_000),
+            max_per_person=at_least(1, 20),
+            sample=optional(one_or_more),
+            seeds=one_or_more,
+            rounds=at_least(1, 104),
+            strata=optional(text_list),
+            randomise=lambda name, value: several(up_to(0.5))(name, value) if len(value) else (),
+            repetitions=at_least(2, 100_000),
+            bootstraps=at_least(2, 100_000),
+            effort=up_to(10.0),
+            seed=seed_number,
+        )
+        OutcomeNetworkSettings(self.population, self.prevalence, self.homophily, self.activity, self.mean_degree)
+        if self.sample is not None and not self.seeds <= self.sample <= self.population:
+            raise SettingError("design.sample_size", sample=self.sample, seeds=self.seeds, population=self.population)
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.coupons, self.seeds, self.rounds, self.max_per_person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +152,9 @@ class AssumedNetworks:
 
     settings: OutcomeNetworkSettings
     brings: float
-    """People whom somebody would bring, on average."""
+    """Mean number of people whom somebody would bring."""
     unequal: float
-    """By how much kinds of people differ in that; 0 for not at all."""
+    """How much kinds of people differ in that; 0: not at all."""
     effort: float
     seed: int
 
@@ -146,6 +232,19 @@ class ModelNetworks:
         return self.fit.planner
 
 
+def networks_for(fit: Fit | None, settings: DesignSettings) -> Networks:
+    """Where networks come from, by the settings."""
+    if fit is None:
+        assumed = OutcomeNetworkSettings(
+            settings.population, settings.prevalence, settings.homophily, settings.activity, settings.mean_degree
+        )
+        return AssumedNetworks(assumed, settings.brings, settings.unequal, settings.effort, settings.seed)
+    outcome = read_outcome(settings.outcome, fit.schema) if settings.outcome else None
+    return ModelNetworks(
+        fit, settings.population, settings.mean_degree, outcome, settings.prevalence, settings.homophily
+    )
+
+
 def read_outcome(text: str, schema: Schema) -> tuple[str, str]:
     """Read FIELD or FIELD=CATEGORY; of a field with two categories the second is meant."""
     name, equals, category = text.partition("=")
@@ -160,6 +259,19 @@ def read_outcome(text: str, schema: Schema) -> tuple[str, str]:
             remedy=Remedy("outcome", f"{name}={field.categories[-1]}"),
         )  # fmt: skip
     return name, field.categories[1]
+
+
+def widest_field(networks: Networks, network: TrueNetwork, settings: DesignSettings) -> str:
+    """The field of a model whose categories differ most in how many a first coupon brings; not the outcome's."""
+    people = network.world.society.covariates
+    gains = network.world.response.willingness.gains(people, settings.max_per_person).sum(axis=1)
+    outcome = settings.outcome.partition("=")[0].strip()
+    spread = {}
+    for column, name in enumerate(networks.schema.names):
+        if name != outcome:
+            means = [gains[people[:, column] == code].mean() for code in np.unique(people[:, column])]
+            spread[name] = float(np.std(means))
+    return max(spread or {networks.schema.names[0]: 0.0}, key=lambda name: spread.get(name, 0.0))
 
 
 # The rules for coupons that are compared -----------------------------------------------------------------------------

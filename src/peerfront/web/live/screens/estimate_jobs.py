@@ -12,6 +12,7 @@ from django.db import connections
 from django.utils import timezone
 
 from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.messages import Message, note
 from peerfront.web.live.exporting import answer_columns, live_study, study_settings
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,8 @@ class EstimateOrder:
     @property
     def details(self) -> tuple[tuple[str, str], ...]:
         """For the note of the audit."""
-        told = {"outcome": self.outcome, "by": self.by, "population": str(self.population or "")}
-        return tuple((name, text) for name, text in told.items() if text)
+        entries = {"outcome": self.outcome, "by": self.by, "population": str(self.population or "")}
+        return tuple((name, text) for name, text in entries.items() if text)
 
     @classmethod
     def of(cls, details: Mapping[str, str]) -> "EstimateOrder":
@@ -43,7 +44,7 @@ class EstimateOrder:
 
 @dataclass(frozen=True)
 class Estimated:
-    """What came out: a row for each group, category and estimator, and words."""
+    """The result: a row for each group, category and estimator, and sentences."""
 
     at: datetime
     people: int
@@ -60,7 +61,7 @@ class EstimateJob:
 
     ended: threading.Event = field(default_factory=threading.Event)
     result: Estimated | None = None
-    fault: str = ""
+    fault: Message | None = None
 
 
 _jobs: OrderedDict[str, EstimateJob] = OrderedDict()
@@ -69,7 +70,7 @@ _one_at_a_time = threading.Lock()
 
 
 def job_for(key: str, order: EstimateOrder, wait: float) -> EstimateJob:
-    """The work for a request, which begins when it is asked for first; wait for it so many seconds."""
+    """The work for a request, which begins when it is asked for first; wait for it at most this many seconds."""
     with _lock:
         job = _jobs.get(key)
         if job is None:
@@ -86,10 +87,10 @@ def _work(job: EstimateJob, order: EstimateOrder) -> None:
         with _one_at_a_time:
             job.result = estimated(order)
     except PeerfrontError as problem:
-        job.fault = str(problem)
+        job.fault = problem.message
     except Exception:
         log.exception("Estimates could not be worked out.")
-        job.fault = "Something went wrong; the server's log says what."
+        job.fault = note("live_estimates.defect")
     finally:
         connections.close_all()
         job.ended.set()
@@ -102,12 +103,9 @@ def estimated(order: EstimateOrder) -> Estimated:
 
     study, settings = live_study(), study_settings()
     if len(study) > MOST_PEOPLE:
-        raise SettingError(
-            f"The study has {len(study):,} people; pages estimate up to {MOST_PEOPLE:,}. Export it, and use "
-            "`peerfront estimate`."
-        )
+        raise SettingError("live_estimates.large_study", people=len(study), most=MOST_PEOPLE)
     columns = answer_columns(settings, ())
-    made = estimate(
+    estimates = estimate(
         study,
         columns[order.outcome],
         by=(columns[order.by],) if order.by else (),
@@ -115,6 +113,7 @@ def estimated(order: EstimateOrder) -> Estimated:
         population=order.population,
         bootstraps=BOOTSTRAPS,
     )
-    (one,) = made.outcomes
-    rows = tuple({str(name): value for name, value in row.items()} for row in made.table.to_dict("records"))
-    return Estimated(timezone.now(), len(study), one.outcome.numeric, one.verdict.best, rows, tuple(made.lines()))
+    (one,) = estimates.outcomes
+    rows = tuple({str(name): value for name, value in row.items()} for row in estimates.table.to_dict("records"))
+    lines = tuple(estimates.lines())
+    return Estimated(timezone.now(), len(study), one.outcome.numeric, one.verdict.best, rows, lines)
