@@ -18,13 +18,13 @@ from peerfront.data.calendar.study_calendar import still_open
 from peerfront.data.problems import Problem, in_file_order, noted, stop_on
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
 from peerfront.data.read.links import NOBODY, Links, Trees, link_coupons, link_recruiters, trees_of
-from peerfront.data.read.listing import Listing, each, list_table
+from peerfront.data.read.listing import Listing, list_table, of_people
 from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, ReadSettings
 from peerfront.data.read.recognition import layout_in, recognised
 from peerfront.data.read.shaping import shape
 from peerfront.data.study import Study
 from peerfront.foundation.errors import PeerfrontError, SettingError
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Message, Remedy
 from peerfront.foundation.r_tables import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
@@ -198,8 +198,8 @@ def _circles(listing: Listing, trees: Trees) -> list[Problem]:
         names = [repr(str(listing.ids[person])) for person in (*circle, circle[0])]
         if len(names) > _SHOWN_OF_CIRCLE:
             names = [*names[: _SHOWN_OF_CIRCLE - 2], "...", names[-1]]
-        fault = note("problems.circle", n=len(circle), people=" <- ".join(names))
-        faults += each(listing, "cycle", np.array(circle[:1], dtype=np.intp), [fault])
+        first = np.array(circle[:1], dtype=np.intp)
+        faults += of_people(listing, "cycle", first, "problems.circle", n=len(circle), names=" <- ".join(names))
     return faults
 
 
@@ -212,20 +212,13 @@ def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[P
     with np.errstate(invalid="ignore"):
         impossible = ~((sizes >= 0) & (sizes <= MOST_KNOWN))
     unreadable = np.flatnonzero(impossible & (texts != "").to_numpy())
-    faults = [note("problems.bad_network_size", column=name, value=texts[i], most=MOST_KNOWN) for i in unreadable]
-    return np.where(impossible, np.nan, sizes), each(listing, "bad-network-size", unreadable, faults, name)
+    values = {"value": texts, "most": MOST_KNOWN}
+    faults = of_people(listing, "bad-network-size", unreadable, "problems.bad_network_size", name, **values)
+    return np.where(impossible, np.nan, sizes), faults
 
 
 def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:
     recruits = np.bincount(links.recruiter[links.recruiter != NOBODY], minlength=len(listing.ids))
     people = np.flatnonzero(recruits > links.issued)
-    faults = [
-        note(
-            "problems.too_many_recruits",
-            person=listing.ids[i],
-            recruits=int(recruits[i]),
-            coupons=int(links.issued[i]),
-        )
-        for i in people
-    ]
-    return each(listing, "too-many-recruits", people, faults)
+    counts = {"recruits": recruits, "coupons": links.issued}
+    return of_people(listing, "too-many-recruits", people, "problems.too_many_recruits", **counts)

@@ -4,6 +4,7 @@ Columns are optional. Coupons without a date of issue were issued when their hol
 recruit took part. What cannot be a date, lies in the future or contradicts another date is a problem with its row.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date as calendar_date
 from datetime import timedelta
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem
 from peerfront.data.read.links import NOBODY
-from peerfront.data.read.listing import Listing, Texts, each
+from peerfront.data.read.listing import Listing, Texts, of_people
 from peerfront.data.read.read_settings import MOST_DAYS_VALID, ReadSettings
 from peerfront.foundation.messages import note
 from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
@@ -120,10 +121,10 @@ class _Columns:
             self.numbered = numbered
         days, unsure = read_days(texts)
         unreadable = np.flatnonzero(np.isnan(days) & filled)
-        faults = [
-            note("problems.bad_date", column=name, value=texts[i], first=FIRST_YEAR, last=LAST_YEAR) for i in unreadable
-        ]
-        self.problems += each(self.listing, "bad-date", unreadable, faults, name)
+        years = {"first": FIRST_YEAR, "last": LAST_YEAR}
+        self.problems += of_people(
+            self.listing, "bad-date", unreadable, "problems.bad_date", name, value=texts, **years
+        )
         if unsure:
             fault = note("problems.unsure_dates", column=name, value=texts[filled].iloc[0])
             self.problems.append(Problem("unsure-dates", None, "", fault, name))
@@ -132,8 +133,7 @@ class _Columns:
         with np.errstate(invalid="ignore"):
             later = days >= (latest_date() - EPOCH).days + 1
         ahead = np.flatnonzero(later)
-        faults = [note("problems.future_date", column=name, value=texts[i]) for i in ahead]
-        self.problems += each(self.listing, "future-date", ahead, faults, name)
+        self.problems += of_people(self.listing, "future-date", ahead, "problems.future_date", name, value=texts)
         return np.where(later, np.nan, days)
 
 
@@ -141,14 +141,13 @@ def _missing(listing: Listing, taken_part: Days | None) -> list[Problem]:
     """Report people without a date: each of a few, or how many they are."""
     if taken_part is None:
         return []
-    name, ids = listing.columns["date"][0], listing.ids
+    name = listing.columns["date"][0]
     empty = (listing.people[name] == "").to_numpy()
     absent = np.flatnonzero(empty)
     if empty.all():
         return []
     if len(absent) <= FEW_MISSING * len(empty):
-        faults = [note("problems.no_date", column=name, person=ids[i]) for i in absent]
-        return each(listing, "missing-date", absent, faults, name)
+        return of_people(listing, "missing-date", absent, "problems.no_date", name)
     fault = note("problems.dates_missing", column=name, n=len(absent), people=len(empty))
     return [Problem("missing-date", None, "", fault, name)]
 
@@ -159,18 +158,8 @@ def _before_recruiter(listing: Listing, recruiter: NDArray[np.int64], taken: Day
     with np.errstate(invalid="ignore"):
         early = np.flatnonzero((recruiter != NOBODY) & (taken < taken[recruiter]))
     texts: Texts = listing.people[listing.columns["date"][0]].to_numpy(dtype=object)
-    ids = listing.ids
-    faults = [
-        note(
-            "problems.before_recruiter",
-            person=ids[i],
-            date=texts[i],
-            recruiter=ids[recruiter[i]],
-            recruiter_date=texts[recruiter[i]],
-        )
-        for i in early
-    ]
-    return each(listing, "before-recruiter", early, faults)
+    of_recruiter = {"recruiter": listing.ids[recruiter], "recruiter_date": texts[recruiter]}
+    return of_people(listing, "before-recruiter", early, "problems.before_recruiter", date=texts, **of_recruiter)
 
 
 def _validity(
@@ -183,9 +172,8 @@ def _validity(
         if expiry is not None:
             valid = np.floor(expiry) - issue_days
             wrong = np.flatnonzero(valid < 0.0)
-            name, ids = listing.columns["expiry_date"][0], listing.ids
-            early = [note("problems.expires_early", column=name, person=ids[i]) for i in wrong]
-            faults += each(listing, "expires-before-issue", wrong, early, name)
+            name = listing.columns["expiry_date"][0]
+            faults += of_people(listing, "expires-before-issue", wrong, "problems.expires_early", name)
             valid = np.where(valid < 0.0, np.nan, valid)
         if "valid_days" in listing.columns:
             name = listing.columns["valid_days"][0]
@@ -193,8 +181,10 @@ def _validity(
             numbers = read_numbers(texts)
             impossible = ~((numbers >= 0.0) & (numbers <= MOST_DAYS_VALID))
             wrong = np.flatnonzero(impossible & (texts != "").to_numpy())
-            unread = [note("problems.bad_valid_days", column=name, value=texts[i], most=MOST_DAYS_VALID) for i in wrong]
-            faults += each(listing, "bad-valid-days", wrong, unread, name)
+            most = MOST_DAYS_VALID
+            faults += of_people(
+                listing, "bad-valid-days", wrong, "problems.bad_valid_days", name, value=texts, most=most
+            )
             valid = np.where(np.isnan(valid) & ~impossible, numbers, valid)
     usual = np.inf if settings.valid_days is None else settings.valid_days
     return np.where(np.isnan(issue_days), np.nan, np.where(np.isnan(valid), usual, valid)), faults
@@ -211,7 +201,6 @@ def _contradictions(
     numbered: bool,
 ) -> list[Problem]:
     """Find coupons used before they were issued or after they expired, and issued before their holder took part."""
-    ids = listing.ids
     came = np.flatnonzero(recruiter != NOBODY)
     holder = recruiter[came]
     with np.errstate(invalid="ignore"):
@@ -219,39 +208,17 @@ def _contradictions(
         before = came[(ages < 0.0) & ~np.isin(listing.rows[came], [row for row in reported if row is not None])]
         after = came[ages > valid[holder]]
         ahead = np.flatnonzero(issue_days < np.floor(taken))
-    early = [
-        note(
-            "problems.redeemed_early",
-            person=ids[i],
-            date=date_text(redeemed[i], numbered),
-            holder=ids[recruiter[i]],
-            issued=date_text(issue_days[recruiter[i]], numbered),
-        )
-        for i in before
-    ]
-    late = [
-        note(
-            "problems.redeemed_late",
-            person=ids[i],
-            date=date_text(redeemed[i], numbered),
-            holder=ids[recruiter[i]],
-            expired=date_text(issue_days[recruiter[i]] + valid[recruiter[i]], numbered),
-        )
-        for i in after
-    ]
-    issued = [
-        note(
-            "problems.issued_early",
-            person=ids[i],
-            issued=date_text(issue_days[i], numbered),
-            date=date_text(taken[i], numbered),
-        )
-        for i in ahead
-    ]
+
+    def on(days: Days) -> Callable[[int], str]:
+        return lambda person: date_text(days[person], numbered)
+
+    of_holder = {"date": on(redeemed), "holder": listing.ids[recruiter]}
+    issued, expired = on(issue_days[recruiter]), on((issue_days + valid)[recruiter])
+    own = {"issued": on(issue_days), "date": on(taken)}
     return [
-        *each(listing, "redeemed-before-issue", before, early),
-        *each(listing, "used-after-expiry", after, late),
-        *each(listing, "issued-before-date", ahead, issued),
+        *of_people(listing, "redeemed-before-issue", before, "problems.redeemed_early", issued=issued, **of_holder),
+        *of_people(listing, "used-after-expiry", after, "problems.redeemed_late", expired=expired, **of_holder),
+        *of_people(listing, "issued-before-date", ahead, "problems.issued_early", **own),
     ]
 
 
@@ -265,8 +232,7 @@ def _long_after(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
     if gap <= _LONG_AFTER:
         return []
     date = date_text(taken[last], numbered)
-    fault = note("problems.long_after", person=listing.ids[last], date=date, days=float(gap))
-    return each(listing, "long-after", np.array([last]), [fault])
+    return of_people(listing, "long-after", np.array([last]), "problems.long_after", date=date, days=float(gap))
 
 
 def dates_as_text(values: Days, numbered: bool) -> pd.Series:

@@ -22,7 +22,7 @@ from peerfront.data.read.coupon_codes import (
     own_code_seeds,
     seed_marks,
 )
-from peerfront.data.read.listing import Listing, Texts, each
+from peerfront.data.read.listing import Listing, Texts, each, of_people
 from peerfront.foundation.messages import note
 
 # Trees ------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
     """Find missing and repeated ids, and codes that a spreadsheet has cut short."""
     ids, place = listing.ids, listing.place
     absent = np.flatnonzero(ids == "")
-    faults = each(listing, "missing-id", absent, [note("problems.no_id")] * len(absent))
+    faults = of_people(listing, "missing-id", absent, "problems.no_id")
     again = np.flatnonzero(pd.Series(ids, dtype=object).duplicated().to_numpy() & (ids != ""))
     earlier = listing.rows[places_of(ids[again], ids)]
     repeated = [note("problems.id_again", id=ids[i], at=at(place, row)) for i, row in zip(again, earlier, strict=True)]
@@ -133,15 +133,14 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
     for codes in columns:
         candidates = (i for i, code in enumerate(codes) if "+" in code)
         short = np.array([i for i in candidates if _LOST_DIGITS.fullmatch(codes[i])], dtype=np.intp)
-        faults += each(listing, "digits-lost", short, [note("problems.cut_short", code=codes[i]) for i in short])
+        faults += of_people(listing, "digits-lost", short, "problems.cut_short", coupon=codes)
     return faults
 
 
 def without_self(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Problem]]:
     """Remove recruiters that are the person themselves, as faults."""
     selves = np.flatnonzero(recruiter == np.arange(len(recruiter)))
-    texts = [note("problems.own_recruiter", person=listing.ids[i]) for i in selves]
-    faults = each(listing, "self-recruited", selves, texts)
+    faults = of_people(listing, "self-recruited", selves, "problems.own_recruiter")
     return np.where(recruiter == np.arange(len(recruiter)), NOBODY, recruiter), faults
 
 
@@ -201,14 +200,11 @@ def _seeds(
     alone = recruiter == NOBODY
     seed = alone & np.where(marks == NOT_SAID, without_code | assumed, marks == SEED)
     guessed = np.flatnonzero(seed & assumed & (marks == NOT_SAID))
-    texts = [note("problems.assumed_seed", person=ids[i], code=own[i]) for i in guessed]
-    faults = each(listing, "assumed-seed", guessed, texts)
+    faults = of_people(listing, "assumed-seed", guessed, "problems.assumed_seed", coupon=own)
     wrong = np.flatnonzero((marks == SEED) & ~alone)
-    texts = [note("problems.seed_recruited", person=ids[i], recruiter=ids[recruiter[i]]) for i in wrong]
-    faults += each(listing, "seed-with-coupon", wrong, texts)
+    faults += of_people(listing, "seed-with-coupon", wrong, "problems.seed_recruited", recruiter=ids[recruiter])
     unmarked = np.flatnonzero(without_code & (marks == RECRUIT) & alone)
-    texts = [note("problems.not_marked_seed", person=ids[i]) for i in unmarked]
-    return seed, faults + each(listing, "not-marked-seed", unmarked, texts)
+    return seed, faults + of_people(listing, "not-marked-seed", unmarked, "problems.not_marked_seed")
 
 
 def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Problem]:
@@ -230,12 +226,15 @@ def _ambiguous(listing: Listing, own: Texts, coupons: IssuedCoupons) -> list[Pro
 def _redeemed_twice(listing: Listing, own: Texts, real: NDArray[np.bool_]) -> list[Problem]:
     """Find people who came with a real coupon that somebody above them came with."""
     again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & real)
-    first = listing.rows[places_of(own[again], own)]
-    texts = (
-        note("problems.redeemed_already", code=own[i], person=listing.ids[i], at=at(listing.place, row))
-        for i, row in zip(again, first, strict=True)
+    first = dict(zip(again, listing.rows[places_of(own[again], own)], strict=True))
+    return of_people(
+        listing,
+        "redeemed-twice",
+        again,
+        "problems.redeemed_already",
+        coupon=own,
+        at=lambda person: at(listing.place, first[person]),
     )
-    return each(listing, "redeemed-twice", again, texts)
 
 
 def _codes_from_ids(
@@ -243,11 +242,8 @@ def _codes_from_ids(
 ) -> list[Problem]:
     """Report the people whose coupon is a code made from their recruiter's id."""
     people = np.flatnonzero(by_id)
-    texts = (
-        note("problems.person_from_id", person=listing.ids[i], code=own[i], recruiter=listing.ids[recruiter[i]])
-        for i in people
-    )
-    return each(listing, "made-from-id", people, texts)
+    holders = listing.ids[recruiter]
+    return of_people(listing, "made-from-id", people, "problems.person_from_id", coupon=own, recruiter=holders)
 
 
 def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons: IssuedCoupons) -> list[Problem]:
@@ -304,8 +300,7 @@ def link_recruiters(listing: Listing) -> Links:
         )
         recruiter, no_id = np.where(named == "", NOBODY, recruiter), no_id & (named != "")
     unknown = np.flatnonzero(no_id & ~marks)
-    texts = [note("problems.recruiter_absent", person=listing.ids[i], recruiter=named[i]) for i in unknown]
-    faults += each(listing, "unknown-recruiter", unknown, texts)
+    faults += of_people(listing, "unknown-recruiter", unknown, "problems.recruiter_absent", recruiter=named)
     recruiter, selves = without_self(listing, recruiter)
     faults += selves
     issued = listing.issued
@@ -329,6 +324,5 @@ def _not_on_the_list(
     held = pd.MultiIndex.from_arrays([coupons.holder, coupons.code])
     wanted = pd.MultiIndex.from_arrays([recruiter[came], own[came]])
     absent = came[~wanted.isin(held)]
-    ids = listing.ids
-    texts = [note("problems.not_on_list", recruiter=ids[recruiter[i]], code=own[i]) for i in absent]
-    return each(listing, "not-on-list", absent, texts)
+    holders = listing.ids[recruiter]
+    return of_people(listing, "not-on-list", absent, "problems.not_on_list", recruiter=holders, coupon=own)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,6 +65,31 @@ def each(
         Problem(kind, int(listing.rows[i]), str(listing.ids[i]), message, column)
         for i, message in zip(people, messages, strict=True)
     ]
+
+
+def of_people(
+    listing: Listing, kind: str, people: NDArray[np.intp], code: str, column: str = "", /, **values: Any
+) -> list[Problem]:
+    """Make one problem per person with the message of this code.
+
+    Values are arrays and columns with an entry for everybody, functions of the person's place, or the same for all.
+    """
+
+    def value_of(value: Any, person: int) -> Any:
+        if callable(value):
+            return value(person)
+        return value[person] if isinstance(value, np.ndarray | pd.Series) else value
+
+    messages = (
+        note(
+            code,
+            person=listing.ids[i],
+            column=column,
+            **{name: value_of(value, i) for name, value in values.items()},
+        )
+        for i in people
+    )
+    return each(listing, kind, people, messages, column)
 
 
 def without_missing(frame: pd.DataFrame, codes: Iterable[str]) -> pd.DataFrame:
