@@ -112,7 +112,7 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
 
     from peerfront.data.reading import read_study
     from peerfront.simulation.demo_study import demo_study
-    from peerfront.web.live.operations.study_import import import_here
+    from peerfront.web.live.operations.study_files import import_here
     from peerfront.web.live.planning.making import make_plan, propose
     from peerfront.web.live.planning.planning_inputs import today_of
     from peerfront.web.live.records.database import DatabaseRecords

@@ -11,6 +11,8 @@ import typer
 from peerfront.cli.live_folder import FOLDER, needs_extra, opened, telling_database_faults
 from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
 from peerfront.cli.screen import show
+from peerfront.foundation.messages import Remedy, note
+from peerfront.words.language import Text, say
 
 PORT = Annotated[int, typer.Option(metavar="N", help="The port on which the server listens.")]
 THREADS = Annotated[int, typer.Option(metavar="N", help="Requests that are answered at the same time.")]
@@ -72,17 +74,17 @@ def init_command(
     from peerfront.words.language import LANGUAGES
 
     if language not in LANGUAGES:
-        raise UnknownName("language", language, LANGUAGES)
+        raise UnknownName(note("live_command.language"), language, LANGUAGES)
     sites = dict(each.partition("=")[::2] for each in site or ())
     if any(not short or not long for short, long in sites.items()):
-        raise SettingError("A site needs a short name and a name: --site north='North clinic'.")
+        raise SettingError("live_command.site", remedy=Remedy("site", "north=North clinic"))
     if wrong := [each for each in host or () if not is_host(each)]:
-        raise SettingError(f"--host {wrong[0]!r} cannot be used: give {HOST_FORM}.")
+        raise SettingError("live_command.host", remedy=Remedy("host", wrong[0]), form=HOST_FORM)
     study = LiveFolder(folder.resolve())
     study.check_new()
     settings = Settings(
-        budget=_asked("Coupons for the whole study", budget, "--budget"),
-        cap=_asked("Most coupons for one person", cap, "--cap"),
+        budget=_asked(say("Coupons for the whole study"), budget, "budget"),
+        cap=_asked(say("Most coupons for one person"), cap, "cap"),
         name=name if name is not None else _asked_name(),
         active_after_days=active_after_days,
         valid_days=valid_days,
@@ -96,38 +98,45 @@ def init_command(
         from peerfront.web.live.operations.staff import begin_with_manager, new_link
 
         link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
+    show(say("{name} begins in {path}.", name=settings.name, path=study.path))
+    show("")
+    show(say("Start the server:  {command}", command=f"peerfront live serve {quote(str(folder))}"))
+    days = link.valid.days
+    show(say("Then follow this link, once and within {days} days, to choose the manager's password:", days=days))
+    show(f"\n  {link.address}\n")
+    _show_other_port(tls)
     show(
-        f"{settings.name} begins in {study.path}.\n\n"
-        f"Start the server:  peerfront live serve {quote(str(folder))}\n"
-        f"Then follow this link, once and within {link.valid.days} days, to choose the manager's password:\n\n"
-        f"  {link.address}\n\n"
-        f"{_other_port(tls)}"
-        f"Keep a copy of {study.path / 'keys.json'} in a safe place: no back-up holds it, and without it contact "
-        "details cannot be read."
+        say(
+            "Keep a copy of {path} in a safe place: no back-up holds it, and without it contact details cannot be "
+            "read.",
+            path=study.path / "keys.json",
+        )
     )
 
 
-def _other_port(tls: bool) -> str:
-    return "" if tls else "If you serve the study with another --port, write it in place of 8000.\n\n"
+def _show_other_port(tls: bool) -> None:
+    if not tls:
+        show(say("If you serve the study with another --port, write it in place of 8000."))
+        show("")
 
 
-def _asked(what: str, given: int | None, option: str) -> int:
+def _asked(what: Text, given: int | None, option: str) -> int:
     if given is not None:
         return given
     _check_can_ask(option)
-    return int(typer.prompt(what, type=int))
+    return int(typer.prompt(str(what), type=int))
 
 
 def _asked_name() -> str:
-    _check_can_ask("--name")
-    return str(typer.prompt("Name of the study"))
+    _check_can_ask("name")
+    return str(typer.prompt(str(say("Name of the study"))))
 
 
 def _check_can_ask(option: str) -> None:
     from peerfront.foundation.errors import SettingError
 
     if not sys.stdin.isatty():
-        raise SettingError(f"{option} is missing, and there is nobody to ask. Give it as an option.")
+        raise SettingError("live_command.missing", remedy=Remedy(option))
 
 
 def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:
@@ -138,8 +147,10 @@ def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name 
     person = named_user(user)
     ask_here(member_note("new link", person))
     link = new_link(person, study.serving.address())
-    show(f"This link lets {user} choose a password, once and within {link.valid.days} days:\n\n  {link.address}\n")
-    show(_other_port(study.serving.tls).strip())
+    days = link.valid.days
+    show(say("This link lets {user} choose a password, once and within {days} days:", user=user, days=days))
+    show(f"\n  {link.address}\n")
+    _show_other_port(study.serving.tls)
 
 
 def serve_command(
@@ -166,7 +177,7 @@ def serve_command(
     opening.check_migrated()
     from peerfront.web.live.operations.serving import serve
 
-    serve(study, host, port, threads=threads, proxy=proxy, say=show)
+    serve(study, host, port, threads=threads, proxy=proxy, tell=show)
 
 
 def demo_command(
@@ -194,18 +205,22 @@ def demo_command(
     listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
-        show("Making up three weeks of a study ...")
+        show(say("Making up three weeks of a study ..."))
         with new_folder(LiveFolder(place), Serving()):
-            from peerfront.web.live.operations.demo import make_demo, table_of_logins
+            from peerfront.web.live.operations.demo import make_demo
 
-            show(table_of_logins(make_demo()))
+            logins = make_demo()
+        show(say("Log in as one of these (the passwords were drawn for you and are shown only now):"))
+        width = max(len(each.member.name) for each in logins)
+        for each in logins:
+            show(f"  {each.member.name:<{width}}  {each.password}")
         from peerfront.web.live.operations.serving import serve
         from peerfront.web.live.planning.planning_jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")
-        show("A plan is being made in the background; in about a minute the coordinator can look at it.")
+        show(say("A plan is being made in the background; in about a minute the coordinator can look at it."))
         try:
-            serve(LiveFolder(place), "127.0.0.1", port, say=show, browser=browser)
+            serve(LiveFolder(place), "127.0.0.1", port, tell=show, browser=browser)
         finally:
             stop(job)
     finally:
@@ -226,7 +241,7 @@ def check_command(folder: FOLDER) -> None:
         show(f"- {each}")
     if found:
         raise typer.Exit(1)
-    show("Nothing to mend. `peerfront live verify` compares every row with the events.")
+    show(say("Nothing to mend. `peerfront live verify` compares every row with the events."))
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

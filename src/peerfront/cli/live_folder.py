@@ -37,10 +37,7 @@ def telling_database_faults(command: Callable[..., None]) -> Callable[..., None]
             from peerfront.foundation.errors import DataFileError
 
             first_line = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
-            raise DataFileError(
-                f"The database cannot be read or written: {first_line}. What was begun is undone. Free some space, or "
-                "start the database; then do it again."
-            ) from None
+            raise DataFileError("live_database.failed", problem=first_line) from None
 
     return told
 

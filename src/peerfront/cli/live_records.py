@@ -9,6 +9,8 @@ import typer
 from peerfront.cli.live_folder import FOLDER, needs_extra, opened
 from peerfront.cli.options import SCHEMA, SHEET, STRICT, claim, out_path, read_settings
 from peerfront.cli.screen import show
+from peerfront.foundation.messages import Remedy
+from peerfront.words.language import say
 
 
 def import_command(
@@ -30,7 +32,7 @@ def import_command(
     opened(folder)
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
-    from peerfront.web.live.operations.study_import import import_here
+    from peerfront.web.live.operations.study_files import import_here
 
     saved = read_schema(schema) if schema is not None else None
     study = read_study(file, read_settings(saved, strict=strict, sheet=sheet))
@@ -46,7 +48,7 @@ def export_command(
     """Write the study as files that check, fit, estimate and report read; without contact details."""
     claim(context, out, overwrite=False, make_folder=False)
     opened(folder)
-    from peerfront.web.live.exporting import export_here
+    from peerfront.web.live.operations.study_files import export_here
 
     show(export_here(out))
 
@@ -72,9 +74,9 @@ def backup_command(
     from peerfront.foundation.errors import OutputExists, SettingError
 
     if keep is not None and keep < 1:
-        raise SettingError(f"--keep is {keep}; at least 1 back-up must be kept.")
+        raise SettingError("live_command.keep", remedy=Remedy("keep", keep))
     if with_keys is not None and with_keys.exists():
-        raise OutputExists(f"{with_keys} exists already. Choose another name for the copy of the keys.")
+        raise OutputExists("live_backup.exists", path=with_keys)
     study = opened(folder)
     from peerfront.web.live.operations import backups
     from peerfront.web.live.operations.backup_files import BackupFile
@@ -82,20 +84,23 @@ def backup_command(
 
     path = back_up_here(study, out)
     made = BackupFile(path)  # reads it back, and compares every file with the manifest
-    show(
-        f"Back-up written to {path} ({path.stat().st_size / 1e6:.1f} MB). Copy it to another computer or disk.\n"
-        f"Its last event has the hash {made.about.head}. Write it down, to compare it after a restore."
-    )
+    size = path.stat().st_size / 1e6
+    show(say("Back-up written to {path} ({size:.1f} MB). Copy it to another computer or disk.", path=path, size=size))
+    head = made.about.head
+    show(say("Its last event has the hash {head}. Write it down, to compare it after a restore.", head=head))
     if keep is not None:
         for gone in backups.remove_all_but(study, keep):
-            show(f"Removed {gone.name}.")
+            show(say("Removed {name}.", name=gone.name))
     if with_keys is not None:
         from peerfront.foundation.files import write_bytes
 
         write_bytes(with_keys, (study.path / "keys.json").read_bytes(), private=True)
         show(
-            f"Keys copied to {with_keys}. Keep them apart from the back-ups: who has both can read contact details, "
-            "and who has the keys can make logins."
+            say(
+                "Keys copied to {path}. Keep them apart from the back-ups: who has both can read contact details, and "
+                "who has the keys can make logins.",
+                path=with_keys,
+            )
         )
 
 
@@ -125,23 +130,31 @@ def restore_command(
 
         restored = restore(file, study)
     show(
-        f"Restored and verified: {restored.events:,} events, {restored.rows:,} rows that follow from them, "
-        f"{restored.staff:,} users, {restored.contacts:,} contact details.\n"
-        f"The last event has the hash {restored.head}."
-    )
+        say(
+            "Restored and verified: {events:,} events, {rows:,} rows that follow from them, {staff:,} users, "
+            "{contacts:,} contact details.",
+            events=restored.events, rows=restored.rows, staff=restored.staff, contacts=restored.contacts,
+        )
+    )  # fmt: skip
+    show(say("The last event has the hash {head}.", head=restored.head))
     if given is None:
         show(
-            "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
-            "keys.json: restore with --keys."
+            say(
+                "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
+                "keys.json: restore with --keys."
+            )
         )
     else:
-        show("All files are as its manifest says, which is signed with the study's keys.")
+        show(say("All files are as its manifest says, which is signed with the study's keys."))
     if restored.unreadable:
         show(
-            f"{restored.unreadable:,} contact details cannot be read with these keys: restore again with "
-            "--keys keys.json of the study."
+            say(
+                "{number:,} contact details cannot be read with these keys: restore again with --keys keys.json of the "
+                "study.",
+                number=restored.unreadable,
+            )
         )
-    show(f"Serve it with: peerfront live serve {quote(str(folder))}")
+    show(say("Serve it with: {command}", command=f"peerfront live serve {quote(str(folder))}"))
 
 
 def verify_command(folder: FOLDER) -> None:
@@ -150,10 +163,11 @@ def verify_command(folder: FOLDER) -> None:
     from peerfront.web.live.records.verification import verify
 
     found = verify()
-    show(f"{found.events:,} events, {found.rows:,} rows. The last event has the hash\n{found.head}")
+    show(say("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows))
+    show(found.head)
     if not found.whole:
         for fault in found.faults:
             show(f"- {fault}", err=True)
-        show("The records were changed by something else than peerfront. Restore a back-up.", err=True)
+        show(say("The records were changed by something else than peerfront. Restore a back-up."), err=True)
         raise typer.Exit(1)
-    show("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")
+    show(say("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere."))

@@ -240,9 +240,9 @@ def test_a_plan_that_is_proposed_again_is_the_same_unless_a_reason_is_another(pl
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ({"reason": "another"}, "stratum and reason do not give their hash"),
-        ({"salt": ""}, "stratum and reason have no salt"),
-        ({"reason": "", "stratum": "", "salt": ""}, "has lost the stratum and reason of"),
+        ({"reason": "another"}, "stratum, reason do not give their hash"),
+        ({"salt": ""}, "stratum, reason have no salt"),
+        ({"reason": "", "stratum": "", "salt": ""}, "has lost the stratum, reason of"),
         ({"commitment": ""}, "content does not give its hash"),
         ({"coupons": 9, "decided": 9}, "content does not give its hash"),
     ],
@@ -264,5 +264,5 @@ def test_reasons_that_were_to_be_erased_and_are_still_there_are_noticed(planned)
     place = next(place for place, link in enumerate(before) if link.data["stamp"]["request_key"] == "later")
     links = list(planned.journal.links)
     links[place] = before[place]
-    with pytest.raises(DataFileError, match="still has stratum and reason of cleo, which were to be erased"):
+    with pytest.raises(DataFileError, match="still has stratum, reason of cleo, which were to be erased"):
         checked(links)

@@ -19,7 +19,7 @@ from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
 from peerfront.study.decision_log import COLUMNS, recorded_strata
 from peerfront.study.model import fit
 from peerfront.web.live import exporting
-from peerfront.web.live.operations.study_import import import_here
+from peerfront.web.live.operations.study_files import import_here
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import ImportedCoupon

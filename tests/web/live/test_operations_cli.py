@@ -75,7 +75,7 @@ def test_init_makes_a_private_folder_and_one_link(begun) -> None:
     [
         (("--name", "x", "--budget", "-1", "--cap", "3"), "The budget given is -1"),
         (("--name", "x", "--budget", "10", "--cap", "3", "--timezone", "Mars"), "time zone"),
-        (("--name", "x", "--budget", "10"), "--cap is missing"),
+        (("--name", "x", "--budget", "10"), "--cap N is missing"),
         (("--name", "x", "--budget", "10", "--cap", "3", "--manager", "two words"), "cannot be used to log in"),
         (("--name", "x", "--budget", "10", "--cap", "3", "--language", "xx"), "no language"),
         (("--name", "x", "--budget", "10", "--cap", "3", "--site", "north"), "short name and a name"),

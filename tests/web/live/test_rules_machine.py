@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from small_live import ANSWERS, SmallStudy, imported, importing
 
-from peerfront.web.live.rules.chain import erased_data, told_by
+from peerfront.web.live.rules.chain import erasable_parts, erased_data
 from peerfront.web.live.rules.codes import LENGTH, new_code
 from peerfront.web.live.rules.deciding import Accepted, Refused, decide
 from peerfront.web.live.rules.effects import Contradiction
@@ -521,7 +521,7 @@ class RunningStudy(RuleBasedStateMachine):
         assert again.state == self.study.state
         assert rebuild(event for event, _ in self.facts()) == self.study.state
         for _, fact in self.facts():
-            for told in told_by(fact):
+            for told in erasable_parts(fact):
                 assert bool(told.salt) == (told.person not in self.erased)
         times = [event.stamp.server_time for event, fact in self.facts() if not isinstance(fact, RequestRefused)]
         assert times == sorted(times), "time never runs backwards"

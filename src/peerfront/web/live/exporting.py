@@ -24,17 +24,13 @@ What is decided here, and why:
 No lock is held: people are read first, in one query, and coupons afterwards, so every person's coupon is there.
 """
 
-import tempfile
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from io import BytesIO
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pandas as pd
-from django.utils.translation import gettext
 
 from peerfront.data.read.fixed_layouts import NETWORK_SIZE, OWN_COUPON, coupon_names
 from peerfront.data.read.listing import guess_columns
@@ -42,7 +38,7 @@ from peerfront.data.reading import study_from_table
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.files import make_folder, write_bytes, write_csv, write_text
+from peerfront.foundation.files import make_folder, write_csv, write_text
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.live.export_tables import (
     RECRUITER_ID,
@@ -59,12 +55,9 @@ from peerfront.web.live.export_tables import (
     withdrawn_table,
     written_ids,
 )
-from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.waiting import waiting
-from peerfront.web.live.rules.actions import Action, Role
-from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.study_settings import Settings
 
 FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.date", "issued.date", "expiry.date",
@@ -153,7 +146,7 @@ def live_study(table: pd.DataFrame | None = None) -> Study:
     settings = study_settings()
     table = study_table() if table is None else table
     if table.empty:
-        raise DataFileError(gettext("Nobody takes part yet, so there is nothing to export. Add the seeds first."))
+        raise DataFileError("live_export.nobody")
     return study_from_table(table, reading_of(settings, tuple(table.columns)), "study.csv")
 
 
@@ -161,7 +154,7 @@ def study_settings() -> Settings:
     """The settings of the study; a study that has not begun has nothing to export."""
     row = DatabaseRecords().study()
     if row is None:
-        raise DataFileError(gettext("The study has not begun, so there is nothing to export."))
+        raise DataFileError("live_export.not_begun")
     return row.settings
 
 
@@ -230,35 +223,3 @@ def waiting_people() -> set[str]:
 def _answers(answers: list[list[str]] | None, withdrawn_at: datetime | None) -> dict[str, str]:
     """What a person answered; nothing of somebody who withdrew."""
     return {} if withdrawn_at is not None else {name: one_line(answer) for name, answer in answers or ()}
-
-
-def export_zip() -> bytes:
-    """The study's files as one zip file."""
-    content = BytesIO()
-    with tempfile.TemporaryDirectory(prefix="peerfront-export-") as folder:
-        files = write_study(Path(folder))
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in files.all:
-                archive.write(path, path.name)
-    return content.getvalue()
-
-
-def export_here(out: Path) -> str:
-    """Export from the command line, into a zip file or a folder; gives what to say."""
-    if out.suffix.lower() == ".zip":
-        content = export_zip()
-        _note(out.name)
-        write_bytes(out, content, private=True)
-        return f"Exported to {out}. Unpack it, then: peerfront check study.csv --schema schema.toml"
-    files = write_study(out)
-    _note(out.name)
-    return f"Exported to {out}. Next: peerfront check {files.study} --schema {files.schema}"
-
-
-def export_note(name: str) -> NoteAction:
-    """The note of an export."""
-    return NoteAction(Action.EXPORT, name[:100])
-
-
-def _note(name: str) -> None:
-    ask_here(export_note(name), role=Role.ANALYST)

@@ -22,6 +22,7 @@ from cryptography.fernet import Fernet
 
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
+from peerfront.foundation.messages import note
 from peerfront.words.language import LANGUAGES
 
 FOLDER = "PEERFRONT_LIVE_FOLDER"
@@ -71,13 +72,13 @@ class Serving:
         """How a study is served as site.json says it, which people edit; a ValueError says what cannot be used."""
         hosts, tls, language = data["hosts"], data["tls"], data["language"]
         if not isinstance(hosts, list) or not hosts or not all(isinstance(each, str) for each in hosts):
-            raise ValueError('"hosts" must be a list of names, such as ["127.0.0.1", "localhost"]')
+            raise ValueError(note("live_folder.hosts_list"))
         if bad := [each for each in hosts if not is_host(each)]:
-            raise ValueError(f'"hosts" has {bad[0]!r}: {HOST_FORM}')
+            raise ValueError(note("live_folder.bad_host", host=bad[0], form=HOST_FORM))
         if not isinstance(tls, bool):
-            raise ValueError('"tls" must be true or false')
+            raise ValueError(note("live_folder.tls"))
         if language not in LANGUAGES:
-            raise ValueError(f'"language" must be one of {", ".join(LANGUAGES)}')
+            raise ValueError(note("live_folder.language", languages=list(LANGUAGES)))
         return cls(tuple(hosts), tls, language)
 
     @property
@@ -130,15 +131,9 @@ class LiveFolder:
         """Refuse to open a study with another database than its own because DATABASE_URL is forgotten or left over."""
         url = os.environ.get("DATABASE_URL", "")
         if url and self.sqlite_file.exists():
-            raise SettingError(
-                f"{self.path} has records in study.sqlite3, but DATABASE_URL names another database. Unset "
-                "DATABASE_URL; or, if the study is in that database and study.sqlite3 is left over, remove that file."
-            )
+            raise SettingError("live_folder.two_databases", path=self.path)
         if not url and not self.sqlite_file.exists():
-            raise SettingError(
-                f"{self.path} has no study.sqlite3, and DATABASE_URL is not set. Set DATABASE_URL to the address of the"
-                " study's database. If its records were in study.sqlite3, restore a back-up into another folder."
-            )
+            raise SettingError("live_folder.no_database", path=self.path)
 
     @property
     def logs(self) -> Path:
@@ -150,19 +145,16 @@ class LiveFolder:
         try:
             is_taken = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
         except OSError as problem:
-            raise DataFileError(f"{self.path} cannot be used ({problem.strerror}). Choose another folder.") from None
+            raise DataFileError("live_folder.unusable", path=self.path, problem=problem.strerror) from None
         if (self.path / "keys.json").exists():
-            raise SettingError(f"{self.path} holds a live study already. Choose another folder, or serve that study.")
+            raise SettingError("live_folder.holds_study", path=self.path)
         if is_taken:
-            raise SettingError(f"{self.path} is not an empty folder. Choose another name.")
+            raise SettingError("live_folder.not_empty", path=self.path)
 
     def check_finished(self) -> None:
         """Refuse what an `init` or a restore left that was killed."""
         if os.path.lexists(self.path / UNFINISHED):
-            raise SettingError(
-                f"{self.path} is what an init or a restore left that was interrupted; nothing in it is in use. Remove"
-                " that folder, then begin or restore again."
-            )
+            raise SettingError("live_folder.unfinished", path=self.path)
 
     def create(self, serving: Serving, keys: Keys | None = None) -> None:
         """Make the folder, with new keys unless some are given; an existing study is refused."""
@@ -173,7 +165,7 @@ class LiveFolder:
             self.models.mkdir(exist_ok=True)
             self.backups.mkdir(exist_ok=True)
         except OSError as problem:
-            raise DataFileError(f"{self.path} cannot be made ({problem.strerror}). Choose another folder.") from None
+            raise DataFileError("live_folder.cannot_make", path=self.path, problem=problem.strerror) from None
         self.write_keys(keys or Keys.drawn())
         self.write_serving(serving)
 
@@ -189,24 +181,20 @@ class LiveFolder:
         try:
             data = json.loads(path.read_text("utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            raise DataFileError(
-                f"{self.path} is not the folder of a live study: it has no {name}."
-                " Make one with: peerfront live init FOLDER."
-            ) from None
+            raise DataFileError("live_folder.no_study", path=self.path, name=name) from None
         except (OSError, ValueError, RecursionError) as error:
-            raise DataFileError(f"{path} cannot be read: {error}. Put the study's own {name} back.") from None
+            raise DataFileError("live_folder.unreadable", path=path, problem=str(error), name=name) from None
         names = set(kind.__dataclass_fields__)
         if not isinstance(data, dict) or data.keys() != names:
-            raise DataFileError(
-                f"{path} must have exactly {', '.join(sorted(names))}. Put the study's own {name} back."
-            )
+            raise DataFileError("live_folder.wrong_names", path=path, names=sorted(names), name=name)
         try:
             return kind.from_data(data)
         except ValueError as problem:
-            raise DataFileError(f"{path}: {problem}. Correct it.") from None
+            raise DataFileError("live_folder.bad_entry", path=path, problem=problem.args[0]) from None
 
 
-HOST_FORM = "a name or address alone, without https://, port or path, such as study.example.org or 192.168.1.20"
+HOST_FORM = note("live_folder.host_form")
+"""How a host is written."""
 
 
 def is_host(text: str) -> bool:
@@ -245,10 +233,7 @@ def postgresql(url: str) -> dict[str, Any]:
     except (ProgrammingError, UnicodeError, ValueError):  # whose words may quote a part of the password
         told = {}
     if not told.get("dbname") or re.fullmatch(r"[\d,]*", str(told.get("port", ""))) is None:
-        raise SettingError(
-            "DATABASE_URL must be like postgresql://user:password@host:5432/name, or not be set at all. Signs such as"
-            " @ : / ? # % in a password are written as %40 %3A %2F %3F %23 %25."
-        )
+        raise SettingError("live_folder.database_url")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": told.pop("dbname"),

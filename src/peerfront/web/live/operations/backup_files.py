@@ -91,17 +91,17 @@ class About:
 
 
 class BackupFile:
-    """A back-up that is open for reading, with all its files as its manifest says; what is wrong is told in words."""
+    """A back-up that is open for reading, with all its files as its manifest says."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self.told():
+        with self.faults_as_errors():
             self._archive = zipfile.ZipFile(path)
             said: dict[str, Any] = json.loads(self._archive.read(ABOUT))
             form = said.pop("format")
         if form != FORMAT:
-            raise DataFileError(f"{path} is a back-up of another form ({form}). Use a newer version of peerfront.")
-        with self.told():
+            raise DataFileError("live_backup.other_form", path=path, form=form)
+        with self.faults_as_errors():
             self.about = About(**said)
             self.serving = Serving.from_data(json.loads(self._archive.read(SITE)))
             self._manifest, self._signature = read_manifest(self._archive.read(MANIFEST))
@@ -110,36 +110,31 @@ class BackupFile:
     def check_signature(self, keys: Keys) -> None:
         """Refuse a back-up that was not signed with these keys."""
         if not self._manifest.is_signed_with(keys, self._signature):
-            raise DataFileError(
-                f"{self.path} is not signed with these keys: it was changed after it was made, or keys.json is of "
-                "another study. Name this study's own keys.json, or use another back-up."
-            )
+            raise DataFileError("live_backup.not_signed", path=self.path)
 
     def _check_files(self, manifest: Manifest) -> None:
         names = Counter(entry.filename for entry in self._archive.infolist())
         names.pop(MANIFEST)
         odd = (names.keys() ^ manifest.files.keys()) | {name for name, times in names.items() if times > 1}
         for name in names.keys() - odd:
-            with self.told():
+            with self.faults_as_errors():
                 if digest_of(self._parts(name)) != manifest.files[name]:
                     odd.add(name)
         if (manifest.events, manifest.head) != (self.about.events, self.about.head):
             odd.add(ABOUT)
         if odd:
-            raise DataFileError(
-                f"{self.path} was changed after it was made, or is damaged: {', '.join(sorted(odd)[:3])} "
-                f"{'is' if len(odd) == 1 else 'are'} not as its manifest says. Use another back-up."
-            )
+            code = "live_backup.changed_file" if len(odd) == 1 else "live_backup.changed_files"
+            raise DataFileError(code, path=self.path, files=sorted(odd)[:3])
 
     def links(self) -> Iterator[Link]:
         """The chain of events, not yet checked."""
         for row in self.rows(EVENTS):
-            with self.told():
+            with self.faults_as_errors():
                 yield Link(int(row["number"]), str(row["before"]), json.loads(row["data"]), str(row["hash"]))
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The lines of one of its files."""
-        with self.told(), self._archive.open(name) as file:
+        with self.faults_as_errors(), self._archive.open(name) as file:
             while line := file.readline(_LONGEST_LINE):
                 yield json.loads(line)
 
@@ -155,26 +150,24 @@ class BackupFile:
                 continue
             parts = PurePosixPath(entry.filename).parts[1:]
             if not parts or any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
-                raise DataFileError(f"{self.path} holds a file with a name that no back-up has. Use another back-up.")
-            with self.told():
+                raise DataFileError("live_backup.odd_name", path=self.path)
+            with self.faults_as_errors():
                 content = self._archive.read(entry)
             target = folder.joinpath(*parts)
             make_folder(target.parent)
             write_bytes(target, content)
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Turn whatever a file that is no whole back-up causes into words."""
+    def faults_as_errors(self) -> Iterator[None]:
+        """Turn whatever a file that is no whole back-up causes into an error that says so."""
         try:
             yield
         except DataFileError:
             raise
         except FileNotFoundError:
-            raise DataFileError(f"There is no file {self.path}. Name a back-up.") from None
+            raise DataFileError("live_backup.missing", path=self.path) from None
         except _BROKEN as problem:
-            raise DataFileError(
-                f"{self.path} is no back-up of a live study, or is damaged ({type(problem).__name__}). Use another one."
-            ) from None
+            raise DataFileError("live_backup.none", path=self.path, fault=type(problem).__name__) from None
 
 
 def keys_from(path: Path | None) -> Keys | None:
@@ -182,5 +175,5 @@ def keys_from(path: Path | None) -> Keys | None:
     if path is None:
         return None
     if path.name != "keys.json":
-        raise DataFileError(f"{path} is not called keys.json. Name the study's own keys.json.")
+        raise DataFileError("live_backup.keys_name", path=path)
     return LiveFolder(path.parent).keys

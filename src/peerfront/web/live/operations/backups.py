@@ -98,7 +98,7 @@ def named(folder: LiveFolder, name: str) -> Backup | None:
 def check_place(path: Path) -> None:
     """Refuse a file that is there, and make the folder of one that is not."""
     if path.exists():
-        raise OutputExists(f"{path} exists already. Choose another name.")
+        raise OutputExists("live_backup.exists", path=path)
     make_folder(path.parent)
 
 
@@ -117,9 +117,7 @@ def write_backup(folder: LiveFolder, path: Path) -> Path:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as problem:
-        raise DataFileError(
-            f"The back-up {path} could not be written ({problem.strerror}). Free some space, or choose another place."
-        ) from None
+        raise DataFileError("live_backup.cannot_write", path=path, problem=problem.strerror) from None
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

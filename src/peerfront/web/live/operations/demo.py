@@ -57,13 +57,6 @@ def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
     return logins
 
 
-def table_of_logins(logins: tuple[Login, ...]) -> str:
-    """Names and passwords to be shown once."""
-    width = max(len(each.member.name) for each in logins)
-    lines = [f"  {each.member.name:<{width}}  {each.password}" for each in logins]
-    return "\n".join(["Log in as one of these (the passwords were drawn for you and are shown only now):", *lines])
-
-
 def _password() -> str:
     """Four groups that can be typed: 80 bits."""
     alphabet = "abcdefghjkmnpqrstuvwxyz23456789"

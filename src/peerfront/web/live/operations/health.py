@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.opening import unapplied_migrations
 from peerfront.web.live.operations.serving import deployment_checks
@@ -18,45 +19,43 @@ NEWEST = 1_000
 NEWEST_CONTACTS = 20
 
 
-def findings(folder: LiveFolder) -> list[str]:
-    """What should be mended, in words; nothing if all is well."""
+def findings(folder: LiveFolder) -> list[Message]:
+    """What should be mended; nothing if all is well."""
     found = deployment_checks() + _readable_by_others(folder)
     if missing := unapplied_migrations():
-        return [*found, f"{len(missing)} changes of the tables are missing: start the server with --migrate."]
+        return [*found, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
     if DatabaseRecords().study() is None:
-        return [*found, "The study has not begun."]
+        return [*found, note("live_health.not_begun")]
     return found + newest_events() + _unreadable_contacts()
 
 
-def newest_events() -> list[str]:
+def newest_events() -> list[Message]:
     """Whether the newest events follow one another; quick, whatever the number of events."""
     stored = list(models.Event.objects.order_by("-number")[:NEWEST])[::-1]
     before = stored[0].before if stored and stored[0].number > 1 else FIRST
     for event in stored:
         link = link_of(event)
         if link.before != before or link.hash != link.content_hash:
-            return [f"Event {event.number} does not follow the one before it: run peerfront live verify."]
+            return [note("live_health.broken_chain", number=event.number)]
         before = link.hash
     return []
 
 
-def _unreadable_contacts() -> list[str]:
+def _unreadable_contacts() -> list[Message]:
     newest = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
     if all(readable(bytes(sealed)) for sealed in newest):
         return []
-    return [
-        "Contact details cannot be read with keys.json: it is of another study. Put the study's own keys.json back."
-    ]
+    return [note("live_health.other_keys")]
 
 
-def _readable_by_others(folder: LiveFolder) -> list[str]:
+def _readable_by_others(folder: LiveFolder) -> list[Message]:
     if sys.platform == "win32":
         return []  # permissions are lists there, which os.stat does not tell
     private = [folder.path / "keys.json"]
     if _open_to_others(folder.path):  # otherwise nobody else reaches what is in it
         private += [folder.sqlite_file, folder.backups, folder.models, folder.logs]
     return [
-        f"{path} can be read by others than its owner: chmod go-rwx {quote(str(path))}."
+        note("live_health.open_to_others", path=path, quoted=quote(str(path)))
         for path in private
         if _open_to_others(path)
     ]

@@ -19,13 +19,13 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from django.utils.translation import gettext, ngettext
 
 from peerfront.data.calendar.dates import EPOCH
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.rules.events import ImportedCoupon, PaymentKind
 from peerfront.web.live.rules.requests import ImportedPerson
 from peerfront.web.live.rules.study_settings import (
@@ -48,7 +48,7 @@ class FromFile:
     people: tuple[ImportedPerson, ...]
     questions: tuple[Question, ...]
     """Those of the study, or made from the file's columns if it has none."""
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     """What was assumed, in sentences."""
 
 
@@ -60,7 +60,7 @@ class Place:
     sites: Mapping[str, str]
     """Names by short names."""
     site: str | None
-    """Of people for whom the file tells none."""
+    """Of people without a site in the file."""
     began: datetime
 
     def at_noon(self, day: date) -> datetime:
@@ -70,10 +70,7 @@ class Place:
 def people_of(study: Study, place: Place) -> FromFile:
     """Read everybody in a file; what cannot be imported is an error that names the row."""
     if study.numbered_days:
-        raise DataFileError(
-            f"{study.source} numbers its days instead of giving dates, so nobody knows when coupons expire. Add a "
-            "column of dates."
-        )
+        raise DataFileError("live_import.numbered_days", file=study.source)
     questions = place.settings.questions or questions_of(study)
     names = _pseudonyms(study)
     sites = _sites(study, place)
@@ -106,14 +103,10 @@ def _pseudonyms(study: Study) -> list[str]:
     for index, given in enumerate(study.ids):
         name = _NOT_IN_IDENTIFIERS.sub("-", _ascii(str(given))).strip("-_")[:_LONGEST_ID]
         if not name:
-            where = f"{study.place} {study.rows[index]}"
-            raise DataFileError(gettext("The id of {row} has neither letters nor digits. Change it.").format(row=where))
+            raise DataFileError("live_import.empty_id", place=study.place, row=study.rows[index])
         if name in taken:
-            raise DataFileError(
-                gettext("The ids of {row} and {other_row} would both become {name}. Change one of them.").format(
-                    row=f"{study.place} {study.rows[taken[name]]}", other_row=study.rows[index], name=name
-                )
-            )
+            rows = {"row": study.rows[taken[name]], "other_row": study.rows[index]}
+            raise DataFileError("live_import.same_id", place=study.place, name=name, **rows)
         taken[name] = index
         names.append(name)
     return names
@@ -129,15 +122,10 @@ def _sites(study: Study, place: Place) -> list[str]:
     for index, name in enumerate(told):
         site = known.get(name.casefold()) if name else place.site or only
         if site is None and name:
-            raise SettingError(
-                gettext(
-                    "There is no site {site} ({row} of {file}). Add it on the page of sites first; or correct the file."
-                ).format(site=repr(name), row=f"{study.place} {study.rows[index]}", file=study.source)
-            )
+            where = {"place": study.place, "row": study.rows[index], "file": study.source}
+            raise SettingError("live_import.no_such_site", site=name, **where)
         if site is None:
-            raise SettingError(
-                gettext("The file does not tell everybody's site. Say which one it is (--site, or on the page).")
-            )
+            raise SettingError("live_import.site_unknown", remedy=Remedy("site"))
         sites.append(site)
     return sites
 
@@ -229,36 +217,17 @@ class _Answers:
         return tuple(sorted((name, text) for name, text in told.items() if text))
 
 
-def _notes(study: Study, names: list[str], answers: _Answers) -> list[str]:
-    notes = []
-    changed = sum(name != str(given) for name, given in zip(names, study.ids, strict=True))
-    orphans = int(study.orphan.sum())
-    undated = len(study) if study.days is None else int((~np.isfinite(study.days)).sum())
-    if changed:
-        words = ngettext(
-            "{number} id was rewritten, because pseudonyms have letters, digits, - and _ alone.",
-            "{number} ids were rewritten, because pseudonyms have letters, digits, - and _ alone.",
-            changed,
-        )
-        notes.append(words.format(number=f"{changed:,}"))
-    if orphans:
-        words = ngettext(
-            "{number} person whose recruiter is not known is imported as a seed.",
-            "{number} people whose recruiter is not known are imported as seeds.",
-            orphans,
-        )
-        notes.append(words.format(number=f"{orphans:,}"))
-    if undated:
-        words = ngettext(
-            "{number} person has no date; the day on which the study began here stands for it.",
-            "{number} people have no date; the day on which the study began here stands for it.",
-            undated,
-        )
-        notes.append(words.format(number=f"{undated:,}"))
+def _notes(study: Study, names: list[str], answers: _Answers) -> list[Message]:
+    counts = {
+        "live_import.ids_rewritten": sum(name != str(given) for name, given in zip(names, study.ids, strict=True)),
+        "live_import.recruiter_unknown": int(study.orphan.sum()),
+        "live_import.undated": len(study) if study.days is None else int((~np.isfinite(study.days)).sum()),
+    }
+    notes = [note(code, number=number) for code, number in counts.items() if number]
     if study.coupons is None and int(study.issued.sum()):
-        notes.append(gettext("The file has no codes of coupons, so coupons that are still open cannot be used here."))
+        notes.append(note("live_import.no_codes"))
     if answers.missing:
-        notes.append(gettext("The file has no column for: {names}.").format(names=", ".join(answers.missing)))
+        notes.append(note("live_import.no_columns", names=list(answers.missing)))
     return notes
 
 

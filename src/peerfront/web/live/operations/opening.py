@@ -14,6 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
+from peerfront.foundation.messages import Remedy, note
 from peerfront.web.live.folder import FOLDER, UNFINISHED, Keys, LiveFolder, Serving
 
 _RECORDS = "records"  # the label of our tables among those of Django's parts
@@ -39,7 +40,7 @@ def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -
     folder.check_new()
     try:
         folder.create(serving, keys)
-        write_text(folder.path / UNFINISHED, "This study did not begin: remove the folder, and begin again.\n")
+        write_text(folder.path / UNFINISHED, str(note("live_folder.did_not_begin")) + "\n")
         _set_up_django(folder)
         unapplied_migrations()  # says in words if the database cannot be reached
         migrate()
@@ -65,14 +66,11 @@ def unapplied_migrations() -> list[str]:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as problem:
-        raise DataFileError(_unreachable(problem)) from None
+        raise _unreachable(problem) from None
     applied = {name for app, name in executor.loader.applied_migrations if app == _RECORDS}
     known = {name for app, name in executor.loader.graph.nodes if app == _RECORDS}
     if newer := sorted(applied - known):
-        raise SettingError(
-            f"The database is of a newer version of peerfront ({', '.join(newer[:3])}). Use that version; or restore a "
-            "back-up that was made with this one."
-        )
+        raise SettingError("live_database.newer", changes=newer[:3])
     return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
 
 
@@ -84,20 +82,15 @@ def migrate() -> None:
 def check_migrated() -> None:
     """Refuse a database of another version of peerfront."""
     if missing := unapplied_migrations():
-        raise SettingError(
-            f"The database is of an earlier version of peerfront: {len(missing)} changes of its tables are missing "
-            f"({', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}). Make a back-up, then start with "
-            "--migrate."
-        )
+        first = [*missing[:3], *(["..."] if len(missing) > 3 else [])]
+        raise SettingError("live_database.older", number=len(missing), changes=first, remedy=Remedy("migrate", True))
 
 
-def _unreachable(problem: DatabaseError) -> str:
+def _unreachable(problem: DatabaseError) -> DataFileError:
     if connection.vendor == "sqlite":
-        return (
-            f"{connection.settings_dict['NAME']} cannot be read: {_first_line(problem)}. Free some space if the disk "
-            "is full; if the file is damaged, restore a back-up."
-        )
-    return f"The database cannot be reached: {_first_line(problem)}. Start it, or correct DATABASE_URL."
+        path = connection.settings_dict["NAME"]
+        return DataFileError("live_database.unreadable", path=path, problem=_first_line(problem))
+    return DataFileError("live_database.unreachable", problem=_first_line(problem))
 
 
 def _first_line(problem: Exception) -> str:

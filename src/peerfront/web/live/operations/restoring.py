@@ -45,22 +45,19 @@ def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
         with transaction.atomic():
             return _restored(backup, folder)
     except (Contradiction, IntegrityError, DataError) as fault:
-        raise DataFileError(
-            f"{backup.path} contradicts itself ({type(fault).__name__}): it was changed, or not made by peerfront. Use "
-            "another back-up."
-        ) from None
+        raise DataFileError("live_backup.contradiction", path=backup.path, fault=type(fault).__name__) from None
 
 
 def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
     links = list(backup.links())
     head = links[-1].hash if links else FIRST
     if (len(links), head) != (backup.about.events, backup.about.head):
-        raise DataFileError(f"{backup.path} is not complete: events are missing. Use another back-up.")
+        raise DataFileError("live_backup.events_missing", path=backup.path)
     state = load(links)
-    with backup.told():
+    with backup.faults_as_errors():
         staff, contacts = _restore_staff(backup), _restore_contacts(backup)
     if (staff, contacts) != (backup.about.staff, backup.about.contacts):
-        raise DataFileError(f"{backup.path} is not complete: users or contacts are missing. Use another back-up.")
+        raise DataFileError("live_backup.people_missing", path=backup.path)
     stored = models.Event.objects.order_by("number").values_list("number", "before", "hash")
     same = all(
         told == (link.number, link.before, link.hash)
@@ -68,7 +65,7 @@ def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
     )
     rows, faults = compare(state)
     if not same or faults:
-        raise DataFileError(f"What was restored differs from the back-up: {' '.join(faults[:5])} Use another disk.")
+        raise DataFileError("live_backup.differs", faults=faults[:5])
     backup.copy_models(folder.models)
     unreadable = sum(not readable(bytes(sealed)) for sealed in models.Contact.objects.values_list("sealed", flat=True))
     details = (("events", str(len(links))), ("head", head), ("made_at", backup.about.made_at))
@@ -110,7 +107,7 @@ def load(links: Iterable[Link]) -> State:
     state = rebuild(checked(chain))
     with transaction.atomic():
         if models.Event.objects.exists():
-            raise SettingError("The database holds a study already. Name an empty one.")
+            raise SettingError("live_database.not_empty")
         insertion(models.Event, map(event_columns, chain)).write()
         for kind, model in models.FOLLOWING.items():
             insertion(model, map(columns_of, cast("Iterable[Any]", state.table(kind).values()))).write()

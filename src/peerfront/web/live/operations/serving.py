@@ -15,6 +15,7 @@ from django.core.checks import run_checks
 from waitress import wasyncore
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log_to
 
@@ -27,15 +28,13 @@ def listen(host: str, port: int) -> socket.socket:
     """Take a port; 0 for any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if not 0 <= port <= 65_535:
-        raise SettingError(f"There is no port {port}. Choose a --port from 1 to 65535.")
+        raise SettingError("live_server.no_port", port=port, remedy=Remedy("port"))
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, UnicodeError) as problem:  # the latter for names that no computer can have
         why = getattr(problem, "strerror", None) or problem
-        raise SettingError(
-            f"{host} port {port} cannot be used ({why}). Another server may run there: choose another --port. A --host "
-            "must be an address of this computer."
-        ) from None
+        remedies = {"other_port": Remedy("port"), "address": Remedy("host")}
+        raise SettingError("live_server.unusable", host=host, port=port, problem=str(why), **remedies) from None
 
 
 class Server:
@@ -119,17 +118,17 @@ def serve(
     host: str,
     port: int,
     *,
-    say: Callable[[str], None],
+    tell: Callable[[Message], None],
     threads: int = THREADS,
     proxy: str = "127.0.0.1",
     browser: bool = False,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; Django is set up and the tables are up to date."""
     if not 1 <= threads <= 256:
-        raise SettingError(f"--threads is {threads}; it must be 1 to 256.")
+        raise SettingError("live_server.threads", threads=threads, remedy=Remedy("threads"))
     serious = [str(each) for each in run_checks() if each.is_serious()]
     if serious:
-        raise SettingError("The server cannot start: " + " ".join(serious))
+        raise SettingError("live_server.checks", faults=serious)
     listening = listen("127.0.0.1" if host == "localhost" else host, port)
     from peerfront.web.live.wsgi import application
 
@@ -137,7 +136,8 @@ def serve(
     server = Server(application, listening, threads=threads, proxy=proxy if serving.tls else None)
     write_log_to(folder.logs)
     here = f"http://127.0.0.1:{server.port}" if host in _THIS_COMPUTER else serving.address(server.port)
-    say(_words(folder, here, host))
+    for line in _opening_lines(folder, here, host):
+        tell(line)
     from peerfront.web.live.planning import nightly  # loads what plans need, which the checks above can do without
 
     nights = nightly.start()
@@ -149,21 +149,22 @@ def serve(
         server.run()
     nights.stop()
     _log.info("stopped")
-    say("Stopped; everything that was answered is recorded.")
+    tell(note("live_server.stopped"))
 
 
-def _words(folder: LiveFolder, here: str, host: str) -> str:
+def _opening_lines(folder: LiveFolder, here: str, host: str) -> list[Message]:
     serving = folder.serving
-    words = [f"The study is served at {serving.address() if serving.tls else here}. Stop with Ctrl-C."]
+    lines = [note("live_server.address", address=serving.address() if serving.tls else here)]
     if serving.tls:
-        words.append(f"Browsers reach it through the proxy that speaks HTTPS; here it listens at {here}.")
+        lines.append(note("live_server.behind_proxy", address=here))
     elif host not in _THIS_COMPUTER:
-        words.append(
-            "It is not encrypted (no --tls): use it in a private network only. Whoever listens in can read everything."
-        )
-    return "\n".join(words)
+        lines.append(note("live_server.not_encrypted", remedy=Remedy("tls", True)))
+    return lines
 
 
-def deployment_checks() -> list[str]:
+def deployment_checks() -> list[Message]:
     """What Django's own checks for a server find (`manage check --deploy`)."""
-    return [f"{each.id}: {each.msg}" for each in run_checks(include_deployment_checks=True) if not each.is_silenced()]
+    checks = run_checks(include_deployment_checks=True)
+    return [
+        note("live_health.django", id=str(each.id), text=str(each.msg)) for each in checks if not each.is_silenced()
+    ]

@@ -16,6 +16,7 @@ from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import note
 from peerfront.web.live.records import models
 from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Action, Member, Role
@@ -31,7 +32,7 @@ CONSOLE = "command line"
 def begin(settings: Settings, sites: Mapping[str, str], now: datetime | None = None) -> None:
     """Begin a study in an empty database."""
     if models.Event.objects.exists():
-        raise SettingError("The database of DATABASE_URL holds a study already. Name an empty database.")
+        raise SettingError("live_database.not_empty")
     ask_here(BeginStudy(settings, new_prefix()), now=now)
     for site, name in sites.items():
         ask_here(AddSite(site, name), now=now)
@@ -56,7 +57,8 @@ def ask_here(wish: Wish, *, role: Role = Role.MANAGER, now: datetime | None = No
 def accepted(answered: Answer) -> Accepted:
     """The answer, unless it is a refusal: then raise an error with its words."""
     if isinstance(answered, Refused):
-        raise SettingError(f"{answered.refusal.found} {answered.what_to_do}")
+        found, to_do = answered.refusal.messages
+        raise SettingError("live_database.refused", found=found, to_do=to_do)
     return answered
 
 
@@ -132,7 +134,7 @@ def named_user(name: str) -> User:
     """A user by name; an error suggests the nearest one."""
     user = User.objects.filter(username=name).first()
     if user is None:
-        raise UnknownName("user", name, User.objects.values_list("username", flat=True))
+        raise UnknownName(note("live_staff.user"), name, User.objects.values_list("username", flat=True))
     return user
 
 
@@ -151,9 +153,7 @@ def write_member(name: str, role: Role, site: str | None) -> User:
 def begin_with_manager(settings: Settings, sites: Mapping[str, str], name: str) -> User:
     """Begin a study in an empty database, with its sites and its manager: all of it or nothing."""
     if bad_user_name(name):
-        raise SettingError(
-            f"{name!r} cannot be used to log in: a name has at most {LONGEST_USER_NAME} letters, digits and @ . + - _."
-        )
+        raise SettingError("live_staff.bad_name", name=name, most=LONGEST_USER_NAME)
     with transaction.atomic():
         begin(settings, sites)
         ask_here(staff_note("added", name, Role.MANAGER, None))

@@ -34,11 +34,9 @@ def read_contact(person: str) -> dict[str, str] | None:
     try:
         told: dict[str, str] = json.loads(_box().decrypt(bytes(stored.sealed)))
     except InvalidToken:
-        raise DataFileError(
-            f"The contact details of {person} were encrypted with another key. Put the study's own keys.json back."
-        ) from None
+        raise DataFileError("live_records.other_key", person=person) from None
     if told.pop("person") != person:
-        raise DataFileError(f"The contact details stored for {person} are somebody else's. Restore a back-up.")
+        raise DataFileError("live_records.other_person", person=person)
     return told
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django.db import connection, transaction
-from django.utils.translation import gettext
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message, note
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of, table
 from peerfront.web.live.records.recording import event_columns
@@ -16,7 +16,7 @@ from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, key_of
 from peerfront.web.live.rules.journal import State, rebuild
 
-_MOST_TOLD = 20
+_MOST_LISTED = 20
 _COLUMNS = ("request_key", "part", "kind", "actor", "site", "at")
 
 
@@ -28,7 +28,7 @@ class Verification:
     head: str
     """The hash of the last event: note it elsewhere, and nobody can rewrite the past unnoticed."""
     rows: int
-    faults: tuple[str, ...]
+    faults: tuple[Message, ...]
 
     @property
     def whole(self) -> bool:
@@ -43,7 +43,12 @@ def verify() -> Verification:
         try:
             state = rebuild(checked(links))
         except (DataFileError, Contradiction) as broken:
-            return Verification(len(links), head, 0, (str(broken),))
+            message = (
+                broken.message
+                if isinstance(broken, DataFileError)
+                else note("live_records.broken", problem=str(broken))
+            )
+            return Verification(len(links), head, 0, (message,))
         rows, differences = compare(state)
     return Verification(len(links), head, rows, tuple(_some(differences + faults)))
 
@@ -70,7 +75,7 @@ def one_moment() -> Iterator[None]:
             cast(Any, connection).transaction_mode = mode
 
 
-def _links() -> tuple[list[Link], list[str]]:
+def _links() -> tuple[list[Link], list[Message]]:
     """Read the chain, and list events whose columns differ from their content; the columns only help to search."""
     links, faults = [], []
     for stored in models.Event.objects.order_by("number").iterator(chunk_size=2_000):
@@ -84,14 +89,13 @@ def _links() -> tuple[list[Link], list[str]]:
         except (KeyError, TypeError, ValueError):
             continue  # no event at all, which the check of the chain tells
         if any(columns[name] != getattr(stored, name) for name in _COLUMNS):
-            words = gettext("Columns of event {number} differ from its content.")
-            faults.append(words.format(number=stored.number))
+            faults.append(note("live_records.columns_differ", number=stored.number))
     return links, faults
 
 
-def compare(state: State) -> tuple[int, list[str]]:
+def compare(state: State) -> tuple[int, list[Message]]:
     """Count the rows of the tables, and list what differs from a state that was rebuilt from the events."""
-    faults: list[str] = []
+    faults: list[Message] = []
     rows = 0
     for kind in models.FOLLOWING:
         expected, name = dict(state.table(kind)), models.FOLLOWING[kind]._meta.verbose_name
@@ -99,24 +103,24 @@ def compare(state: State) -> tuple[int, list[str]]:
             rows += 1
             follows = expected.pop(key_of(row), None)
             if follows is None:
-                faults.append(gettext("{row} follows from no event.").format(row=f"{name} {_named(key_of(row))}"))
+                faults.append(note("live_records.no_event", row=f"{name} {_named(key_of(row))}"))
             elif follows != row:
-                words = gettext("{row} differs from what the events say: {columns}.")
-                faults.append(words.format(row=f"{name} {_named(key_of(row))}", columns=_difference(row, follows)))
-        faults += [gettext("{row} is missing.").format(row=f"{name} {_named(key)}") for key in expected]
+                where = f"{name} {_named(key_of(row))}"
+                faults.append(note("live_records.row_differs", row=where, columns=_difference(row, follows)))
+        faults += [note("live_records.row_missing", row=f"{name} {_named(key)}") for key in expected]
     return rows, faults
 
 
-def _some(faults: list[str]) -> Iterator[str]:
-    yield from faults[:_MOST_TOLD]
-    if len(faults) > _MOST_TOLD:
-        yield gettext("... and {number} more.").format(number=len(faults) - _MOST_TOLD)
+def _some(faults: list[Message]) -> Iterator[Message]:
+    yield from faults[:_MOST_LISTED]
+    if len(faults) > _MOST_LISTED:
+        yield note("live_records.more", number=len(faults) - _MOST_LISTED)
 
 
 def _named(key: tuple[str | int, ...]) -> str:
     return " ".join(str(each) for each in key) or "itself"
 
 
-def _difference(row: object, follows: object) -> str:
+def _difference(row: object, follows: object) -> list[str]:
     """Name the columns that differ, without their contents, which may be sensitive."""
-    return ", ".join(name for name, value in vars(row).items() if vars(follows).get(name) != value)
+    return [name for name, value in vars(row).items() if vars(follows).get(name) != value]

@@ -2,14 +2,14 @@
 
 Each link holds the hash of its content and of the link before (the idea of `foundation.chained_log`, for rows of a
 database). Whoever changes, removes, adds or swaps an event breaks the chain. Who rewrites everything after it can forge
-it, so the last hash is also told elsewhere, such as on paper or in a back-up. `before` is unique, so two requests that
+it, so the last hash is also part elsewhere, such as on paper or in a back-up. `before` is unique, so two requests that
 were decided on the same records cannot both be added.
 
 Events stay for ever, answers must not: a person may ask that they be erased. The same holds for what tells answers: the
 strata and the reasons of plans and decisions. So the chain does not hash these texts but a commitment to them, the
 hash of the texts and of a salt that nobody can guess. As long as they are there, the commitment shows that nobody
 changed them. When they are erased, the salt goes with them, and the commitment that stays tells nothing: without the
-salt not even a guess can be checked. Requests are told apart without these texts for the same reason
+salt not even a guess can be checked. Requests are part apart without these texts for the same reason
 (`events.ERASABLE`).
 """
 
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message, note
 from peerfront.web.live.rules.events import (
     AnswersCorrected,
     AnswersErased,
@@ -33,7 +34,7 @@ from peerfront.web.live.rules.events import (
 )
 from peerfront.web.live.rules.stored_events import KINDS, event_data, event_from
 
-Told = AnswersRecorded | AnswersCorrected | PersonImported | CouponsIssued | PlannedCoupons
+Erasable = AnswersRecorded | AnswersCorrected | PersonImported | CouponsIssued | PlannedCoupons
 """What holds texts of one person that can be erased: a fact, or a line of a plan."""
 T = TypeVar("T", AnswersRecorded, AnswersCorrected, PersonImported, CouponsIssued, PlannedCoupons)
 
@@ -49,9 +50,9 @@ ERASED: dict[type, dict[str, Any]] = {
 """By kind of fact: the texts that can be erased, and what stands there afterwards; those of a plan are in its lines."""
 
 
-def committed(told: T, salt: str) -> T:
+def committed(part: T, salt: str) -> T:
     """Add a salt, and the commitment to what can be erased."""
-    return replace(told, salt=salt, commitment=commitment(salt, **texts(told)))
+    return replace(part, salt=salt, commitment=commitment(salt, **texts(part)))
 
 
 def commitment(salt: str, **texts: Any) -> str:
@@ -59,29 +60,29 @@ def commitment(salt: str, **texts: Any) -> str:
     return hashlib.sha256(one_spelling({"salt": salt, **texts})).hexdigest()
 
 
-def texts(told: Told) -> dict[str, Any]:
+def texts(part: Erasable) -> dict[str, Any]:
     """Return by name what can be erased."""
-    return {name: getattr(told, name) for name in _once_erased(told)}
+    return {name: getattr(part, name) for name in _once_erased(part)}
 
 
-def told_by(fact: Fact) -> tuple[Told, ...]:
+def erasable_parts(fact: Fact) -> tuple[Erasable, ...]:
     """List the parts of a fact under whose commitments texts can be erased."""
     if isinstance(fact, PlanProposed):
         return tuple(line for line in fact.lines if line.commitment)
-    if isinstance(fact, Told) and fact.commitment:
+    if isinstance(fact, Erasable) and fact.commitment:
         return (fact,)
     return ()
 
 
-def fault_of_texts(fact: Fact) -> str | None:
+def fault_of_texts(fact: Fact) -> Message | None:
     """Say what is wrong if texts of a fact are neither as they were recorded nor erased."""
-    for told in told_by(fact):
-        found = texts(told)
-        names = " and ".join(found)
-        if not told.salt and found != _once_erased(told):
-            return f"its {names} have no salt"
-        if told.salt and told.commitment != commitment(told.salt, **found):
-            return f"its {names} do not give their hash"
+    for part in erasable_parts(fact):
+        found = texts(part)
+        names = list(found)
+        if not part.salt and found != _once_erased(part):
+            return note("live_events.no_salt", names=names)
+        if part.salt and part.commitment != commitment(part.salt, **found):
+            return note("live_events.wrong_commitment", names=names)
     return None
 
 
@@ -106,18 +107,18 @@ def hashed_data(data: Any) -> Any:
     return {**data, "fact": _hashed(fact, ERASED[kind])} if kind in ERASED else data
 
 
-def _once_erased(told: Told) -> dict[str, Any]:
-    return _DECISION if isinstance(told, PlannedCoupons) else ERASED[type(told)]
+def _once_erased(part: Erasable) -> dict[str, Any]:
+    return _DECISION if isinstance(part, PlannedCoupons) else ERASED[type(part)]
 
 
-def _erased(told: Mapping[str, Any], erased: Mapping[str, Any], person: str) -> Mapping[str, Any]:
-    return {**told, **erased, "salt": ""} if told["person"] == person and told.get("commitment") else told
+def _erased(part: Mapping[str, Any], erased: Mapping[str, Any], person: str) -> Mapping[str, Any]:
+    return {**part, **erased, "salt": ""} if part["person"] == person and part.get("commitment") else part
 
 
-def _hashed(told: Any, erased: Mapping[str, Any]) -> Any:
-    if not isinstance(told, dict) or not told.get("commitment"):
-        return told
-    return {name: value for name, value in told.items() if name not in erased and name != "salt"}
+def _hashed(part: Any, erased: Mapping[str, Any]) -> Any:
+    if not isinstance(part, dict) or not part.get("commitment"):
+        return part
+    return {name: value for name, value in part.items() if name not in erased and name != "salt"}
 
 
 FIRST = "0" * 64
@@ -156,16 +157,16 @@ def checked(links: Iterable[Link]) -> list[Event]:
     before = FIRST
     events: list[Event] = []
     for number, link in enumerate(links, start=1):
-        why = ""
+        why: Message | None = None
         if link.number != number or link.before != before:
-            why = f"it does not follow event {number - 1}: an event was removed, added or moved"
+            why = note("live_events.does_not_follow", number=number - 1)
         elif link.hash != link.content_hash:
-            why = "its content does not give its hash"
+            why = note("live_events.wrong_hash")
         else:
             events.append(link.event)
-            why = fault_of_texts(events[-1].fact) or ""
-        if why:
-            raise DataFileError(f"Event {number} was changed after it was recorded ({why}). Restore a back-up.")
+            why = fault_of_texts(events[-1].fact)
+        if why is not None:
+            raise DataFileError("live_events.changed", number=number, why=why)
         before = link.hash
     _check_erased(events)
     return events
@@ -185,17 +186,13 @@ def _check_erased(events: list[Event]) -> None:
     """Refuse texts that are erased without an event that says so, or still there in spite of it."""
     people = {event.fact.person for event in events if isinstance(event.fact, AnswersErased)}
     for number, event in enumerate(events, start=1):
-        for told in told_by(event.fact):
-            names = " and ".join(texts(told))
-            said = told.person in people
-            if said and told.salt:
-                raise DataFileError(
-                    f"Event {number} still has {names} of {told.person}, which were to be erased. Erase them."
-                )
-            if not said and not told.salt:
-                raise DataFileError(
-                    f"Event {number} has lost the {names} of {told.person}, and no event says why. Restore a back-up."
-                )
+        for part in erasable_parts(event.fact):
+            names = list(texts(part))
+            said = part.person in people
+            if said and part.salt:
+                raise DataFileError("live_events.not_erased", number=number, names=names, person=part.person)
+            if not said and not part.salt:
+                raise DataFileError("live_events.lost", number=number, names=names, person=part.person)
 
 
 def _hash(number: int, before: str, data: dict[str, Any]) -> str:

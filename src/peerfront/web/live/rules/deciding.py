@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
 from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
-from peerfront.web.live.rules.chain import texts, told_by
+from peerfront.web.live.rules.chain import erasable_parts, texts
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
 from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
 from peerfront.web.live.rules.records import Records, StudyRow
@@ -132,7 +132,7 @@ def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
     return any(
         texts(told) != asked[told.person]
         for event in recorded
-        for told in told_by(event.fact)
+        for told in erasable_parts(event.fact)
         if told.salt and told.person in asked
     )
 

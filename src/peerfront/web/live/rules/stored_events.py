@@ -40,12 +40,10 @@ def event_data(event: Event) -> dict[str, Any]:
 def event_from(data: Mapping[str, Any]) -> Event:
     """Make the event again; refuse data that no event gives."""
     if not isinstance(data, Mapping) or data.keys() != {"stamp", "part", "kind", "fact"}:
-        raise DataFileError(f"This is no event: {_cut(data)}. It needs stamp, part, kind and fact. Restore a back-up.")
+        raise DataFileError("live_events.no_event", data=_cut(data))
     kind = KINDS.get(data["kind"]) if isinstance(data["kind"], str) else None
     if kind is None:
-        raise DataFileError(
-            f"There is no event of kind {_cut(data['kind'])}. Use the version of peerfront that wrote it, or a newer."
-        )
+        raise DataFileError("live_events.no_such_kind", kind=_cut(data["kind"]))
     return Event(
         cast(Stamp, _value(data["stamp"], Stamp, "stamp")),
         cast(int, _value(data["part"], int, "part")),
@@ -91,9 +89,7 @@ def _value(data: Any, kind: Any, place: str) -> object:
     try:
         return _reader(kind)(data)
     except _Unfit as unfit:
-        raise DataFileError(
-            f"This is no event: {place}{unfit.place} is {_cut(unfit.data)}. Restore a back-up."
-        ) from None
+        raise DataFileError("live_events.bad_value", place=f"{place}{unfit.place}", data=_cut(unfit.data)) from None
 
 
 class _Unfit(Exception):

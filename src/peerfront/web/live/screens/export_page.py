@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from peerfront.foundation.errors import PeerfrontError
-from peerfront.web.live.exporting import export_note, export_zip
+from peerfront.web.live.operations.study_files import export_note, export_zip
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key

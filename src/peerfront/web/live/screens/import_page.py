@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.web.live.operations.middleware import LARGEST_STUDY_FILE
-from peerfront.web.live.operations.study_import import file_for_study, import_study
+from peerfront.web.live.operations.study_files import file_for_study, import_study
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.screens.staff_requests import RequestForm
@@ -74,7 +74,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
                     words = gettext("{new} people are imported; {same} were there already and are the same.")
                     messages.success(request, words.format(new=new, same=same))
                     for note in done.file.notes:
-                        messages.info(request, note)
+                        messages.info(request, str(note))
                     return redirect("import_study")
                 context["found"], context["to_do"] = found_and_to_do(done.answer.refusal)
         except PeerfrontError as problem:

@@ -1,21 +1,27 @@
-"""Import a study's file through the rules: all of it or nothing, and the same file again changes nothing."""
+"""A study as files: import one that began in a spreadsheet, export this one; both are noted in the chain of events."""
 
+import tempfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from io import BytesIO
+from pathlib import Path
 from typing import Protocol
-
-from django.utils.translation import gettext
 
 from peerfront.data.study import Study
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.files import write_bytes
+from peerfront.foundation.messages import Message, note
+from peerfront.web.live.exporting import write_study
 from peerfront.web.live.operations.imported_people import FromFile, Place, people_of
-from peerfront.web.live.operations.staff import accepted, answer_here
+from peerfront.web.live.operations.staff import accepted, answer_here, ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.events import ActionNoted
-from peerfront.web.live.rules.requests import ChangeSettings, ImportPeople, Wish
+from peerfront.web.live.rules.requests import ChangeSettings, ImportPeople, NoteAction, Wish
 
 
 @dataclass(frozen=True)
@@ -39,16 +45,12 @@ def file_for_study(study: Study, site: str | None) -> FromFile:
     """What a file would bring to the study of this database."""
     row = DatabaseRecords().study()
     if row is None:
-        raise SettingError(gettext("The study has not begun. Begin it first."))
+        raise SettingError("live_import.not_begun")
     sites = dict(models.Site.objects.values_list("site", "name"))
     if not sites:
-        raise SettingError(gettext("The study has no site yet. Add one on the page of sites."))
+        raise SettingError("live_import.no_site_yet")
     if site is not None and site not in sites:
-        raise SettingError(
-            gettext("There is no site {site}. Choose one of: {sites}.").format(
-                site=repr(site), sites=", ".join(sorted(sites))
-            )
-        )
+        raise SettingError("live_import.unknown_site", site=site, sites=sorted(sites))
     began: datetime = models.Event.objects.order_by("number").values_list("at", flat=True)[0]
     return people_of(study, Place(row.settings, sites, site, began))
 
@@ -72,20 +74,19 @@ def import_study(study: Study, source: str, site: str | None, ask: Ask) -> Impor
         assert row is not None, "people were imported into it"
         if row.settings.questions or not file.questions:
             return
-        wish = ChangeSettings(
-            replace(row.settings, questions=file.questions), f"Questions from the columns of {source[:100]}"
-        )
+        why = str(note("live_import.why_questions", file=source[:100]))
+        wish = ChangeSettings(replace(row.settings, questions=file.questions), why)
         changed = ask(wish, ending="-questions")
         if not isinstance(changed, Accepted):
-            raise SettingError(gettext("The questions could not be made from the file.") + f" {changed.refusal.found}")
+            raise SettingError("live_import.no_questions", problem=changed.refusal.messages[0])
         new_questions = len(file.questions)
 
     answered = ask(ImportPeople(file.people, source[:100]), alongside=make_questions)
     return Imported(answered, file, new_questions)
 
 
-def import_here(study: Study, source: str, site: str | None) -> list[str]:
-    """Import from the command line; gives what to say."""
+def import_here(study: Study, source: str, site: str | None) -> list[Message]:
+    """Import from the command line; returns what to tell the user."""
 
     def ask(wish: Wish, *, ending: str = "", alongside: Callable[[Accepted], None] | None = None) -> Answer:
         return answer_here(wish, alongside=alongside)  # each wish gets a request key of its own
@@ -93,7 +94,39 @@ def import_here(study: Study, source: str, site: str | None) -> list[str]:
     done = import_study(study, source, site, ask)
     accepted(done.answer)
     imported, there = done.counts
-    words = [f"{imported:,} people imported; {there:,} were there already and are the same.", *done.file.notes]
+    notes = [note("live_import.imported", imported=imported, there=there), *done.file.notes]
     if done.new_questions:
-        words.append(f"{done.new_questions:,} questions were made from its columns; the settings page shows them.")
-    return words
+        notes.append(note("live_import.new_questions", number=done.new_questions))
+    return notes
+
+
+def export_zip() -> bytes:
+    """The study's files as one zip file."""
+    content = BytesIO()
+    with tempfile.TemporaryDirectory(prefix="peerfront-export-") as folder:
+        files = write_study(Path(folder))
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files.all:
+                archive.write(path, path.name)
+    return content.getvalue()
+
+
+def export_here(out: Path) -> Message:
+    """Export from the command line, into a zip file or a folder; gives what to say."""
+    if out.suffix.lower() == ".zip":
+        content = export_zip()
+        _note(out.name)
+        write_bytes(out, content, private=True)
+        return note("live_export.zipped", path=out)
+    files = write_study(out)
+    _note(out.name)
+    return note("live_export.written", path=out, study=files.study, schema=files.schema)
+
+
+def export_note(name: str) -> NoteAction:
+    """The note of an export."""
+    return NoteAction(Action.EXPORT, name[:100])
+
+
+def _note(name: str) -> None:
+    ask_here(export_note(name), role=Role.ANALYST)
