@@ -230,7 +230,7 @@ def test_settings_that_were_changed_meanwhile_stay(file, decided_when) -> None:
     rows = [f"P{n},,x{n},,2026-01-0{1 + n % 9},north,{'fm'[n % 2]},{hiv[n % 3]},{20 + n},5" for n in range(30)]
     study_file = file(rows)
     decided_when(meanwhile=lambda: study.do(ChangeSettings(replace(SETTINGS, target=77), "more"), site=None))
-    assert "questions were made" in import_here(study_file, "study.csv", None)[-1]
+    assert import_here(study_file, "study.csv", None)[-1].code == "live_import.new_questions"
     settings = DatabaseRecords().study().settings
     assert settings.target == 77
     assert settings.questions

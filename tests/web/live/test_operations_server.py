@@ -73,7 +73,7 @@ def test_ctrl_c_stops_and_a_second_one_ends(monkeypatch) -> None:
 
 def test_a_port_that_is_taken_is_told() -> None:
     taken = listen("127.0.0.1", 0)
-    with pytest.raises(SettingError, match="another --port"):
+    with pytest.raises(SettingError, match="another port"):
         listen("127.0.0.1", taken.getsockname()[1])
     taken.close()
     with pytest.raises(SettingError, match="no port"):
