@@ -74,7 +74,7 @@ def test_a_step_is_outdated_when_what_it_was_made_from_changed(folder) -> None:
     (folder.path / "model").mkdir()
     (folder.path / "model" / "manifest.json").write_text("{}")
     folder.write_outcome("fit", {"inputs": folder.digests(["files/study.csv", "schema.toml"])})
-    assert state_of(folder, "fit").made
+    assert state_of(folder, "fit").done
     assert not state_of(folder, "fit").outdated
     (folder.path / "schema.toml").write_text("b")
     assert state_of(folder, "fit").outdated

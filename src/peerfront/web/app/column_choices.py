@@ -146,5 +146,5 @@ def _described(column: Mapping[str, Any]) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    shown = visible(text)
-    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"
+    whole = visible(text)
+    return whole if len(whole) <= longest else f"{whole[: longest - 1].rstrip()}…"

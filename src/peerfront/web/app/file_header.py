@@ -98,9 +98,9 @@ def read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
 
 
 def _with_examples(frame: pd.DataFrame, names: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    found = []
+    columns = []
     for name in names[:MOST_COLUMNS]:
         values = frame[name].head(200)
         different = values[values != ""].drop_duplicates().head(_EXAMPLES)
-        found.append((name, tuple(visible(str(value), 40) for value in different)))
-    return tuple(found)
+        columns.append((name, tuple(visible(str(value), 40) for value in different)))
+    return tuple(columns)

@@ -20,7 +20,7 @@ from peerfront.words.commands import EXAMPLE
 
 def home(request: HttpRequest) -> HttpResponse:
     """Go to the first step that is not done yet."""
-    done = [name for name, label in STEPS[:4] if state_of(app_folder(), name).made]
+    done = [name for name, label in STEPS[:4] if state_of(app_folder(), name).done]
     if "sheet" in done:
         return redirect("sheet")
     return redirect(next(name for name, label in STEPS if name not in done))
@@ -32,10 +32,10 @@ def file(request: HttpRequest) -> HttpResponse:
     form = UploadForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         upload = form.cleaned_data["study_file"]
-        chosen = folder.keep(str(upload.name), upload.read())
-        if _is_being_read(chosen) or is_busy(request):
+        name = folder.keep(str(upload.name), upload.read())
+        if _is_being_read(name) or is_busy(request):
             return redirect("file")
-        folder.choose(file=chosen)
+        folder.choose(file=name)
         return start(request, read_order("file"))
     contents, context = folder.contents, step_context("file", form)
     failed = bool(contents.get("error") or context["outcome"].get("error"))
@@ -43,7 +43,7 @@ def file(request: HttpRequest) -> HttpResponse:
         "contents": contents,
         "ways_out": _ways_out(contents),
         "chosen": folder.choices.get("file"),
-        "half_read": "file" in folder.choices and not context["state"].made and not failed,
+        "half_read": "file" in folder.choices and not context["state"].done and not failed,
     }
     return render(request, "app/file.html", context)
 
@@ -59,25 +59,25 @@ def read_again(request: HttpRequest) -> HttpResponse:
 @require_POST
 def example(request: HttpRequest) -> HttpResponse:
     """Try it with a made-up study."""
-    chosen = f"{EXAMPLE}/study.csv"
-    if _is_being_read(chosen) or is_busy(request):
+    name = f"{EXAMPLE}/study.csv"
+    if _is_being_read(name) or is_busy(request):
         return redirect("file")
-    app_folder().choose(file=chosen)
+    app_folder().choose(file=name)
     return start(request, read_order("file", example=True))
 
 
-def _is_being_read(chosen: str) -> bool:
+def _is_being_read(name: str) -> bool:
     """Whether this file is being read already: a double click."""
     job = jobs().running
-    return job is not None and job.order.step == "file" and app_folder().choices.get("file") == chosen
+    return job is not None and job.order.step == "file" and app_folder().choices.get("file") == name
 
 
 def read_order(step: str, *, example: bool = False) -> Order:
     """Read the chosen file for the pages, and write what `peerfront check` writes."""
-    chosen = app_folder().choices
-    kept = ("file", "reading", "ticks", "columns")
-    choices: dict[str, Any] = {"example": example, **{name: chosen[name] for name in kept if name in chosen}}
-    return Order(step, "read", choices, (str(chosen["file"]),))
+    kept = app_folder().choices
+    names = ("file", "reading", "ticks", "columns")
+    choices: dict[str, Any] = {"example": example, **{name: kept[name] for name in names if name in kept}}
+    return Order(step, "read", choices, (str(kept["file"]),))
 
 
 @require_http_methods(["GET", "POST"])

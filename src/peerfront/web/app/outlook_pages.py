@@ -30,7 +30,7 @@ from peerfront.words.commands import BY_DATE, FORECAST, MODEL, SCHEMA
 @require_http_methods(["GET", "POST"])
 def forecast(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
-    if not state_of(folder, "fit").made:
+    if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the forecast is simulated with it."))
     if request.method == "POST":
         form = ForecastForm(request.POST)
@@ -40,8 +40,8 @@ def forecast(request: HttpRequest) -> HttpResponse:
             )
             form.add_error("until", words)
         if form.is_valid():
-            folder.choose(forecast=form.chosen)
-            return start(request, _forecast_order(folder, form.chosen))
+            folder.choose(forecast=form.entries)
+            return start(request, _forecast_order(folder, form.entries))
     else:
         asked = asked_in_the_address(request, ForecastForm)
         form = ForecastForm(initial={**folder.choices.get("forecast", {}), **asked})
@@ -54,27 +54,27 @@ def forecast(request: HttpRequest) -> HttpResponse:
     return render(request, "app/forecast.html", context)
 
 
-def _forecast_order(folder: AppFolder, chosen: dict[str, Any]) -> Order:
+def _forecast_order(folder: AppFolder, entries: dict[str, Any]) -> Order:
     order, file, waiting = sheet_order(folder), str(folder.choices["file"]), waiting_file()
-    if chosen.get("until"):
-        return Order("forecast", "forecast_by_date", {"file": file, "order": order, **chosen}, (MODEL, file))
-    already = {"already": int(folder.contents.get("people", 0))} if chosen.get("target") else {}
-    return Order("forecast", "forecast", {"waiting": waiting, "order": order, **already, **chosen}, (MODEL, waiting))
+    if entries.get("until"):
+        return Order("forecast", "forecast_by_date", {"file": file, "order": order, **entries}, (MODEL, file))
+    already = {"already": int(folder.contents.get("people", 0))} if entries.get("target") else {}
+    return Order("forecast", "forecast", {"waiting": waiting, "order": order, **already, **entries}, (MODEL, waiting))
 
 
 @require_http_methods(["GET", "POST"])
 def estimates(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
-    if not state_of(folder, "columns").made:
+    if not state_of(folder, "columns").done:
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
     contents = folder.contents
     columns = {"outcomes": contents.get("outcomes", []), "subgroups": contents.get("subgroups", [])}
     if request.method == "POST":
         form = EstimatesForm(request.POST, **columns)
         if form.is_valid():
-            folder.choose(estimates=form.chosen)
+            folder.choose(estimates=form.entries)
             file, decisions = str(contents["file"]), "." if folder.has("log.jsonl") else ""
-            choices = {"file": file, "decisions": decisions, **form.chosen}
+            choices = {"file": file, "decisions": decisions, **form.entries}
             return start(request, Order("estimates", "estimate", choices, (file, SCHEMA)))
     else:
         asked = asked_in_the_address(request, EstimatesForm)
@@ -96,15 +96,15 @@ def _valid_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 @require_http_methods(["GET", "POST"])
 def report(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
-    if not state_of(folder, "fit").made:
+    if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the report is about it."))
     choices, outcomes = folder.choices, folder.contents.get("outcomes", [])
     if request.method == "POST":
         form = ReportForm(request.POST, outcomes=outcomes)
         if form.is_valid():
-            folder.choose(report=form.chosen)
+            folder.choose(report=form.entries)
             file, waiting = str(choices["file"]), "" if nobody_waits() else waiting_file()
-            ordered = {"file": file, "waiting": waiting, "order": sheet_order(folder), **form.chosen}
+            ordered = {"file": file, "waiting": waiting, "order": sheet_order(folder), **form.entries}
             return start(request, Order("report", "report", ordered, (MODEL, file, waiting_file())))
     else:
         today = {"date": date.today().isoformat(), "target": choices.get("forecast", {}).get("target")}

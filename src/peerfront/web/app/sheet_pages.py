@@ -36,15 +36,15 @@ _LONGEST_NUMBER = 9  # digits of a number of coupons
 @require_http_methods(["GET", "POST"])
 def fit(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
-    if not state_of(folder, "columns").made:
+    if not state_of(folder, "columns").done:
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
     choices = folder.choices
     if request.method == "POST":
         form = FitForm(request.POST)
         if form.is_valid():
-            folder.choose(fit=form.chosen)
+            folder.choose(fit=form.entries)
             file = str(choices["file"])
-            return start(request, Order("fit", "fit", {"file": file, **form.chosen}, (file, SCHEMA)))
+            return start(request, Order("fit", "fit", {"file": file, **form.entries}, (file, SCHEMA)))
     else:
         asked = asked_in_the_address(request, FitForm)
         form = FitForm(initial={"rounds": _USUAL_ROUNDS, **choices.get("fit", {}), **asked})
@@ -54,7 +54,7 @@ def fit(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def sheet(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
-    if not state_of(folder, "fit").made:
+    if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the sheet is planned with it."))
     choices = folder.choices
     if request.method == "POST":
@@ -62,7 +62,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
         if nobody_waits():
             form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
         if form.is_valid():
-            return _plan(request, form.chosen)
+            return _plan(request, form.entries)
     else:
         asked = asked_in_the_address(request, OrderForm)
         form = OrderForm(initial={**_usual_order(choices), **asked}, groups=used_groups())
@@ -95,12 +95,12 @@ def sheet(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _plan(request: HttpRequest, chosen: dict[str, Any]) -> HttpResponse:
+def _plan(request: HttpRequest, order: dict[str, Any]) -> HttpResponse:
     waiting = waiting_file()
-    if waiting == WAITING and not state_of(app_folder(), "file").made:  # who waits is of another file
+    if waiting == WAITING and not state_of(app_folder(), "file").done:  # who waits is of another file
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
-    app_folder().choose(plan=chosen)
-    return start(request, Order("sheet", "plan", {"waiting": waiting, **chosen}, (MODEL, waiting)))
+    app_folder().choose(plan=order)
+    return start(request, Order("sheet", "plan", {"waiting": waiting, **order}, (MODEL, waiting)))
 
 
 @require_POST

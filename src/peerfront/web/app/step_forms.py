@@ -1,4 +1,4 @@
-"""The forms of the steps. What is wrong for a reason of the study, the command refuses in its own words."""
+"""The forms of the steps. They check what was typed; whether it suits the study, the work of the step checks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from peerfront.foundation.shown import visible
 _STORIES = [
     ("average", _("The average of what the study leaves open")),
     ("cautious", _("Cautious: the smallest loss if the wrong story is true")),
-    ("capacity", _("People have so many to bring, and use the first coupons first")),
+    ("capacity", _("One coupon works almost as well as three")),
     ("per_coupon", _("Each coupon is used on its own")),
 ]
 _MOST_FLOORS = 3
@@ -46,10 +46,10 @@ class StepForm(forms.Form):
         return any(field.errors or field.value() not in _USUAL for field in given)
 
     @property
-    def chosen(self) -> dict[str, Any]:
+    def entries(self) -> dict[str, Any]:
         """What was entered, as it is kept: texts and numbers, without what was left empty."""
-        found = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", [], ())}
-        return {name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in found.items()}
+        given = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", [], ())}
+        return {name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in given.items()}
 
 
 class _Part:
@@ -152,12 +152,12 @@ class OrderForm(StepForm):
     def clean(self) -> dict[str, Any]:
         """Add the floors, which the command reads as FIELD=CATEGORY:SHARE."""
         cleaned: dict[str, Any] = super().clean() or {}
-        known = {value for value, label in self.groups if value}
+        groups = {value for value, label in self.groups if value}
         floors = []
         for row in self.floors:
             if not row["group"] and not row["share"]:
                 continue
-            if row["group"] not in known:
+            if row["group"] not in groups:
                 self.add_error(None, _("A floor needs a group. Choose one, or empty its share."))
             elif not row["share"]:
                 self.add_error(None, _("A floor needs a share of everybody's mean, such as 0.5."))

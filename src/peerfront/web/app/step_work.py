@@ -144,12 +144,12 @@ def forecast(choices: Choices, progress: Progress) -> Result:
     with _outputs([place], {place: result_files.FORECAST_FILES}, inputs=inputs):
         order = _order(choices["order"], floors=False)
         fitted = load(Path(commands.MODEL))
-        made = fitted.forecast(
+        outlook = fitted.forecast(
             fitted.frontier(Path(choices["waiting"])), order, progress=progress,
             **_given(choices, ("target", "already", "episodes")),
         )  # fmt: skip
-        result_files.write_forecast(place, made)
-    return {"by_date": False, **_in_words(made.lines(), forecast_tables(made)), "plan": _rows(made.summary)[0]}
+        result_files.write_forecast(place, outlook)
+    return {"by_date": False, **_in_words(outlook.lines(), forecast_tables(outlook)), "plan": _rows(outlook.summary)[0]}
 
 
 def forecast_by_date(choices: Choices, progress: Progress) -> Result:
@@ -160,12 +160,16 @@ def forecast_by_date(choices: Choices, progress: Progress) -> Result:
     place, file = Path(commands.BY_DATE), Path(choices["file"])
     with _outputs([place], {place: result_files.DATE_FORECAST_FILES}, inputs=(Path(commands.MODEL), file)):
         order = _order(choices["order"], floors=False)
-        made = load(Path(commands.MODEL)).forecast_by_date(
+        outlook = load(Path(commands.MODEL)).forecast_by_date(
             file, choices["until"], order, progress=progress,
             **_given(choices, ("target", "interviews_per_week", "episodes")),
         )  # fmt: skip
-        result_files.write_forecast(place, made)
-    return {"by_date": True, **_in_words(made.lines(), date_forecast_tables(made)), "plan": _rows(made.summary)[0]}
+        result_files.write_forecast(place, outlook)
+    return {
+        "by_date": True,
+        **_in_words(outlook.lines(), date_forecast_tables(outlook)),
+        "plan": _rows(outlook.summary)[0],
+    }
 
 
 def estimate(choices: Choices, progress: Progress) -> Result:
@@ -178,13 +182,13 @@ def estimate(choices: Choices, progress: Progress) -> Result:
     names = result_files.estimate_files(len(outcomes))
     with _outputs([place], {place: names}, inputs=(file, Path(commands.SCHEMA))):
         study = read_study(file, read_schema(Path(commands.SCHEMA)).reading)
-        made = estimates_of(
+        estimates = estimates_of(
             study, outcomes, decisions=Path(choices["decisions"]) if choices.get("decisions") else (),
             **_given(choices, ("population", "by", "interval", "bootstraps")),
         )  # fmt: skip
-        result_files.write_estimates(place, made)
+        result_files.write_estimates(place, estimates)
     pictures = [name for name in names if name.startswith("estimates") and name.endswith(".svg")]
-    return {"lines": list(made.lines()), "rows": _rows(made.table), "pictures": pictures}
+    return {"lines": list(estimates.lines()), "rows": _rows(estimates.table), "pictures": pictures}
 
 
 def report(choices: Choices, progress: Progress) -> Result:
@@ -222,9 +226,9 @@ def week(choices: Choices, progress: Progress) -> Result:
         study=choices.get("study") or "",
         given=given,
     )
-    made = run_week(Path(choices["file"]), Path(), request, progress)
-    if made.plan is not None:
-        AppFolder(Path()).write(f"{STATE}/{made.folder.name}.json", {"people": _rows(made.plan.table)})
+    result = run_week(Path(choices["file"]), Path(), request, progress)
+    if result.plan is not None:
+        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", {"people": _rows(result.plan.table)})
     return {}
 
 

@@ -43,7 +43,7 @@ STEPS: tuple[tuple[str, Promise | str], ...] = (
 )
 """Name of the page and what the menu calls it, in the order of work."""
 _SHORT = 3.0  # seconds after which the page shows progress instead of waiting
-_MADE = {
+_OUTPUTS = {
     "fit": (f"{MODEL}/manifest.json",),
     "sheet": (SHEET,),
     "forecast": (f"{FORECAST}/summary.csv", f"{BY_DATE}/summary.csv"),
@@ -57,7 +57,7 @@ _MADE = {
 class StepState:
     """How far a step is."""
 
-    made: bool
+    done: bool
     """Whether there is something to show."""
     outdated: bool = False
     """Whether what it was made from has changed since."""
@@ -66,12 +66,12 @@ class StepState:
 def state_of(folder: AppFolder, step: str) -> StepState:
     if step in ("file", "columns"):
         return StepState(_is_read(folder))
-    made = any(folder.has(name) for name in _MADE[step])
+    done = any(folder.has(name) for name in _OUTPUTS[step])
     inputs: dict[str, str] = folder.outcome(step).get("inputs", {})
     in_use = (folder.choices.get("file"), folder.choices.get("waiting"))
     others = any(name.startswith(f"{FILES}/") and name not in in_use for name in inputs)
     changed = others or folder.digests(inputs) != inputs or _ordered_otherwise(folder, step)
-    return StepState(made, made and changed)
+    return StepState(done, done and changed)
 
 
 def sheet_order(folder: AppFolder) -> dict[str, Any]:

@@ -38,14 +38,14 @@ def week(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         form = WeekForm(request.POST, request.FILES, first=last is None)
         if form.is_valid():
-            chosen = form.chosen
-            upload = chosen.pop("study_file", None)
+            entries = form.entries
+            upload = entries.pop("study_file", None)
             file = folder.keep(str(upload.name), upload.read()) if upload is not None else str(choices.get("file", ""))
             if not file:
                 messages.error(request, _("Choose this week's file."))
                 return redirect("week")
-            folder.choose(week={name: value for name, value in chosen.items() if name not in _OF_ONE_WEEK})
-            return start(request, Order("week", "week", {"file": file, **chosen}))
+            folder.choose(week={name: value for name, value in entries.items() if name not in _OF_ONE_WEEK})
+            return start(request, Order("week", "week", {"file": file, **entries}))
     else:
         initial = _usual(choices) if last is None else _as_last_week(last)
         form = WeekForm(initial={**initial, **asked_in_the_address(request, WeekForm)}, first=last is None)

@@ -13,8 +13,8 @@ from peerfront.foundation.shown import LONGEST_LINE, visible, visible_message
 register = template.Library()
 
 
-@register.filter
-def seen(value: Any) -> str:
+@register.filter("visible")
+def visible_text(value: Any) -> str:
     """Text as it was typed, with whatever would not be seen (marks of direction, control characters) spelled out."""
     return visible(str(value), LONGEST_LINE)
 
