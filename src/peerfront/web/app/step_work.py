@@ -131,7 +131,7 @@ def plan(choices: Choices, progress: Progress) -> Result:
         sheet = fitted.plan(fitted.frontier(Path(choices["waiting"])), order)
         for file in files:
             result_files.write_sheet(file, sheet, heading)
-    return {"lines": sheet.lines(), "people": _rows(sheet.table), "curve": _rows(sheet.curve)}
+    return {"lines": sheet.lines(), "people": _people(sheet.table), "curve": _rows(sheet.curve)}
 
 
 def forecast(choices: Choices, progress: Progress) -> Result:
@@ -149,7 +149,8 @@ def forecast(choices: Choices, progress: Progress) -> Result:
             **_given(choices, ("target", "already", "episodes")),
         )  # fmt: skip
         result_files.write_forecast(place, outlook)
-    return {"by_date": False, **_in_words(outlook.lines(), forecast_tables(outlook)), "plan": _rows(outlook.summary)[0]}
+    tables = forecast_tables(outlook)
+    return {"by_date": False, "lines": outlook.lines(), "tables": _tables(tables), "plan": _rows(outlook.summary)[0]}
 
 
 def forecast_by_date(choices: Choices, progress: Progress) -> Result:
@@ -165,11 +166,8 @@ def forecast_by_date(choices: Choices, progress: Progress) -> Result:
             **_given(choices, ("target", "interviews_per_week", "episodes")),
         )  # fmt: skip
         result_files.write_forecast(place, outlook)
-    return {
-        "by_date": True,
-        **_in_words(outlook.lines(), date_forecast_tables(outlook)),
-        "plan": _rows(outlook.summary)[0],
-    }
+    tables = date_forecast_tables(outlook)
+    return {"by_date": True, "lines": outlook.lines(), "tables": _tables(tables), "plan": _rows(outlook.summary)[0]}
 
 
 def estimate(choices: Choices, progress: Progress) -> Result:
@@ -228,7 +226,7 @@ def week(choices: Choices, progress: Progress) -> Result:
     )
     result = run_week(Path(choices["file"]), Path(), request, progress)
     if result.plan is not None:
-        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", {"people": _rows(result.plan.table)})
+        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", {"people": _people(result.plan.table)})
     return {}
 
 
@@ -284,11 +282,18 @@ def _outputs(
         return held.pop_all()
 
 
-def _in_words(lines: Iterable[object], tables: Iterable["ResultTable"]) -> Result:
-    return {"lines": list(lines), "tables": [vars(table) for table in tables]}
+def _tables(tables: Iterable["ResultTable"]) -> list[Result]:
+    return [dict(vars(table)) for table in tables]
 
 
-def _rows(table: "pd.DataFrame") -> list[dict[str, Any]]:
+def _people(table: "pd.DataFrame") -> list[Result]:
+    """The rows of a coupon sheet, with reasons that can be read in any language."""
+    from peerfront.words.sheet import reason_text
+
+    return [{**row, "reason": reason_text(row["reason"])} for row in _rows(table)]
+
+
+def _rows(table: "pd.DataFrame") -> list[Result]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
