@@ -43,7 +43,7 @@ from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.problem import Rules
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.earlier_studies import Alone, EarlierStudies, own_is_better
-from peerfront.study.fitting import response_settings
+from peerfront.study.fit_models import response_settings
 
 FIELDS = {"sex": ("f", "m"), "age": ("18-29", "30-44", "45+"), "district": ("N", "E", "S", "W")}
 EARLIER, COUPONS = 150, 3

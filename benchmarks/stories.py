@@ -39,8 +39,9 @@ from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.problem import BranchingWorld, History, Policy, Rules, Trajectories, World, rollout
 from peerfront.simulation.catalog import make_world, world_entry
 from peerfront.simulation.simulated_history import HistorySettings, followed_history, simulate_history
+from peerfront.study.fit_models import NETWORK_PAIRS
 from peerfront.study.fit_settings import FitSettings
-from peerfront.study.fitting import NETWORK_PAIRS, simple_rules
+from peerfront.study.fitting import simple_rules
 from peerfront.study.stories import story_of_episode
 from peerfront.study.uncertainty import UncertainWorld
 

@@ -167,8 +167,9 @@ def test_a_dozen_people_can_be_planned_with_earlier_studies() -> None:
 
 
 def _of_itself(study: Study, schema: StudySchema) -> Fit:
-    from peerfront.study.artifacts import fingerprint
     from peerfront.study.returning import fitted_returns
+
+    from peerfront.study.artifacts import fingerprint
 
     returning, _ = fitted_returns(study, return_settings([a_fit()])[0])
     history = history_of(study, private_schema(study, schema)[0], None if returning is None else returning.exposure)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from peerfront.study.fit_summary import rule_against_plans
 from small_study import QUICK, small_fit, small_study, some_people
 
 from peerfront.data.columns.schema_guess import guess_schema
@@ -22,7 +23,6 @@ from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.findings import field_effects
 from peerfront.study.fit_settings import FitSettings
-from peerfront.study.fit_summary import rule_against_plans
 from peerfront.study.fitting import fit_study
 from peerfront.study.model import Model, load
 

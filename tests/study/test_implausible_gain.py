@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from peerfront.study.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
 
 import peerfront as pf
 from peerfront.data.columns.column_findings import Vetted
@@ -13,7 +14,6 @@ from peerfront.models.response.response_fit import LINEAR, ResponseSettings
 from peerfront.models.response.response_stories import fit_stories
 from peerfront.problem import History
 from peerfront.study.fitting import fit_study
-from peerfront.study.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
 
 QUICK = ResponseSettings(shapes=(LINEAR,), penalties=(1.0,), seed=0)
 

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from peerfront.study.returning import Returning, fitted_returns
 
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.read_settings import ReadSettings
@@ -16,7 +17,6 @@ from peerfront.models.returns.return_times import ReturnTimes, private_returns
 from peerfront.simulation.demo_study import demo_study
 from peerfront.study.artifacts import load_fit
 from peerfront.study.coupon_calendar import coupons_seen, exposure_of
-from peerfront.study.returning import Returning, fitted_returns
 from study.made_calendar import VALID_DAYS, date_of, made_study
 from study.small_study import small_fit, small_study
 

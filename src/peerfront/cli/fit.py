@@ -7,6 +7,7 @@ import typer
 
 from peerfront.cli.options import AS_OF, FILE, OVERWRITE, SCHEMA, SEED, STRICT, out_path, read_settings
 from peerfront.cli.screen import show
+from peerfront.words.language import say
 
 
 def fit_command(
@@ -42,8 +43,8 @@ def fit_command(
         str,
         typer.Option(
             metavar="STORY",
-            help="What a coupon does, if you know it: capacity (people have so many to bring), per_coupon (each coupon "
-            "is used on its own) or both; auto lets the study say.",
+            help="What a coupon does, if you know it: capacity (one coupon works almost as well as three), per_coupon "
+            "(each coupon is used on its own) or both; auto lets the study say.",
         ),
     ] = "auto",
     seed: SEED = 0,
@@ -105,5 +106,13 @@ def fit_command(
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)
-    show(str(fitted.summary))
-    show(f"\nWritten to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {settings.budget}")
+    for line in fitted.summary.lines():
+        show(line)
+    show("")
+    show(
+        say(
+            "Written to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {budget}",
+            out=str(out),
+            budget=settings.budget,
+        )
+    )

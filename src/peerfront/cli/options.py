@@ -56,7 +56,8 @@ RESPONSE = Annotated[
     typer.Option(
         metavar="STORY",
         help="What a coupon is believed to do: average (over what the study leaves open), cautious (smallest worst "
-        "regret), capacity (people have so many to bring), per_coupon (each coupon is used on its own) or both.",
+        "regret), capacity (one coupon works almost as well as three), per_coupon (each coupon is used on its own) or "
+        "both.",
     ),
 ]
 AT_LEAST = Annotated[

@@ -9,6 +9,7 @@ import numpy as np
 
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Severity
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
@@ -190,10 +191,17 @@ def restored_rules(written: Stored) -> Rules:
     return Rules(**rules)
 
 
+def _is_message(stored: Any) -> bool:
+    """Whether this is a message as `words.stored_text` stores it."""
+    if type(stored) is not dict or {*stored} != {"code", "arguments", "severity"}:
+        return False
+    return type(stored["code"]) is str and type(stored["arguments"]) is dict and stored["severity"] in (*Severity,)
+
+
 def check_scores(scores: Mapping[str, Any], place: str) -> None:
     """Refuse scores that plans and reports could not read out."""
-    summary, gain = scores.get("summary", []), scores.get("gain_of_knowing_people", {})
-    readable = type(summary) is list and all(type(line) is str for line in summary)
+    messages, gain = scores.get("messages", []), scores.get("gain_of_knowing_people", {})
+    readable = type(messages) is list and all(map(_is_message, messages))
     has_gain = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
     if not readable or not has_gain or type(scores.get("offspring", {})) is not dict:
         raise DataFileError("stored_model.impossible_scores", place=place)

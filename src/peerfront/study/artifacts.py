@@ -18,6 +18,7 @@ import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -33,6 +34,7 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.files import claimed_folder, output_path, write_bytes, write_temporary
 from peerfront.foundation.locks import names_in, temporary_name
+from peerfront.foundation.messages import Message, Remedy, Severity, note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
@@ -104,6 +106,17 @@ class Fit:
         return next(iter(self.responses.values())).most_shown
 
     @property
+    def messages(self) -> tuple[Message, ...]:
+        """Notes and warnings of the fit, for whoever uses it."""
+        restored = import_module("peerfront.words.stored_text").from_data
+        return tuple(restored(each) for each in self.scores.get("messages", ()))
+
+    @property
+    def warnings(self) -> tuple[Message, ...]:
+        """Those of the messages that warn."""
+        return tuple(each for each in self.messages if each.severity is Severity.WARNING)
+
+    @property
     def fingerprint(self) -> str:
         """The checksum of the whole model, as the manifest of its folder has it under `sha256`."""
         return str(json.loads(self.files()[MANIFEST])["sha256"])
@@ -116,7 +129,7 @@ class Fit:
         responses = self.responses
         name = next(iter(responses)) if story is None else story
         if name not in responses:
-            raise UnknownName("story of what a coupon does", name, responses)
+            raise UnknownName(note("stories.kind"), name, responses)
         people = _ThesePeople(frontier.covariates)
         return BranchingWorld("learned", self.schema, responses[name], self.offspring, people)
 
@@ -135,9 +148,7 @@ class Fit:
             except (OSError, DataFileError) as problem:
                 if weights.exists():
                     pending.unlink(missing_ok=True)
-                raise DataFileError(
-                    f"Cannot write {folder} ({problem}). Free some space or choose another folder."
-                ) from None
+                raise DataFileError("saved_fits.cannot_write", folder=folder, problem=str(problem)) from None
             finally:
                 weights.unlink(missing_ok=True)
 
@@ -147,7 +158,7 @@ class Fit:
         arrays = {name: np.ascontiguousarray(array) for name, array in self._stored().arrays.items()}
         broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
         if broken:
-            raise SettingError(f"{broken[0]} has numbers that are not finite, so the fit is not saved. Fit it again.")
+            raise SettingError("saved_fits.not_finite", part=broken[0])
         weights = save_arrays(arrays)
         manifest = self._manifest() | {
             "files": {WEIGHTS: {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}}
@@ -156,10 +167,7 @@ class Fit:
             signed = {**manifest, "sha256": _checksum(manifest)}
             return {WEIGHTS: weights, MANIFEST: _text(signed).encode()}
         except (TypeError, ValueError) as problem:
-            raise SettingError(
-                f"Settings and scores of a fit must be texts, finite numbers, lists and tables ({problem}). "
-                "Use None for what is not known."
-            ) from None
+            raise SettingError("saved_fits.not_json", problem=str(problem)) from None
 
     def _manifest(self) -> dict[str, Any]:
         """All of the manifest but the checksums."""
@@ -178,35 +186,28 @@ class Fit:
 
     def _check(self) -> None:
         if kind_of(self.offspring) is None:
-            raise SettingError(
-                f"A {type(self.offspring).__name__} cannot be saved; fit one of: {', '.join(sorted(GENERATORS))}."
-            )
+            kind = type(self.offspring).__name__
+            raise SettingError("saved_fits.other_generator", kind=kind, allowed=sorted(GENERATORS))
         names = [story.name for story in self.planner.stories]
         if len(set(names)) < len(names):
-            raise SettingError(f"A fit tells each story of what a coupon does once; found {', '.join(names)}.")
+            raise SettingError("saved_fits.story_twice", names=names)
         for story in self.planner.stories:
             if not isinstance(story.response, LearnedResponse):
-                raise SettingError("The response models of a fit are made by fit_response; found another one.")
+                raise SettingError("saved_fits.other_response")
             seen = [network.inputs for network in learned_networks(story)]
             if any(inputs.response not in (None, story.response) for inputs in seen):
-                raise SettingError("The planner's networks look at another response model than it. Learn it again.")
+                raise SettingError("saved_fits.networks_of_another")
             if any(part.schema != self.schema for part in (story.response, self.offspring, *seen)):
-                raise SettingError("The parts of a fit must know people by the same schema. Fit them to one history.")
+                raise SettingError("saved_fits.other_schemas")
         if self.planner.budget < self.rules.budget:
-            raise SettingError(
-                f"The rules have {self.rules.budget} coupons, the value was learned for at most "
-                f"{self.planner.budget}. Learn it for these rules."
-            )
+            most = self.planner.budget
+            raise SettingError("saved_fits.too_many_coupons", coupons=self.rules.budget, most=most)
         rounds = self.planner.rounds
         if rounds is not None and rounds < self.rules.rounds:
-            raise SettingError(
-                f"The rules have {self.rules.rounds} rounds, the value was learned for {rounds}. Learn it for more."
-            )
+            raise SettingError("saved_fits.too_many_rounds", rounds=self.rules.rounds, most=rounds)
         most = self.rules.budget if self.rules.max_per_person is None else self.rules.max_per_person
         if self.planner.least_per_person > most:
-            raise SettingError(
-                f"The planner gives everybody {self.planner.least_per_person} coupons, the rules allow {most}."
-            )
+            raise SettingError("saved_fits.least_above_most", least=self.planner.least_per_person, most=most)
 
     def _stored(self) -> Stored:
         responses = {
@@ -244,14 +245,15 @@ def load_fit(folder: Path) -> Fit:
         fit._check()
         whole = fit._stored().arrays.keys() == arrays.keys()
         same = json.loads(_text(fit._manifest()))
+        _ = fit.messages  # which can be read
     except (SafetensorError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        _refuse(folder, f"its contents do not fit together ({type(problem).__name__}: {problem})")
+        _refuse(folder, note("saved_fits.contents", kind=type(problem).__name__, problem=str(problem)))
     except RecursionError:
-        _refuse(folder, "its settings are nested too deeply")
+        _refuse(folder, note("saved_fits.nested"))
     except PeerfrontError as problem:
-        _refuse(folder, str(problem).rstrip("."))
+        _refuse(folder, problem.message)
     if not whole or same | {"files": {WEIGHTS: listed}, "sha256": manifest["sha256"]} != manifest:
-        _refuse(folder, "it holds more, or something else, than a fit does")
+        _refuse(folder, note("saved_fits.something_else"))
     return fit
 
 
@@ -297,7 +299,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
     """The manifest and the weights that belong together."""
     if not folder.is_dir():
-        raise DataFileError(f"There is no fit at {folder}. Give the folder a fit was saved in.")
+        raise DataFileError("saved_fits.no_folder", folder=folder)
     # Another run may be replacing the fit at this moment, or may have been killed while it did.
     for name in (MANIFEST, PENDING, MANIFEST):
         if name == MANIFEST or (folder / name).exists():
@@ -305,7 +307,7 @@ def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
             about = {"sha256": hashlib.sha256(weights).hexdigest(), "bytes": len(weights)}
             if manifest.get("files") == {WEIGHTS: about}:
                 return manifest, weights
-    return _refuse(folder, f"{WEIGHTS} is not the file that was saved (it was changed or cut short)")
+    return _refuse(folder, note("saved_fits.other_weights", file=WEIGHTS))
 
 
 def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
@@ -316,24 +318,20 @@ def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
         content = {name: value for name, value in manifest.items() if name != "sha256"} if manifest else {}
         checksum = _checksum(content)
     except (AttributeError, RecursionError, ValueError) as problem:
-        _refuse(folder, f"{MANIFEST} is not readable ({problem})")
+        _refuse(folder, note("saved_fits.unreadable", file=MANIFEST, problem=str(problem)))
     if content.get("format") != FORMAT:
-        raise DataFileError(f"{folder / MANIFEST} is not the manifest of a fit. Give the folder a fit was saved in.")
+        raise DataFileError("saved_fits.no_manifest", file=folder / MANIFEST)
     number = content.get("format_version")
     if type(number) is int and number > FORMAT_VERSION:
         raise DataFileError(
-            f"{folder} has format {number}; this version of peerfront ({peerfront.__version__}) reads up to "
-            f"{FORMAT_VERSION}. Install a newer one."
+            "saved_fits.newer", folder=folder, format=number, version=peerfront.__version__, most=FORMAT_VERSION
         )
     if number == 1:
-        raise DataFileError(
-            f"{folder} was made by an earlier version of peerfront, which knew one story of what a coupon does. Fit "
-            "the study again with `peerfront fit`."
-        )
+        raise DataFileError("saved_fits.older", folder=folder)
     if number != FORMAT_VERSION:
-        _refuse(folder, f"its format version is {number!r}")
+        _refuse(folder, note("saved_fits.format_version", number=number))
     if manifest.get("sha256") != checksum:
-        _refuse(folder, f"{MANIFEST} is not the file that was saved (it was changed)")
+        _refuse(folder, note("saved_fits.other_manifest", file=MANIFEST))
     return dict(manifest)
 
 
@@ -341,13 +339,13 @@ def _read(folder: Path, name: str) -> bytes:
     try:
         return (folder / name).read_bytes()
     except FileNotFoundError:
-        raise DataFileError(f"{folder} has no {name}. Give the folder a fit was saved in, or copy it again.") from None
+        raise DataFileError("saved_fits.no_file", folder=folder, file=name) from None
     except OSError as problem:
-        raise DataFileError(f"Cannot read {folder / name} ({problem}).") from None
+        raise DataFileError("saved_fits.cannot_read", file=folder / name, problem=str(problem)) from None
 
 
-def _refuse(folder: Path, fault: str) -> NoReturn:
-    raise DataFileError(f"The fit in {folder} cannot be used: {fault}. Copy it again from where it was made, or refit.")
+def _refuse(folder: Path, fault: Message) -> NoReturn:
+    raise DataFileError("saved_fits.unusable", folder=folder, fault=fault)
 
 
 @contextmanager
@@ -363,15 +361,13 @@ def check_target(folder: Path, overwrite: bool) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise OutputExists(f"{folder} is a file. Choose another folder for the fit.")
+        raise OutputExists("saved_fits.is_a_file", folder=folder)
     names = set(names_in(folder))
     others = sorted(names - {MANIFEST, WEIGHTS, PENDING})
     if others:
-        raise OutputExists(f"{folder} holds other things ({', '.join(others[:3])}). Choose another folder for the fit.")
+        raise OutputExists("saved_fits.other_things", folder=folder, others=others[:3])
     if names - {PENDING} and not overwrite:
-        raise OutputExists(
-            f"{folder} holds a fit already. Use --overwrite (overwrite=True) to replace it, or choose another folder."
-        )
+        raise OutputExists("saved_fits.exists", folder=folder, overwrite=Remedy("overwrite", True))
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:

@@ -1,39 +1,51 @@
-"""What a study's dates show about coupons, as models of return times see it, and whether the dates suffice."""
+"""What a study's dates show about coupons, whether they suffice, and when people return according to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import FEW_MISSING
+from peerfront.data.calendar.dates import FEW_MISSING, date_text
 from peerfront.data.study import NOBODY, Study
+from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.privacy import FEWEST
-from peerfront.foundation.words import percent
-from peerfront.models.returns.coupons_seen import CouponsSeen
-from peerfront.models.returns.return_times import ReturnTimes
+from peerfront.foundation.messages import Message, note
+from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
+from peerfront.models.returns.return_times import ReturnTimes, private_returns
+from peerfront.problem import ResponseModel
+
+if TYPE_CHECKING:
+    from peerfront.models.returns.return_fit import ReturnSettings
 
 FEWEST_DATED = 10
 """Holders of coupons with a date of issue below which return times are not fitted."""
+FEW_RETURNS = 30
+"""Returns of known age below which times rest mostly on what other studies published."""
 
 
-def why_undated(study: Study) -> str:
-    """Why return times cannot be fitted to a study; "" if they can.
+def why_undated(study: Study) -> Message | None:
+    """Why return times cannot be fitted to a study; None if they can.
 
     The settings must leave it to the dates which coupons are open (`still_open = "auto"`), at least 10 people with
     coupons must have a date of issue, and at least 8 of 10 people with coupons; and somebody must have come.
     """
     if not study.settings.open_by_dates:
-        return f"still_open = {study.settings.still_open!r} says whose coupons are open"
+        return note("undated.still_open", still_open=study.settings.still_open)
     if study.day is None or study.issued_days is None or study.redeemed_days is None:
-        return "the file has no dates"
+        return note("undated.no_dates")
     holders = _holders(study)
     dated = holders & np.isfinite(study.issued_days)
     if dated.sum() < FEWEST_DATED:
-        return f"fewer than {FEWEST_DATED} people with coupons have a date"
+        return note("undated.few_dates", fewest=FEWEST_DATED)
     share = dated.sum() / holders.sum()
     if share < 1.0 - FEW_MISSING:
-        return f"only {percent(float(share))} of the people with coupons have a date"
+        return note("undated.few_of_the_people", share=float(share))
     came = study.recruiter[study.recruiter != NOBODY]
-    return "" if dated[came].any() else "nobody has come yet with a coupon that has a date"
+    return None if dated[came].any() else note("undated.nobody_came")
 
 
 def coupons_seen(study: Study) -> tuple[CouponsSeen, NDArray[np.int64]]:
@@ -43,7 +55,7 @@ def coupons_seen(study: Study) -> tuple[CouponsSeen, NDArray[np.int64]]:
     be used (`active_after_days`). Returns whose dates are unknown, or contradict the issue, are returns of unknown age.
     """
     if study.day is None or study.issued_days is None or study.redeemed_days is None or study.valid_days is None:
-        raise SettingError(f"{study.source} has no dates, so nobody knows when coupons were issued or used.")
+        raise SettingError("undated.needed", source=study.source)
     rows = np.flatnonzero(_holders(study) & np.isfinite(study.issued_days))
     place = np.full(len(study) + 1, NOBODY)
     place[rows] = np.arange(len(rows))
@@ -95,3 +107,96 @@ def _site_codes(study: Study, rows: NDArray[np.int64], sites: tuple[str, ...]) -
     code = {name: number for number, name in enumerate(sites)}
     names = study.people[study.columns["site"][0]].to_numpy(dtype=object)[rows]
     return np.array([code.get(name, -1) for name in names], dtype=np.int64)
+
+
+# When people return --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Returning:
+    """Return times fitted to a study, and what its coupons looked like on its day."""
+
+    times: ReturnTimes
+    seen: CouponsSeen
+    rows: NDArray[np.int64]  # [holders], rows in the study
+    exposure: NDArray[np.float64]  # [people], nan where dates do not say
+    day: str
+
+    @property
+    def dated_returns(self) -> int:
+        return int(np.isfinite(self.seen.return_ages).sum())
+
+    @property
+    def share_seen(self) -> float:
+        """The share of the recruits of coupons given out so far that have come, if all bring equally many."""
+        return float(np.average(self.exposure[self.rows], weights=self.seen.coupons))
+
+    @property
+    def open_coupons(self) -> int:
+        return int(self.seen.open.sum())
+
+    @property
+    def open_holders(self) -> int:
+        return int((self.seen.open > 0).sum())
+
+    @cached_property
+    def usual_validity(self) -> float:
+        """Days that most coupons are valid; infinite where they do not expire."""
+        values, people = np.unique(self.seen.validity, return_counts=True)
+        return float(values[np.argmax(people)])
+
+    def days(self, share: float) -> float:
+        """The day by which this share of those who come has come."""
+        return float(self.times.quantile(share, self.usual_validity))
+
+    def days_interval(self, share: float) -> tuple[float, float]:
+        """The same, by the least and the most that 8 of 10 draws say."""
+        draws = self.times.draws
+        if draws is None:
+            return self.days(share), self.days(share)
+        each = [float(self.times.draw(n).quantile(share, self.usual_validity)) for n in range(len(draws))]
+        low, high = np.quantile(each, [0.1, 0.9])
+        return float(low), float(high)
+
+    def expected(self, responses: Mapping[str, ResponseModel], weights: Mapping[str, float], people: Codes) -> float:
+        """Open coupons that will be used, by each story's model weighed, given the codes of everybody in the study."""
+        total = 0.0
+        for name, weight in weights.items():
+            chances = count_chances(responses[name], people[self.rows], self.seen.coupons)
+            more = still_to_come(chances, self.seen, self.times)
+            total += weight * float((more * np.arange(more.shape[1])).sum())
+        return total
+
+    def scores(self, expected: float) -> dict[str, Any]:
+        """Numbers for a saved fit: nothing about fewer than five coupons."""
+        is_open = rounded_count(self.open_coupons)
+        return {
+            "family": self.times.family,
+            "day": self.day,
+            "days": {f"{share:g}": self.days(share) for share in (0.1, 0.25, 0.5, 0.75, 0.9)},
+            "returns": rounded_count(self.dated_returns),
+            "open_coupons": is_open,
+            "expected_of_open": round(expected) if is_open >= FEWEST else None,
+            "median_interval": list(self.days_interval(0.5)),
+            "few_returns": self.dated_returns < FEW_RETURNS,
+            "expires": bool(np.isfinite(self.usual_validity)),
+            "share_seen": round(self.share_seen, 2),
+        }
+
+
+def fitted_returns(study: Study, settings: "ReturnSettings | None" = None) -> tuple[Returning | None, Message | None]:
+    """Fit return times to the study's dates; None, and why, where they do not suffice (`why_undated`).
+
+    `settings` hold what is expected before; None for what was published.
+    """
+    why = why_undated(study)
+    if why is not None:
+        return None, why
+    from peerfront.models.returns.return_fit import fit_return_times  # only here: it needs torch
+
+    seen, rows = coupons_seen(study)
+    dated = int(np.isfinite(seen.return_ages).sum())
+    times = private_returns(fit_return_times(seen, settings).times, dated)
+    assert study.day is not None, "why_undated asks for it"
+    day = date_text(study.day, study.numbered_days)
+    return Returning(times, seen, rows, exposure_of(study, times), day), None

@@ -3,7 +3,7 @@
 Only saved models are read, which hold nobody's rows. They know people by columns; those with the same name and
 categories are shared, and each model reads the new study's file by its own rules. What they say about how many people
 bring, whom and when is pooled with what the study shows (`models.response.pooled_response`, `models.pooling`). The new
-model knows shared columns by the categories of the earlier one, which were told already.
+model knows shared columns by the categories of the earlier one, which are public already.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,10 +19,9 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.foundation.words import counted, n_people, percent
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.models.pooling import EarlierAlike, Pooled, alike_of, pool_inheritance, pooled
 from peerfront.models.response.learned_response import LearnedResponse
@@ -40,9 +39,8 @@ Array = NDArray[np.float64]
 FEWEST_WITH_EARLIER = 3
 """Coupon holders with usable counts below which nothing is fitted, earlier studies or not."""
 MOST_EARLIER = 50
-_ASKED = 400  # made people of whom earlier models are asked
+_ASKED = 400  # synthetic people of whom earlier models are asked
 _PAIRS = 4_000  # drawn from an earlier generator to see how much recruits are like recruiters
-_COUNTS_LITTLE = 0.05  # of the precision, below which earlier studies are said not to count
 _LAG_VARIES = 0.3  # of log medians between studies, the usual spread
 _LEAST_VARIATION = 0.1
 _LEAST_WEIGHT = 0.02  # of a story in an earlier study that does not have it
@@ -58,10 +56,6 @@ class _Earlier:
     """Columns that both know by the same categories."""
     unlike: tuple[str, ...]
     """Columns of the same name in which no answer of the new study is one that the model knows."""
-
-    @property
-    def name(self) -> str:
-        return str(self.fit.settings.get("study", "")) or "an earlier study"
 
     def encode(self, table: pd.DataFrame) -> Codes:
         """Codes of people of the new study by this model's own rules; what it does not know is unknown."""
@@ -83,27 +77,27 @@ class EarlierStudies:
     ) -> "EarlierStudies":
         """Compare columns; `private` is the study's own schema as it may leave the house."""
         if len(fits) > MOST_EARLIER:
-            raise SettingError(f"At most {MOST_EARLIER} earlier models can be heard; found {len(fits)}.")
+            raise SettingError("earlier_studies.too_many", most=MOST_EARLIER, found=len(fits))
         seen = [fit.data_fingerprint for fit in fits]
         for place, own in enumerate(seen):
             if own and own in seen[:place]:
-                raise SettingError("Two of the earlier models (--prior) were fitted to the same data. Give each once.")
+                raise SettingError("earlier_studies.same_data", prior=Remedy("prior"))
         models = tuple(_compared(fit, study, schema) for fit in fits)
         used, rules = {rule.name: rule for rule in schema.used}, []
         of_private = {rule.name: rule for rule in private.used}
         for name in used:
-            known = [
+            theirs = [
                 rule for model in models if name in model.shared for rule in model.schema.used if rule.name == name
             ]
-            if known:
-                rules.append(known[0] if known[0].other is not None else replace(known[0], others_unknown=True))
+            if theirs:
+                rules.append(theirs[0] if theirs[0].other is not None else replace(theirs[0], others_unknown=True))
             elif name in of_private:
                 rules.append(of_private[name])
         kept = {rule.name for rule in rules}
         left_out = tuple(name for name in (*private.exclude, *used) if name not in kept)
-        told = {name: done for name, done in merged.items() if not any(name in model.shared for model in models)}
+        own_merged = {name: done for name, done in merged.items() if not any(name in model.shared for model in models)}
         whole = StudySchema(tuple(rules), tuple(dict.fromkeys(left_out)), private.reading, private.source)
-        return cls(models, whole, told)
+        return cls(models, whole, own_merged)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -127,21 +121,21 @@ class EarlierStudies:
         folds = folds_of(len(rows), how.folds, named_generator("capacity fit", how.seed))
         folds = np.maximum(folds, 0)
         coupons, given = usual_coupons(history.coupons), np.sort(history.coupons[rows])
-        made = self._made_people(study)
-        people = self.schema.schema.one_hot(self._encode_new(made)).astype(np.float64)
+        people_asked = self._synthetic_people(study)
+        people = self.schema.schema.one_hot(self._encode_new(people_asked)).astype(np.float64)
         shown = int(given[-min(FEWEST_SHOWN, len(given))])
         informed = study.informative
         stories, judged = {}, []
         for name in PURE:
-            asked = [self._rates(model, name, made, study.people[informed], coupons) for model in self.models]
-            own = None if alone is None else alone.rates(name, made, coupons)
+            asked = [self._rates(model, name, people_asked, study.people[informed], coupons) for model in self.models]
+            own = None if alone is None else alone.rates(name, people_asked, coupons)
             pooled_story = pool_story(name, history, folds, asked, people, coupons, shown, own)
             counts_as = pooled_story.level.counts_as(len(rows))
             response = pooled_story.response
-            known = rounded_count(len(rows)) + min(counts_as, 10_000.0)
+            evidence = rounded_count(len(rows)) + min(counts_as, 10_000.0)
             largest = largest_believed(
                 response.family,
-                known,
+                evidence,
                 rounded_count(int(history.recruits[rows].sum())),
                 rounded_count(int(history.coupons[rows].sum())),
                 shown,
@@ -155,7 +149,7 @@ class EarlierStudies:
         return stories, tuple(judged)
 
     def _rates(
-        self, earlier: _Earlier, story: str, made: pd.DataFrame, people: pd.DataFrame, coupons: int
+        self, earlier: _Earlier, story: str, asked: pd.DataFrame, people: pd.DataFrame, coupons: int
     ) -> EarlierRates:
         responses = earlier.fit.responses
         model = responses.get(story) or next(iter(responses.values()))
@@ -165,13 +159,13 @@ class EarlierStudies:
         ]
         used = {*model.fields} & {*earlier.shared}
         shared = np.repeat([name in used for name in self.schema.schema.names], self.schema.schema.sizes)
-        expected = model.gains(earlier.encode(made), coupons).sum(axis=1)
+        expected = model.gains(earlier.encode(asked), coupons).sum(axis=1)
         return EarlierRates(expected, np.array(members), model, shared)
 
     def _encode_new(self, table: pd.DataFrame) -> Codes:
         return _encoded(table, self.schema)
 
-    def _made_people(self, study: Study) -> pd.DataFrame:
+    def _synthetic_people(self, study: Study) -> pd.DataFrame:
         """People who are like those of the study in each column, and not together, with rare answers more often."""
         chance = named_generator("people that earlier studies are asked about", 0)
         columns = {}
@@ -179,10 +173,10 @@ class EarlierStudies:
             own = study.people[rule.name].to_numpy(dtype=object)[chance.integers(len(study), size=_ASKED)]
             if rule.cuts:
                 middle = [(low + high) / 2 for low, high in zip(rule.cuts, rule.cuts[1:], strict=False)]
-                known = [repr(float(each)) for each in (rule.cuts[0] - 1.0, *middle, rule.cuts[-1] + 1.0)]
+                answers = [repr(float(each)) for each in (rule.cuts[0] - 1.0, *middle, rule.cuts[-1] + 1.0)]
             else:
-                known = [each for each in rule.categories if each not in (rule.missing_category, rule.other)] or [""]
-            drawn = np.array(known, dtype=object)[chance.integers(len(known), size=_ASKED)]
+                answers = [each for each in rule.categories if each not in (rule.missing_category, rule.other)] or [""]
+            drawn = np.array(answers, dtype=object)[chance.integers(len(answers), size=_ASKED)]
             columns[rule.name] = np.where(chance.random(_ASKED) < 0.5, own, drawn)
         return pd.DataFrame(columns, index=range(_ASKED), dtype=object)
 
@@ -199,15 +193,15 @@ class EarlierStudies:
 
     def offspring(self, study: Study, history: History) -> tuple[OffspringChoice, dict[str, Pooled]]:
         """Whom people bring, with homophily drawn to the earlier studies'."""
-        made = self._made_people(study).iloc[np.arange(_PAIRS) % _ASKED].reset_index(drop=True)
-        said: dict[str, list[EarlierAlike]] = {name: [] for name in self.shared}
+        people_asked = self._synthetic_people(study).iloc[np.arange(_PAIRS) % _ASKED].reset_index(drop=True)
+        by_field: dict[str, list[EarlierAlike]] = {name: [] for name in self.shared}
         for number, model in enumerate(self.models):
-            parents = model.encode(made)
+            parents = model.encode(people_asked)
             children = model.fit.offspring.sample(parents, named_luck(("earlier pairs", number), _PAIRS))
-            known = model.fit.scores.get("pairs")
-            pairs = known if type(known) is int and known > 0 else FEWEST
+            stored = model.fit.scores.get("pairs")
+            pairs = stored if type(stored) is int and stored > 0 else FEWEST
             for place, rule in enumerate(model.schema.used):
-                if rule.name in said:
+                if rule.name in by_field:
                     size = len(rule.categories)
                     alike, error = alike_of(parents[:, place], children[:, place], size, pairs)
                     own = next(each for each in self.schema.used if each.name == rule.name)
@@ -216,10 +210,10 @@ class EarlierStudies:
                         if own.categories == rule.categories
                         else None
                     )
-                    said[rule.name].append(EarlierAlike(alike, error, shares))
-        table, found = pool_inheritance(history, said)
+                    by_field[rule.name].append(EarlierAlike(alike, error, shares))
+        table, alike_by_field = pool_inheritance(history, by_field)
         reason = note("generators.with_earlier_studies")
-        return OffspringChoice("inheritance", table, pd.DataFrame(), reason), found
+        return OffspringChoice("inheritance", table, pd.DataFrame(), reason), alike_by_field
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +226,7 @@ class Alone:
     schema: StudySchema
 
     def rates(self, story: str, people: pd.DataFrame, coupons: int) -> OwnRates | None:
-        """What it says about people with so many coupons each."""
+        """What it says about people with this number of coupons each."""
         model = next((each.response for each in self.fitted if each.name == story), None)
         if model is None:
             return None
@@ -256,11 +250,8 @@ def _encoded(table: pd.DataFrame, schema: StudySchema, only: Collection[str] | N
 
 def _compared(fit: Fit, study: Study, schema: StudySchema) -> _Earlier:
     if not fit.study_schema:
-        raise DataFileError(
-            "An earlier model (--prior) does not say which columns of a file it knows. Make it with `peerfront fit`, "
-            "which keeps them."
-        )
-    own = parse_schema(fit.study_schema.encode(), "the schema in an earlier model")
+        raise DataFileError("earlier_studies.no_columns", prior=Remedy("prior"))
+    own = parse_schema(fit.study_schema.encode(), str(note("earlier_studies.their_schema")))
     ours = {rule.name for rule in schema.used}
     shared: list[str] = []
     unlike: list[str] = []
@@ -279,7 +270,7 @@ def _understands(rule: FieldRule, values: pd.Series) -> bool:
     return bool(((codes >= 0) & ~wrong).mean() >= 0.5)
 
 
-# Whether they help, and in words -------------------------------------------------------------------------------------
+# Whether they help ----------------------------------------------------------------------------------------------------
 
 
 def own_is_better(own: Sequence[StoryFit], helped: Sequence[StoryFit]) -> tuple[bool, float, float]:
@@ -291,7 +282,7 @@ def own_is_better(own: Sequence[StoryFit], helped: Sequence[StoryFit]) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Help:
-    """What came of earlier studies, for the summary and the saved scores."""
+    """How earlier studies help, for the saved scores."""
 
     studies: EarlierStudies
     people: int
@@ -315,63 +306,9 @@ class Help:
         """People of this study, to the nearest five."""
         return 0 if self.level is None or not self.used else round(self.level.counts_as(self.people) / 5.0) * 5
 
-    def sentences(self) -> list[str]:
-        many = len(self.studies.models)
-        who = "The earlier study" if many == 1 else f"The {many} earlier studies"
-        if self.behind is not None:
-            worse, error = self.behind
-            return [
-                f"{who} {'is' if many == 1 else 'are'} not used: this study alone predicts people left out better "
-                f"({worse:.1f} +- {error:.1f} units of log-likelihood).",
-                *self._columns(),
-            ]
-        assert self.level is not None, "what is used has a level"
-        counts = "counts" if many == 1 else "count"
-        if self.level.prior_share < _COUNTS_LITTLE or not self.counts_as:
-            first = f"{who} hardly {counts}: studies differ by about {percent(np.expm1(self.level.between))}."
-        else:
-            first = (
-                f"{who} {counts} as much as {n_people(self.counts_as)} of this one, for how many people bring: studies "
-                f"differ by about {percent(float(np.expm1(self.level.between)))}, so more would say too much."
-            )
-        lines = [first]
-        if self.slope is not None and self.believed > 0.0:
-            lines.append(
-                f"Differences between people are to {percent(self.believed)} those of {'it' if many == 1 else 'them'}, "
-                f"made {self.slope.mean:.1f} times as large, and otherwise this study's own."
-            )
-        elif self.slope is not None:
-            lines.append("Differences between people are this study's own: theirs do not predict people left out.")
-        if self.alike:
-            shares = [each.prior_share for each in self.alike.values()]
-            lines.append(
-                f"How much recruits are like their recruiters comes to {percent(float(np.mean(shares)))} from earlier "
-                "studies."
-            )
-        if self.times is not None:
-            median, factor = self.times
-            lines.append(
-                f"When people return: earlier studies expect half within {counted(round(median), 'day', 'days')}, "
-                f"times or divided by {factor:.1f}."
-            )
-        return [*lines, *self._columns()]
-
-    def _columns(self) -> list[str]:
-        shared = self.studies.shared
-        ours = [rule.name for rule in self.studies.schema.used if rule.name not in shared]
-        unlike = sorted({name for model in self.studies.models for name in model.unlike})
-        lines = [
-            f"Shared columns: {', '.join(shared)}."
-            if shared
-            else "No column is shared with earlier studies (names and categories must match), so only averages are."
-        ]
-        if ours:
-            lines.append(f"Only this study knows {', '.join(ours)}.")
-        if unlike:
-            lines.append(f"Columns with the same name and other answers: {', '.join(unlike)}.")
-        return lines
-
     def scores(self) -> dict[str, Any]:
+        """Numbers for a saved fit."""
+        shared, alike = self.studies.shared, [each.prior_share for each in (self.alike or {}).values()]
         return {
             "studies": len(self.studies.models),
             "used": self.used,
@@ -379,7 +316,13 @@ class Help:
             "studies_differ_by": None if self.level is None else round(self.level.between, 2),
             "slope": None if self.slope is None else round(self.slope.mean, 1),
             "differences_believed": self.believed,
-            "shared": list(self.studies.shared),
+            "prior_share": None if self.level is None else round(self.level.prior_share, 2),
+            "alike_from_earlier": round(float(np.mean(alike)), 2) if alike else None,
+            "return_days": None if self.times is None else [round(self.times[0]), round(self.times[1], 1)],
+            "behind": None if self.behind is None else [round(each, 1) for each in self.behind],
+            "shared": list(shared),
+            "own": [rule.name for rule in self.studies.schema.used if rule.name not in shared],
+            "unlike": sorted({name for model in self.studies.models for name in model.unlike}),
         }
 
 

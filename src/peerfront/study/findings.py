@@ -1,4 +1,4 @@
-"""What was found by a fit: the study, the models fitted to it, and the numbers that may be told about both."""
+"""The findings of a fit: numbers about the study and its models that may be shared, and warnings about them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ import pandas as pd
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes, kinds_of
-from peerfront.foundation.messages import Message
+from peerfront.foundation.messages import Message, Remedy, n_coupons, note, warning
 from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
@@ -21,17 +21,25 @@ from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
+from peerfront.study.coupon_calendar import Returning
 from peerfront.study.earlier_studies import Help
+from peerfront.study.orders import beyond_shown
 from peerfront.study.reasons import MIN_EFFECT_TO_MENTION, chance_if
-from peerfront.study.returning import Returning
 
-_FEWEST_SIZES = 50  # answers to "how many do you know" from which something is told of them
-_MOST_TOLD = 10  # coupons up to which it is told what they bring
+MISFIT = 0.01
+"""p-value of the counts below which the model is said not to fit."""
+CLEARLY = 2.0
+"""Standard errors that chance does not explain."""
+_FEWEST_SIZES = 50  # answers to "how many do you know" from which their quantiles are saved
+_MOST_COUPONS = 10  # coupons up to which the findings say what they bring
+_AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is called none
+_FEW_PAIRS = 50
+_MOST_SEEN = 0.6  # share of the recruits to come that have come, below which the fit warns
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A study, the models fitted to it, and what can be said about both; numbers and sentences hold nobody's row."""
+    """A study, the models fitted to it, and numbers about both; `scores` and `messages` hold nobody's row."""
 
     study: Study
     schema: StudySchema
@@ -53,14 +61,14 @@ class Findings:
     discount: float
     merged: Mapping[str, Message]
     """Columns of which answers were merged or left out because too few people gave them, and what was done."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """Warnings about columns that are used because the user says so."""
     returning: Returning | None = None
     """When people return, if dates say so."""
-    undated: str = ""
+    undated: Message | None = None
     """Why they do not."""
     help: Help | None = None
-    """What came of earlier studies, if there are some."""
+    """How earlier studies help, if there are some."""
 
     @property
     def n_holders(self) -> int:
@@ -135,7 +143,7 @@ class Findings:
         """What the study says about what a coupon does: `shown` and, by story, weights and recruits of 1 .. coupons."""
         most = max(self.shown[1], self.rules.max_per_person or 3, 3)
         people = self.history.referrers[self.history.coupons > 0]
-        expected = expected_recruits(self.responses, people, min(most, _MOST_TOLD))
+        expected = expected_recruits(self.responses, people, min(most, _MOST_COUPONS))
         left = self.stories.weights
         return {
             "shown": list(self.shown),
@@ -160,14 +168,6 @@ class Findings:
         }
 
     @cached_property
-    def told_use(self) -> list[dict[str, Any]]:
-        """`calibration` as it may be told, from rounded numbers alone: coupon, people, predicted, observed, low, high.
-
-        Where nearly all or hardly any people used it, the last three are None and `by` says so; it is None otherwise.
-        """
-        return told_use(self.calibration)
-
-    @cached_property
     def gain(self) -> tuple[float, float]:
         """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike", and its error."""
         return self.response.gain_of_knowing or (0.0, 0.0)
@@ -185,6 +185,52 @@ class Findings:
         if known is None or len(known) < _FEWEST_SIZES:
             return {}
         return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(known, QUANTILES)]}
+
+    def messages(self) -> list[Message]:
+        """What whoever uses this fit must know: notes and warnings."""
+        rules = [rule_against_plans(report) for report in self.values.values()]
+        parts = [*self._columns(), *self._about_data(), *self._misfits(), *self._about_coupons(), *rules]
+        return [each for each in parts if each is not None]
+
+    def _columns(self) -> list[Message]:
+        merged = [note("fits.merged_column", column=column, done=done) for column, done in self.merged.items()]
+        return [*merged, *self.notes]
+
+    def _about_data(self) -> list[Message]:
+        """Warnings about few people, few pairs, and coupons that are still out."""
+        messages, helped = [], self.help is not None and self.help.used
+        if self.returning is not None and self.returning.share_seen < _MOST_SEEN:
+            messages.append(warning("fits.few_have_come", share=self.returning.share_seen))
+        if self.small:
+            code = "fits.few_people_helped" if helped else "fits.few_people"
+            messages.append(warning(code, people=about(self.n_holders)))
+        if self.n_pairs < _FEW_PAIRS and not (helped and self.help is not None and self.help.alike):
+            messages.append(warning("fits.few_pairs", pairs=about(self.n_pairs)))
+        if not self.n_open and self.returning is None:
+            why = self.undated
+            messages.append(note("fits.all_finished") if why is None else note("fits.all_finished_because", why=why))
+        return messages
+
+    def _misfits(self) -> list[Message]:
+        p_values = {name: report.p_value for name, report in self.reports.items() if report.p_value < MISFIT}
+        if len(p_values) == len(self.reports):
+            return [warning("fits.misfit", chance=_rarely(max(p_values.values())))]
+        return [
+            warning("fits.misfit_of_story", story=note(f"story_phrases.{name}"), chance=_rarely(p_value))
+            for name, p_value in p_values.items()
+        ]
+
+    def _about_coupons(self) -> list[Message | None]:
+        """Warnings about numbers of coupons that hardly anybody had."""
+        messages: list[Message | None] = []
+        fewest, most_shown = self.shown[0], self.response.most_shown
+        if fewest > 1 and (len(self.stories.weights) > 1 or self.stories.pinned):
+            messages.append(warning("evidence.fewer_coupons", coupons=n_coupons(fewest)))
+        beyond = beyond_shown(most_shown, self.rules.max_per_person)
+        if beyond is None and most_shown == 1:
+            beyond = warning("fits.only_one_coupon", three=Remedy("max_per_person", 3))
+        messages.append(beyond)
+        return [*messages, warning("evidence.all_used") if self.all_used else None]
 
     def scores(self) -> dict[str, Any]:
         """The findings as a saved fit keeps them."""
@@ -205,7 +251,7 @@ class Findings:
                 "p_value": round(self.best_fit.p_value, 3) if np.isfinite(self.best_fit.p_value) else None,
             },
             "offspring": self.offspring.scores(),
-            "coupon_use": self.told_use,
+            "coupon_use": rounded_use(self.calibration),
             "gain_of_knowing_people": {"log_likelihood": round(gain, 2), "standard_error": round(gain_error, 2)},
             "effects": self.effects,
             **({} if self.returning is None else {"returns": self.returning.scores(self.expected_of_open)}),
@@ -216,7 +262,32 @@ class Findings:
                 "history": [[what, value] for what, value in self.value.history],
                 "candidates": [asdict(each) for each in self.value.candidates],
             },
+            "values": {name: _value_scores(report) for name, report in self.values.items()},
+            "played": {"people": self.played.people, "budget": self.played.budget},
+            "small": self.small,
+            "learned_from": self.n_learned_from,
         }
+
+
+def _value_scores(report: ValueReport) -> dict[str, Any]:
+    """What the plans and the best simple rule bring in simulations."""
+    plans, rule = report.best_planner, next((each for each in report.candidates if not each.is_planner), None)
+    return {
+        "plans": report.simulated if plans is None or rule is None else plans.earned,
+        "error": report.simulated_error,
+        "rule": None if plans is None or rule is None else rule.earned,
+        "promised": report.promised,
+        "simulated": report.simulated,
+    }
+
+
+def about(count: int) -> Message:
+    """A count as a model may say it: to the nearest five."""
+    return note("fits.about", count=rounded_count(count)) if count >= FEWEST else note("fits.fewer_than_five")
+
+
+def _rarely(p_value: float) -> Message:
+    return note("fits.in_cases", share=p_value) if p_value >= 0.001 else note("fits.in_hardly_any_case")
 
 
 def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
@@ -232,20 +303,33 @@ def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
     return sorted(effects, key=lambda e: min(e["chances"].values()) - max(e["chances"].values()))
 
 
-def told_use(calibration: pd.DataFrame) -> list[dict[str, Any]]:
-    """Turn `CapacityReport.calibration` into what may be told of it (`Findings.told_use`)."""
+def rounded_use(calibration: pd.DataFrame) -> list[dict[str, Any]]:
+    """`CapacityReport.calibration` from rounded numbers alone: coupon, people, predicted, observed, low, high, by.
+
+    Where nearly all or hardly any people used a coupon, observed, low and high are None and `by` says which.
+    """
     rows: list[dict[str, Any]] = []
     for row in calibration.to_dict("records"):
         people = rounded_count(row["people"])
         used = rounded_count(round(row["observed"] * row["people"]))
         if people < 2 * FEWEST:
             continue
-        told = {"coupon": int(row["coupon"]), "people": people, "predicted": round(row["predicted"], 2)}
+        rounded = {"coupon": int(row["coupon"]), "people": people, "predicted": round(row["predicted"], 2)}
         if FEWEST <= used <= people - FEWEST:
             low, high = share_interval(used / people, people)
-            told |= {"observed": round(used / people, 2), "low": round(low, 2), "high": round(high, 2), "by": None}
+            rounded |= {"observed": round(used / people, 2), "low": round(low, 2), "high": round(high, 2), "by": None}
         else:
             by = "hardly any" if used < FEWEST else "nearly all"
-            told |= {"observed": None, "low": None, "high": None, "by": by}
-        rows.append(told)
+            rounded |= {"observed": None, "low": None, "high": None, "by": by}
+        rows.append(rounded)
     return rows
+
+
+def rule_against_plans(report: ValueReport) -> Message | None:
+    """A message if a simple rule earned more than every planner; sheets come from the best planner all the same."""
+    plans, kept = report.best_planner, report.kept
+    if plans is None or kept is None or kept.is_planner:
+        return None
+    if plans.behind < CLEARLY * plans.behind_error or plans.behind < _AS_GOOD * kept.earned:
+        return note("fits.rule_as_good")
+    return warning("fits.rule_better", recruits=plans.behind, error=2 * plans.behind_error, effort=Remedy("effort", 2))

@@ -16,8 +16,8 @@ from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.messages import Message, Readable, note
 from peerfront.foundation.progress import Progress, printed, silent
-from peerfront.foundation.words import Sentences
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.coupon_sheet import Heading
@@ -34,6 +34,15 @@ People = Frontier | pd.DataFrame | Path | str
 """The people who wait for coupons: a frontier, or a table or CSV file with an id and the columns of the schema."""
 ShowProgress = bool | Progress
 """True to print progress on standard error, or a function that is called with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary(Readable):
+    """What a fit shows, for people to read."""
+
+    _in_words = "fit_words.summary_lines"
+
+    fit: Fit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,23 +216,18 @@ class Model:
         return page
 
     @property
-    def summary(self) -> Sentences:
-        """What the fit shows, most important first; `print(model.summary)` puts each sentence on a line."""
-        return Sentences(
-            str(line) for line in self.fit.scores.get("summary", (next(iter(self.fit.responses.values())).reason,))
-        )
+    def summary(self) -> "FitSummary":
+        """What the fit shows, most important first; `print(model.summary)` puts each statement on a line."""
+        return FitSummary(self.fit)
 
     @cached_property
     def schema(self) -> StudySchema:
         """The columns the model knows people by: how the files of the study and of its frontier are read."""
         if not self.fit.study_schema:
-            raise DataFileError(
-                "This fit does not say which columns of a file it knows. Make it with `peerfront fit`, which keeps "
-                "them."
-            )
-        schema = parse_schema(self.fit.study_schema.encode(), "the schema in the model")
+            raise DataFileError("saved_fits.no_columns")
+        schema = parse_schema(self.fit.study_schema.encode(), str(note("saved_fits.their_schema")))
         if schema.schema != self.fit.schema:
-            raise DataFileError("The schema in the model is not the one its parts were fitted with. Fit it again.")
+            raise DataFileError("saved_fits.other_schema")
         return schema
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
@@ -240,7 +244,7 @@ class Model:
         return read_frontier(people, self.schema, sheet=sheet, left_column=left_column)
 
     def _order(self, budget: float | PlanOrder | None, limits: dict[str, Any]) -> PlanOrder:
-        _check_names("limit of a plan", limits, PlanOrder)
+        _check_names(note("library.limit"), limits, PlanOrder)
         if isinstance(budget, PlanOrder):
             return replace(budget, **limits)
         left = self.fit.rules.budget if budget is None else budget
@@ -275,7 +279,7 @@ def fit(
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
-    >>> print(model.summary[0])
+    >>> print(model.summary.lines()[0])
     Fitted to the table: ... people, ...
     """
     from peerfront.data.columns.column_findings import vetted
@@ -283,7 +287,7 @@ def fit(
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.fitting import fit_study
 
-    _check_names("setting of a fit", others, FitSettings)
+    _check_names(note("library.setting"), others, FitSettings)
     settings = FitSettings(**others) if settings is None else replace(settings, **others)
     columns = schema.schema if isinstance(schema, Guess) else schema
     if columns is None:
@@ -297,7 +301,7 @@ def fit(
     return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, helping))
 
 
-def _check_names(kind: str, given: Mapping[str, object], settings: type) -> None:
+def _check_names(kind: Message, given: Mapping[str, object], settings: type) -> None:
     """Refuse a misspelt keyword with the nearest name that exists."""
     names = [field.name for field in fields(settings)]
     for name in given:

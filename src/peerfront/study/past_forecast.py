@@ -34,7 +34,7 @@ from peerfront.study.coupon_calendar import coupons_seen
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
-from peerfront.study.fitting import FEWEST, response_settings
+from peerfront.study.fit_models import FEWEST, response_settings
 from peerfront.study.study_state import Standing
 
 Array = NDArray[np.float64]

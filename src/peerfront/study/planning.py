@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from peerfront.bounds.certificate import certify_by_story
 from peerfront.foundation.covariates import Kinds, kinds_of
-from peerfront.foundation.messages import note, warning
+from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.threads import one_thread
 from peerfront.gfp.backup import Array
@@ -113,12 +113,8 @@ def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
 
 def _provenance(fit: Fit) -> dict[str, Any]:
     """The model that a sheet was made with."""
-    summary = (str(line) for line in fit.scores.get("summary", ()))
-    return {
-        "study": str(fit.settings.get("study", "")),
-        "model_fingerprint": fit.fingerprint,
-        "warnings": tuple(warning(line) for line in summary if line.startswith("Warning")),
-    }
+    study = str(fit.settings.get("study", ""))
+    return {"study": study, "model_fingerprint": fit.fingerprint, "warnings": fit.warnings}
 
 
 def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reasons: Sequence[Reason]) -> pd.DataFrame:

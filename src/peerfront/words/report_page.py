@@ -19,6 +19,7 @@ from peerfront.foundation.pictures import rendered
 from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.shown import visible_on_page
 from peerfront.study.artifacts import Fit
+from peerfront.study.model import FitSummary
 from peerfront.study.published_counts import HIDDEN
 from peerfront.study.published_tables import PublishedOutcome
 from peerfront.study.report import FieldUse, StudyReport
@@ -117,15 +118,12 @@ def page_environment() -> Environment:
 # Parts of the page ---------------------------------------------------------------------------------------------------
 
 
-def _model_summary(fit: Fit) -> list[object]:
-    lines: list[object] = list(fit.scores.get("summary", ()))
-    return lines or [next(iter(fit.responses.values())).reason]
+def _model_summary(fit: Fit) -> list[Text]:
+    return FitSummary(fit).lines()
 
 
-def _is_warning(line: object) -> bool:
-    if isinstance(line, str):  # until fits have their own words
-        return line.startswith("Warning")
-    return getattr(line, "severity", None) is Severity.WARNING
+def _is_warning(line: Text) -> bool:
+    return line.severity is Severity.WARNING
 
 
 def _used_as(field: FieldUse) -> Text:

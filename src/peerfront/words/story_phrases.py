@@ -1,16 +1,13 @@
 """Stories of what a coupon does, as coordinators read them."""
 
+from peerfront.foundation.messages import Message
 from peerfront.words.language import Text, say
+from peerfront.words.messages import text_of
 
 
 def story_phrase(story: str) -> Text:
     """The story as it stands after "if": "each coupon is used on its own"."""
-    phrases = {
-        "capacity": say("one coupon works almost as well as three"),
-        "per_coupon": say("each coupon is used on its own"),
-        "both": say("people bring a limited number, and use each coupon with some chance"),
-    }
-    return phrases[story]
+    return text_of(Message(f"story_phrases.{story}"))
 
 
 def short_story(story: str) -> Text:

@@ -8,7 +8,9 @@ from peerfront.study.week import NewWeek
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
 from peerfront.study.week_model import ModelChoice
 from peerfront.study.week_plan import SameForAll, WeekPlan
+from peerfront.words.fit_words import return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
+from peerfront.words.messages import text_of
 from peerfront.words.sheet import main_lines
 
 _LISTED = 8  # people in one sentence
@@ -174,8 +176,6 @@ def _sheet_lines(plan: WeekPlan) -> tuple[list[object], list[object]]:
 
 
 def _is_warning(line: object) -> bool:
-    if isinstance(line, str):  # until fits have their own words
-        return line.startswith("Warning") or "come within" in line
     return getattr(line, "severity", None) is Severity.WARNING
 
 
@@ -268,8 +268,6 @@ def model_lines(choice: ModelChoice) -> list[object]:
         if choice.before
         else say("Fitted to {people} who have had coupons.", people=holders)
     )
-    return [fitted, *(line for line in _summary_of(choice) if _is_warning(line))]
-
-
-def _summary_of(choice: ModelChoice) -> list[object]:
-    return [] if choice.model is None else list(choice.model.summary)
+    if choice.model is None:
+        return [fitted]
+    return [fitted, *return_lines(choice.model.fit), *map(text_of, choice.model.fit.warnings)]

@@ -116,7 +116,7 @@ def fit(choices: Choices, progress: Progress) -> Result:
         study = read_study(Path(choices["file"]), schema.reading)
         fitted = fit_model(study, schema, settings, progress=progress)
         fitted.save(model, overwrite=True)
-    return {"lines": list(fitted.summary)}
+    return {"lines": fitted.summary.lines()}
 
 
 def plan(choices: Choices, progress: Progress) -> Result:

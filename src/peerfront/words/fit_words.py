@@ -1,0 +1,407 @@
+"""What a fit shows, in words a coordinator can use: what it rests on, what a coupon does, who recruits, how sure it is.
+
+Everything is read from the numbers that a saved fit keeps, so that a model says the same wherever it is opened.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peerfront.foundation.privacy import FEWEST
+from peerfront.study.artifacts import Fit
+from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n
+from peerfront.words.messages import text_of
+from peerfront.words.story_phrases import story_phrase
+
+if TYPE_CHECKING:
+    from peerfront.study.model import FitSummary
+
+_CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
+_ALIKE = 0.02  # recruits by which stories may differ and still be called alike
+_COUNTS_LITTLE = 0.05  # of the precision, below which earlier studies are said not to count
+_GROUP = 40  # people in a group that the summary takes as its example
+_SHOWN_COUPONS, _SHOWN_FIELDS, _MOST_COUPONS = 4, 3, 6
+_PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
+
+
+def summary_lines(summary: "FitSummary") -> list[Text]:
+    """The fit in words, most important first, warnings last."""
+    fit, scores = summary.fit, summary.fit.scores
+    if "people" not in scores:  # made by hand, or by an earlier version
+        return [text_of(next(iter(fit.responses.values())).reason)]
+    return [
+        *_basis(fit),
+        *_earlier_studies(scores.get("earlier_studies")),
+        *return_lines(fit),
+        *_use(scores["coupon_use"], bool(scores.get("returns")) and scores["still_open"] > 0),
+        *_coupons(scores["coupon_stories"]),
+        *_people(fit),
+        *_certainty(scores["coupon_use"]),
+        *_plans(fit),
+        *map(text_of, fit.messages),
+    ]
+
+
+def _about(count: int) -> Text:
+    """A rounded count."""
+    return say("about {count:,}", count=count) if count >= FEWEST else say("fewer than five")
+
+
+def _basis(fit: Fit) -> list[Text]:
+    scores = fit.scores
+    lines = [
+        say(
+            "Fitted to {study}: {people} people, of whom {holders} have usable recruitment counts.",
+            study=str(fit.settings.get("study", "")),
+            people=_about(scores["people"]),
+            holders=_about(scores["finished_coupon_holders"]),
+        )
+    ]
+    if scores.get("learned_from") is not None:
+        few = scores["learned_from"]
+        lines.append(say("A study this large is learned from {few:,} people and pairs, drawn at random.", few=few))
+    return lines
+
+
+def return_lines(fit: Fit) -> list[Text]:
+    """When people come, and what is still to come of open coupons."""
+    returns = fit.scores.get("returns")
+    if not returns:
+        return []
+    half, early, late = (round(returns["days"][share]) for share in ("0.5", "0.1", "0.9"))
+    lines = [
+        say_n(
+            "Half of those who come, come within {n} day (8 of 10: after {early} to {late}).",
+            "Half of those who come, come within {n} days (8 of 10: after {early} to {late}).",
+            half,
+            early=early,
+            late=late,
+        )
+    ]
+    if returns["open_coupons"] >= FEWEST:
+        coupons, used = _about(returns["open_coupons"]), returns["expected_of_open"]
+        lines.append(
+            say(
+                "Coupons still open on {day}: {coupons}, of which about {used:,} will be used.",
+                day=returns["day"],
+                coupons=coupons,
+                used=used,
+            )
+        )
+        if not returns.get("expires", True):
+            lines.append(
+                say("No coupon has a date of expiry. If yours expire, say so in the schema file: valid_days = 60.")
+            )
+    low, high = returns.get("median_interval", (0.0, 0.0))
+    if high - low >= 1.0:
+        lines.append(
+            say("How soon half of them come is known to between {low:,.0f} and {high:,.0f} days.", low=low, high=high)
+        )
+    if returns.get("few_returns"):
+        lines.append(
+            say("Few have come with a dated coupon: how soon people come rests mostly on two published studies.")
+        )
+    return [joined(lines)]
+
+
+def _earlier_studies(helped: Mapping[str, Any] | None) -> list[Text]:
+    """How far earlier studies count."""
+    if not helped:
+        return []
+    n, differ = helped["studies"], percent(float(np.expm1(helped["studies_differ_by"] or 0.0)))
+    if not helped["used"]:
+        worse, error = helped["behind"]
+        first = say_n(
+            "The earlier study is not used: this one alone predicts people left out better ({worse:.1f} +- {error:.1f} "
+            "units of log-likelihood).",
+            "The {n} earlier studies are not used: this one alone predicts people left out better ({worse:.1f} +- "
+            "{error:.1f} units of log-likelihood).",
+            n,
+            worse=worse,
+            error=error,
+        )
+        return [first, *_shared_columns(helped)]
+    if (helped["prior_share"] or 0.0) < _COUNTS_LITTLE or not helped["counts_as_people"]:
+        lines = [
+            say_n(
+                "The earlier study hardly counts: studies differ by about {differ}.",
+                "The {n} earlier studies hardly count: studies differ by about {differ}.",
+                n,
+                differ=differ,
+            )
+        ]
+    else:
+        people = n_people(helped["counts_as_people"])
+        lines = [
+            say_n(
+                "The earlier study counts as much as {people} of this one: studies differ by about {differ}.",
+                "The {n} earlier studies count as much as {people} of this one: studies differ by about {differ}.",
+                n,
+                people=people,
+                differ=differ,
+            )
+        ]
+    if helped["slope"] is not None and helped["differences_believed"] > 0.0:
+        believed, slope = percent(helped["differences_believed"]), helped["slope"]
+        lines.append(
+            say(
+                "Differences between people are to {believed} the earlier ones', made {slope:.1f} times as large.",
+                believed=believed,
+                slope=slope,
+            )
+        )
+    elif helped["slope"] is not None:
+        lines.append(say("Differences between people are this study's own: earlier ones do not predict them."))
+    if helped["alike_from_earlier"] is not None:
+        share = percent(helped["alike_from_earlier"])
+        lines.append(
+            say("How much recruits are like their recruiters comes to {share} from earlier studies.", share=share)
+        )
+    if helped["return_days"] is not None:
+        days, factor = helped["return_days"]
+        lines.append(
+            say(
+                "Earlier studies expect half to return within {days} days, times or divided by {factor:.1f}.",
+                days=days,
+                factor=factor,
+            )
+        )
+    return [*lines, *_shared_columns(helped)]
+
+
+def _shared_columns(helped: Mapping[str, Any]) -> list[Text]:
+    shared, own, unlike = helped["shared"], helped["own"], helped["unlike"]
+    lines = [say("No column is shared with earlier studies (names and categories must match), so only averages are.")]
+    if shared:
+        lines = [say("Shared columns: {names}.", names=shared)]
+    if own:
+        lines.append(say("Only this study has: {names}.", names=own))
+    if unlike:
+        lines.append(say("Columns with the same name and other answers: {names}.", names=unlike))
+    return lines
+
+
+def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
+    """How many coupons were used, beside what the model says."""
+    lines = []
+    for row in rows[:_SHOWN_COUPONS]:
+        if row["observed"] is None:
+            seen = {"hardly any": say("hardly any"), "nearly all": say("nearly all")}[row["by"]]
+        else:
+            seen = say("{share:.0%} +- {error:.0%}", share=row["observed"], error=(row["high"] - row["low"]) / 2)
+        values = {"number": ordinal(row["coupon"]), "seen": seen, "predicted": percent(row["predicted"])}
+        outside = row["observed"] is not None and not row["low"] <= row["predicted"] <= row["high"]
+        lines.append(
+            say("{number}: {seen} (the model says {predicted}, outside that range)", **values)
+            if outside
+            else say("{number}: {seen} (the model says {predicted})", **values)
+        )
+    if not lines:
+        return []
+    listed = joined(lines, "; ")
+    return [
+        say("Coupons used so far: {listed}.", listed=listed)
+        if so_far
+        else say("Coupons used: {listed}.", listed=listed)
+    ]
+
+
+def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
+    """What is known about what a coupon does, and what is not."""
+    stories = {story["name"]: story for story in coupons["stories"]}
+    left = [story for story in stories.values() if not story["ruled_out"]]
+    (fewest, most), pinned, lines = coupons["shown"], coupons["pinned"], []
+    if pinned:
+        phrase, share = story_phrase(pinned), percent(stories[pinned]["by_the_study"])
+        lines.append(
+            say(
+                "Plans believe, as you said, that {story}. The study alone would give that {share}.",
+                story=phrase,
+                share=share,
+            )
+        )
+    for name, story in stories.items():
+        if story["ruled_out"] and name not in ("both", pinned):
+            behind, error = story["behind"]
+            lines.append(
+                say(
+                    "That {story} is ruled out: it predicts people left out worse ({behind:.1f} +- {error:.1f}).",
+                    story=story_phrase(name),
+                    behind=behind,
+                    error=error,
+                )
+            )
+    shown = min(max(most, 3), _MOST_COUPONS)
+    if len(left) == 1:
+        return [*lines, say("So {story}.", story=story_phrase(left[0]["name"])), *_brings(left, shown)]
+    first = [story["expected"][0] for story in left]
+    low, high, usual = min(first), max(first), coupons["usual"]
+    if high - low < _ALIKE:
+        lines.append(
+            say("One coupon brings about {mean:.2f} recruits, whatever a coupon does.", mean=float(np.mean(first)))
+        )
+    elif coupons["same_coupons"]:
+        lines.append(
+            say(
+                "One coupon brings {low:.2f} to {high:.2f} recruits: nearly everybody had {usual}, so the file "
+                "cannot say.",
+                low=low,
+                high=high,
+                usual=usual,
+            )
+        )
+    else:
+        lines.append(
+            say(
+                "One coupon brings {low:.2f} to {high:.2f} recruits: people had {fewest} to {most}, so the file "
+                "can hardly say.",
+                low=low,
+                high=high,
+                fewest=fewest,
+                most=most,
+            )
+        )
+    lines += _brings(left, shown)
+    if coupons["same_coupons"] and not pinned:
+        lines.append(
+            say("The most useful thing this study can do: hand out different numbers of coupons, and fit again.")
+        )
+    return lines
+
+
+def _brings(stories: list[dict[str, Any]], most: int) -> list[Text]:
+    """What 1, 2, ... coupons bring by each story."""
+    lines = []
+    for story in stories:
+        expected = [f"{each:.2f}" for each in story["expected"][:most]]
+        values = {"story": story_phrase(story["name"]), "numbers": list(range(1, len(expected) + 1)), "bring": expected}
+        line = say("If {story}: {numbers} coupons bring {bring}.", **values)
+        if story["weight"]:
+            weight = percent(story["weight"])
+            line = say("If {story} (weight {weight}): {numbers} coupons bring {bring}.", weight=weight, **values)
+        lines.append(joined(["  ", line], ""))
+    return lines
+
+
+def _people(fit: Fit) -> list[Text]:
+    """Whether what is known about people predicts who recruits, and how."""
+    response, gained = next(iter(fit.responses.values())), fit.scores["gain_of_knowing_people"]
+    gain, error = gained["log_likelihood"], gained["standard_error"]
+    helped = fit.scores.get("earlier_studies", {}).get("used", False)
+    values = {"fields": list(response.fields), "gain": gain, "error": error}
+    if not fit.schema.fields or all(len(field) < 2 for field in fit.schema.fields):
+        return [
+            say("Nothing is known about people: a sheet decides how many coupons to give out now, and not to whom.")
+        ]
+    if not response.fields:
+        lines = [
+            say(
+                "Nothing that is known about people predicts who recruits ({gain:+.1f} +- {error:.1f} units of "
+                "log-likelihood): lots decide who gets one more.",
+                **values,
+            )
+        ]
+    elif helped or (gain > _CLEARLY * error and gain > 0):
+        lines = [
+            say("What predicts who recruits: {fields} ({gain:+.1f} +- {error:.1f} units of log-likelihood).", **values)
+        ]
+    elif gain > _PROBABLY * error and gain > 0:
+        lines = [say("What probably predicts who recruits: {fields} ({gain:+.1f} +- {error:.1f}).", **values)]
+    else:
+        lines = [say("Differences between people are small and unsure ({gain:+.1f} +- {error:.1f}).", **values)]
+    for effect in fit.scores["effects"][:_SHOWN_FIELDS]:
+        ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
+        (best, high), (worst, low) = ends[0], ends[-1]
+        line = say(
+            "{field}: a first coupon is used by {high} of {best!r} and {low} of {worst!r}, other things equal.",
+            field=effect["field"], high=percent(high), best=best, low=percent(low), worst=worst,
+        )  # fmt: skip
+        lines.append(joined(["  ", line], ""))
+    return lines
+
+
+def _certainty(rows: list[dict[str, Any]]) -> list[Text]:
+    if not rows:
+        return []
+    first, n = rows[0], rows[0]["people"]
+    share = first["observed"] if first["observed"] is not None else (0.1 if first["by"] == "hardly any" else 0.9)
+    share = min(max(share, 0.1), 0.9)  # even a share of nothing is not known exactly
+
+    def reach(people: int) -> Text:
+        return percent(float(1.96 * np.sqrt(share * (1 - share) / people)))
+
+    if n <= 2 * _GROUP:
+        return [
+            say("An average over everybody is known to about +- {all}; what one person will do is not.", all=reach(n))
+        ]
+    return [
+        say(
+            "An average over everybody is known to about +- {all}, over a group of {group} to +- {of_group}; what one "
+            "person will do is not.",
+            all=reach(n),
+            group=_GROUP,
+            of_group=reach(_GROUP),
+        )
+    ]
+
+
+def _plans(fit: Fit) -> list[Text]:
+    """What plans were prepared for, and how they did in simulations."""
+    rules, values, played = fit.rules, fit.scores.get("values", {}), fit.scores.get("played", {})
+    prepared = say_n(
+        "Prepared to plan up to {coupons} over {n} round, with about {people:,} people waiting at first.",
+        "Prepared to plan up to {coupons} over {n} rounds, with about {people:,} people waiting at first.",
+        rules.rounds,
+        coupons=n_coupons(rules.budget),
+        people=rules.people,
+    )
+    most = rules.max_per_person
+    limit = None if most is None else say_n("At most {n} for each person.", "At most {n} for each person.", most)
+    late = None
+    if fit.discount != 1.0:
+        late = say("A recruit a round later counts {discount:g} times as much.", discount=fit.discount)
+    lines = [joined([prepared, limit, late])]
+    if played.get("budget") not in (None, rules.budget):
+        times = rules.budget / played["budget"]
+        people, coupons = n_people(played["people"]), n_coupons(played["budget"])
+        lines.append(
+            say(
+                "Simulated for {people} and {coupons}, {times:,.0f} times fewer:",
+                people=people,
+                coupons=coupons,
+                times=times,
+            )
+        )
+    for name, value in values.items():
+        lines.append(_played(value, name if len(values) > 1 else None))
+    return lines
+
+
+def _played(value: Mapping[str, Any], story: str | None) -> Text:
+    """How plans for one story did where it is true."""
+    values = {"plans": value["plans"], "error": 2 * value["error"], "rule": value["rule"]}
+    if story is None and value["rule"] is None:
+        line = say("In simulations plans bring {plans:.1f} +- {error:.1f} recruits.", **values)
+    elif story is None:
+        line = say(
+            "In simulations plans bring {plans:.1f} +- {error:.1f} recruits, the best simple rule {rule:.1f}.", **values
+        )
+    elif value["rule"] is None:
+        line = say(
+            "In simulations in which {story}, plans bring {plans:.1f} +- {error:.1f} recruits.",
+            story=story_phrase(story),
+            **values,
+        )
+    else:
+        line = say(
+            "In simulations in which {story}, plans bring {plans:.1f} +- {error:.1f} recruits, the best simple rule "
+            "{rule:.1f}.",
+            story=story_phrase(story),
+            **values,
+        )
+    off = abs(value["promised"] - value["simulated"]) / max(value["simulated"], 1e-9)
+    if off < _PROMISE_OFF:
+        return line
+    promise = say("The value promises {promised:.1f}: take totals with care.", promised=value["promised"])
+    return joined([line, promise])
