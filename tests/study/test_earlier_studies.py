@@ -77,9 +77,9 @@ def test_columns_are_shared_by_name_and_answers() -> None:
     none, schema = new_study(town="quarter", sex="gender")
     alone = earlier(none, schema, a_fit())
     assert alone.shared == ()
-    said = " ".join(Help(alone, 20, *_level(alone, none)).sentences())
-    assert "No column is shared" in said
-    assert "Only this study knows" in said
+    scores = Help(alone, 20, *_level(alone, none)).scores()
+    assert scores["shared"] == []
+    assert scores["own"]
 
 
 def _level(studies: EarlierStudies, study: Study):
@@ -94,7 +94,7 @@ def test_earlier_studies_that_agree_count_for_more_than_those_that_differ() -> N
     assert unlike.level is not None
     assert alike.level.prior_share > 2 * unlike.level.prior_share
     assert alike.counts_as > unlike.counts_as
-    assert f"count as much as {alike.counts_as} people of this one" in alike.sentences()[0]
+    assert alike.scores()["counts_as_people"] == alike.counts_as
     assert alike.level.error < unlike.level.error
     assert near > 0.0
     assert far > 0.0
@@ -155,7 +155,7 @@ def test_a_dozen_people_can_be_planned_with_earlier_studies() -> None:
         fit_study(study_from_table(table(2)), schema, settings, prior=[a_fit()])
     fit = fit_study(study, schema, settings, prior=[other_fit(0.95), other_fit(1.0), other_fit(1.05)])
     assert holders < 20
-    summary = "\n".join(fit.scores["summary"])
+    summary = str(Model(fit).summary)
     assert "The 3 earlier studies" in summary
     assert "Shared columns: sex, town" in summary
     assert fit.scores["earlier_studies"]["studies"] == 3
@@ -167,9 +167,8 @@ def test_a_dozen_people_can_be_planned_with_earlier_studies() -> None:
 
 
 def _of_itself(study: Study, schema: StudySchema) -> Fit:
-    from peerfront.study.returning import fitted_returns
-
     from peerfront.study.artifacts import fingerprint
+    from peerfront.study.coupon_calendar import fitted_returns
 
     returning, _ = fitted_returns(study, return_settings([a_fit()])[0])
     history = history_of(study, private_schema(study, schema)[0], None if returning is None else returning.exposure)

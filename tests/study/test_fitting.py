@@ -13,6 +13,7 @@ from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Message, Severity
 from peerfront.foundation.privacy import rounded_count
 from peerfront.gfp import learning
 from peerfront.gfp.learning import ValueReport, compared
@@ -21,7 +22,7 @@ from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit
 from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.study.artifacts import Fit, load_fit
-from peerfront.study.findings import field_effects
+from peerfront.study.findings import field_effects, rule_against_plans
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import fit_study
 from peerfront.study.model import Model, load
@@ -77,18 +78,18 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     assert loaded.rules.max_per_person == 3
     assert loaded.planner.rounds == 5
     assert Model(loaded).schema.schema == schema.schema
-    assert loaded.scores["summary"] == list(fitted.summary)
-    text = " ".join(fitted.summary)
+    text = str(fitted.summary)
+    assert str(Model(loaded).summary) == text
     used = study.recruits[study.informative] >= 1
     share = rounded_count(used.sum()) / rounded_count(len(used))
     assert f"{share:.0%} +-" in text
-    assert "who had 1 coupon or more brought at least 1 recruit" in text
     assert "so the file cannot say" in text, "everybody had three coupons"
     assert {story.name for story in loaded.planner.stories} == {"capacity", "per_coupon"}
     about = [rounded_count(count) for count in (len(study), study.informative.sum())]
     assert f"about {about[0]} people, of whom about {about[1]} have usable recruitment counts" in text
     assert "+- " in text
-    assert "Prepared to plan up to 40 coupons, at most 3 each, over 5 rounds" in text
+    assert "Prepared to plan up to 40 coupons over 5 rounds" in text
+    assert "At most 3 for each person" in text
     assert "the best simple rule" in text
 
 
@@ -97,8 +98,8 @@ def test_more_people_than_can_be_simulated_are_learned_for_by_fewer(monkeypatch,
     monkeypatch.setattr(learning, "_SIMULATED", 20)
     model = Model(fit_study(*small_study(), FitSettings(budget=160, people=80, learning=QUICK)))
     assert (model.fit.rules.budget, model.fit.rules.people) == (160, 80)
-    assert "with about 80 people waiting" in " ".join(model.summary)
-    assert "for 20 people and 40 coupons (4 times fewer), the plans bring" in " ".join(model.summary)
+    assert "with about 80 people waiting" in str(model.summary)
+    assert "Simulated for 20 people and 40 coupons, 4 times fewer" in str(model.summary)
     model.save(tmp_path / "model")
     frontier, _ = some_people(80)
     sheets = [each.plan(frontier, budget=160).csv() for each in (model, load(tmp_path / "model"))]
@@ -117,14 +118,15 @@ def test_the_summary_says_when_a_simple_rule_does_better_than_the_plans() -> Non
     clearly, perhaps = np.array([1.9, 2.1, 2.0, 2.0]), np.array([9.0, -8.0, 7.0, -7.0])
     blank = ValueReport("by hand", 1, 0.0, (0.0, 0.0, 0.0), 0.5, 0.1, 0.0, 20.0, 20.0, 0.1, ())
 
-    def sentences(rule: np.ndarray) -> list[str]:
+    def message(rule: np.ndarray) -> Message | None:
         candidates = compared({"start, rule": rule, "round 1": steady}, "start, rule")
         return rule_against_plans(replace(blank, candidates=candidates))
 
-    assert sentences(steady - 1.0) == sentences(steady) == rule_against_plans(blank) == []
-    assert sentences(steady + clearly)[0].startswith("Warning: that simple rule does better")
-    assert "by 2.0 +- 0.1 recruits" in sentences(steady + clearly)[0]
-    assert "about equally well" in sentences(steady + perhaps)[0]
+    assert message(steady - 1.0) is message(steady) is rule_against_plans(blank) is None
+    better = message(steady + clearly)
+    assert (better.code, better.severity) == ("fits.rule_better", Severity.WARNING)
+    assert "by 2.0 +- 0.1 recruits" in str(better)
+    assert message(steady + perhaps).code == "fits.rule_as_good"
 
 
 def test_what_answers_do_is_averaged_over_everybody() -> None:
@@ -196,16 +198,16 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
     study = study_from_table(table)
     schema = guess_schema(study).schema
     fitted = Model(fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK)))
-    text = " ".join(fitted.summary)
-    assert f"Warning: about {rounded_count(people - everything_used)} people are very few" in text
-    assert ("every coupon was used" in text) == everything_used
-    assert f"with about {rounded_count(people - 1)} pairs, whom people bring is mostly a guess" in text
+    text, codes = str(fitted.summary), {each.code for each in fitted.fit.warnings}
+    assert f"Warning: The study is very small (about {rounded_count(people - everything_used)} people" in text
+    assert ("evidence.all_used" in codes) == everything_used
+    assert f"With about {rounded_count(people - 1)} pairs, whom people bring is mostly a guess" in text
     assert fitted.fit.rules.max_per_person == min(coupons, 3)
     assert ("cannot show what a second one does" in text) == (coupons == 1)
     order = {"max_per_person": coupons + 2}
     codes = np.zeros((3, len(schema.schema.fields)), dtype=np.int16)
     beyond = fitted.plan(Frontier(np.array(["x", "y", "z"], dtype=object), codes), budget=8, **order)
-    assert any(f"Hardly anybody in the study had more than {coupons} coupon" in line for line in beyond.lines())
+    assert any(f"Hardly anybody in the study had more than {coupons} coupon" in str(line) for line in beyond.lines())
     for given, reason in zip(beyond.table["coupons"], beyond.table["reason"], strict=True):
         assert (reason.most_shown is not None) == (given > coupons)
     assert coupons > 1 or beyond.table["coupons"].max() > 1, "the case tests nothing if nobody gets more"
@@ -222,7 +224,7 @@ def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
     settings = FitSettings(budget=8, rounds=2, learning=QUICK)
     fitted = Model(fit_study(study, guess_schema(study).schema, settings, lambda share, what: told.append(share)))
     assert fitted.fit.rules.people == study.still_open.sum()
-    assert not any("count as finished" in line for line in fitted.summary)
+    assert "fits.all_finished" not in {each.code for each in fitted.fit.messages}
     assert told == sorted(told)
     assert 0.9 < told[-1] <= 1.0
 
@@ -252,21 +254,21 @@ def test_a_value_without_a_deadline_is_refused() -> None:
 def test_a_fit_without_columns_is_refused() -> None:
     fit = small_fit().fit
     bare = Fit(fit.schema, fit.offspring, fit.planner, fit.rules)
-    with pytest.raises(DataFileError, match="peerfront fit"):
+    with pytest.raises(DataFileError, match="Fit the study again"):
         _ = Model(bare).schema
 
 
 def test_a_large_study_is_learned_from_some_of_its_rows() -> None:
-    from peerfront.study import fitting
+    from peerfront.study import fit_models
 
     study = study_from_table(demo_study(people=120).study)
     schema = guess_schema(study).schema
     whole = history_of(study, schema)
-    assert fitting._at_most(whole, 200, 0) is whole
-    few = fitting._at_most(whole, 50, 0)
+    assert fit_models._at_most(whole, 200, 0) is whole
+    few = fit_models._at_most(whole, 50, 0)
     assert (len(few.coupons), len(few.parents)) == (50, 50)
     known = {tuple(row) for row in np.column_stack([whole.referrers, whole.coupons, whole.recruits]).tolist()}
     assert {tuple(row) for row in np.column_stack([few.referrers, few.coupons, few.recruits]).tolist()} <= known
-    again = fitting._at_most(whole, 50, 0)
+    again = fit_models._at_most(whole, 50, 0)
     assert np.array_equal(again.referrers, few.referrers)
-    assert not np.array_equal(fitting._at_most(whole, 50, 1).referrers, few.referrers)
+    assert not np.array_equal(fit_models._at_most(whole, 50, 1).referrers, few.referrers)

@@ -15,7 +15,7 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import NOBODY, Study, summarise
 from peerfront.foundation.covariates import Field
 from peerfront.foundation.privacy import rounded_count
-from peerfront.study.findings import told_use
+from peerfront.study.findings import rounded_use
 from peerfront.study.forecast import forecast
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
@@ -229,7 +229,7 @@ def attack_on_model(study: Study) -> tuple[int, list[str]]:
         return 0, []
     given = [issued >= level for level in range(1, int(issued.max()) + 1)]
     rows = [(n + 1, int(mine.sum()), 0.5, (recruits[mine] > n).mean()) for n, mine in enumerate(given)]
-    told = told_use(pd.DataFrame(rows, columns=["coupon", "people", "predicted", "observed"]))
+    told = rounded_use(pd.DataFrame(rows, columns=["coupon", "people", "predicted", "observed"]))
     seen = np.bincount(recruits)
     truth = {f"seen {n}": int(count) for n, count in enumerate(seen)} | {"pairs": int((study.recruiter >= 0).sum())}
     truth["unknown"] = int(study.orphan.sum())

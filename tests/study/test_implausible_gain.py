@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.study.implausible_gain import ONLY_IF_KNOWN, implausible_gain, stopped_by_gain
+from peerfront.study.implausible_gain import implausible_gain
 
 import peerfront as pf
 from peerfront.data.columns.column_findings import Vetted
@@ -13,6 +13,7 @@ from peerfront.foundation.messages import warning
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings
 from peerfront.models.response.response_stories import fit_stories
 from peerfront.problem import History
+from peerfront.study.fit_models import implausible_gain, strongest_columns
 from peerfront.study.fitting import fit_study
 
 QUICK = ResponseSettings(shapes=(LINEAR,), penalties=(1.0,), seed=0)
@@ -34,23 +35,21 @@ def history(n_people, columns, wrong, *, innocent=False):
 def test_many_columns_that_know_a_little() -> None:
     made = history(300, 8, 0.12)
     reason = implausible_gain(fit_stories(made, QUICK), made)
-    assert "of the variation that chance alone makes" in reason
-    message = stopped_by_gain("study.csv", reason, made)
-    assert message.startswith("study.csv: what is known about people predicts recruits too well")
-    assert "--accept-gain" in message
-    assert message.count("'q") == 3
+    assert "of the variation that chance alone makes" in str(reason)
+    assert str(reason).startswith("the columns together")
+    assert len(strongest_columns(made)) == 3
 
 
 def test_a_strong_predictor_is_plausible() -> None:
     made = history(300, 4, 0.0, innocent=True)
     fitted = fit_stories(made, QUICK)
     assert fitted[0].response.gain_of_knowing[0] > 20
-    assert implausible_gain(fitted, made) == ""
+    assert implausible_gain(fitted, made) is None
 
 
 def test_nothing_known_or_hardly_anybody() -> None:
     few = history(25, 2, 0.1)
-    assert implausible_gain(fit_stories(few, QUICK), few) == ""
+    assert implausible_gain(fit_stories(few, QUICK), few) is None
     alike = History(
         Schema((Field("everybody", ("person",)),)),
         np.zeros((60, 1), dtype=np.int16),
@@ -59,7 +58,7 @@ def test_nothing_known_or_hardly_anybody() -> None:
         np.zeros((5, 1), dtype=np.int16),
         np.zeros((5, 1), dtype=np.int16),
     )
-    assert implausible_gain((), alike) == ""
+    assert implausible_gain((), alike) is None
 
 
 def small_study():
@@ -89,11 +88,17 @@ def test_the_fit_stops_or_goes_on_knowingly(accept, accepted) -> None:
     study = small_study()
     schema = StudySchema((FieldRule("q", ("0", "1", "2", "3")),))
     settings = pf.FitSettings(budget=6, rounds=1, effort=0.05, response="per_coupon", accept_gain=accept)
-    allowed = Vetted(schema, {}, (warning("as_the_schema_says"),) if accepted else (), accepted)
+    allowed = Vetted(
+        schema,
+        {},
+        (warning("column_reasons.sensitive_used", columns=["q"], meaning="x"),) if accepted else (),
+        accepted,
+    )
     if not accept and not accepted:
-        with pytest.raises(pf.PeerfrontError, match="fit with --accept-gain"):
+        with pytest.raises(pf.PeerfrontError, match="fit with accept_gain=True"):
             fit_study(study, schema, settings, allowed=allowed)
         return
-    summary = fit_study(study, schema, settings, allowed=allowed).scores["summary"]
-    assert any(line.startswith("Warning: what is known") and ONLY_IF_KNOWN in line for line in summary)
-    assert ("Warning: as_the_schema_says" in summary) == bool(accepted)
+    warnings = fit_study(study, schema, settings, allowed=allowed).warnings
+    codes = [each.code for each in warnings]
+    assert "implausible_gain.accepted" in codes
+    assert ("column_reasons.sensitive_used" in codes) == bool(accepted)

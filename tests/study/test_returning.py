@@ -5,18 +5,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from peerfront.study.returning import Returning, fitted_returns
 
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
 from peerfront.data.study_schema import history_of
+from peerfront.foundation.messages import note
 from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
 from peerfront.models.returns.return_times import ReturnTimes, private_returns
 from peerfront.simulation.demo_study import demo_study
 from peerfront.study.artifacts import load_fit
-from peerfront.study.coupon_calendar import coupons_seen, exposure_of
+from peerfront.study.coupon_calendar import Returning, coupons_seen, exposure_of, fitted_returns
 from study.made_calendar import VALID_DAYS, date_of, made_study
 from study.small_study import small_fit, small_study
 
@@ -110,13 +110,13 @@ def test_return_times_are_saved_with_the_model(tmp_path) -> None:
 
 def test_a_fit_says_when_people_come_and_what_is_open() -> None:
     model = small_fit()
-    line = model.summary[1]
-    assert line.startswith("Half of those who come, come within 7 days (8 of 10: between ")
-    assert "coupons still open on 2024-" in line
+    line = str(model.summary.lines()[1])
+    assert "Half of those who come, come within 7 days (8 of 10: after " in line
+    assert "Coupons still open on 2024-" in line
     told = model.fit.scores["returns"]
     assert told["open_coupons"] % 5 == 0
     assert model.fit.settings["day"] == told["day"]
-    assert not any("count as finished" in sentence for sentence in model.summary)
+    assert "fits.all_finished" not in {each.code for each in model.fit.messages}
     study, _ = small_study()
     exposure = exposure_of(study, model.fit.returns)  # what a report of the same study uses
     np.testing.assert_array_equal(exposure, fitted_returns(study)[0].exposure)
@@ -128,12 +128,12 @@ def test_a_rule_for_open_coupons_is_followed(rule) -> None:
     study = dataclasses.replace(table, settings=dataclasses.replace(table.settings, still_open=rule))
     found, why = fitted_returns(study)
     assert found is None
-    assert f"still_open = '{rule}'" in why
+    assert f"still_open = '{rule}'" in str(why)
 
 
 def test_without_dates_there_are_no_return_times() -> None:
     study = study_from_table(demo_study(80).study.drop(columns=["date"]))
-    assert fitted_returns(study) == (None, "the file has no dates")
+    assert fitted_returns(study) == (None, note("undated.no_dates"))
 
 
 @pytest.mark.parametrize("returns", [0, 7, 40, 400, 40_000])

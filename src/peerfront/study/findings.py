@@ -25,6 +25,7 @@ from peerfront.study.coupon_calendar import Returning
 from peerfront.study.earlier_studies import Help
 from peerfront.study.orders import beyond_shown
 from peerfront.study.reasons import MIN_EFFECT_TO_MENTION, chance_if
+from peerfront.study.stories import STORY_CODES
 
 MISFIT = 0.01
 """p-value of the counts below which the model is said not to fit."""
@@ -216,7 +217,7 @@ class Findings:
         if len(p_values) == len(self.reports):
             return [warning("fits.misfit", chance=_rarely(max(p_values.values())))]
         return [
-            warning("fits.misfit_of_story", story=note(f"story_phrases.{name}"), chance=_rarely(p_value))
+            warning("fits.misfit_of_story", story=note(STORY_CODES[name]), chance=_rarely(p_value))
             for name, p_value in p_values.items()
         ]
 

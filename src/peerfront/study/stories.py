@@ -23,11 +23,12 @@ from peerfront.study.artifacts import Fit
 from peerfront.study.orders import Task
 
 Array = NDArray[np.float64]
-IN_WORDS = {
-    "capacity": "people have so many to bring, and use the first coupons first",
-    "per_coupon": "each coupon is used on its own",
-    "both": "people have so many to bring, and use each coupon with some chance",
+STORY_CODES = {
+    "capacity": "story_phrases.capacity",
+    "per_coupon": "story_phrases.per_coupon",
+    "both": "story_phrases.both",
 }
+"""Codes of the phrases by which coordinators read the stories, after "if"."""
 AVERAGE, CAUTIOUS = "average", "cautious"
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 _CAUTIOUS_EPISODES = 200

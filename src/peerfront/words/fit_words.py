@@ -373,8 +373,9 @@ def _plans(fit: Fit) -> list[Text]:
                 times=times,
             )
         )
-    for name, value in values.items():
-        lines.append(_played(value, name if len(values) > 1 else None))
+    for name in fit.responses:  # the most believed first
+        if name in values:
+            lines.append(_played(values[name], name if len(values) > 1 else None))
     return lines
 
 
