@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.study.fit_summary import rule_against_plans
 from small_study import QUICK, small_fit, small_study, some_people
 
 from peerfront.data.columns.schema_guess import guess_schema

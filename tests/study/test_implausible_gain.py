@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.study.implausible_gain import implausible_gain
 
 import peerfront as pf
 from peerfront.data.columns.column_findings import Vetted

@@ -373,10 +373,8 @@ def _plans(fit: Fit) -> list[Text]:
                 times=times,
             )
         )
-    for name in fit.responses:  # the most believed first
-        if name in values:
-            lines.append(_played(values[name], name if len(values) > 1 else None))
-    return lines
+    several, believed_first = len(values) > 1, [name for name in fit.responses if name in values]
+    return [*lines, *(_played(values[name], name if several else None) for name in believed_first)]
 
 
 def _played(value: Mapping[str, Any], story: str | None) -> Text:
