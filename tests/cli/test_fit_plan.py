@@ -257,7 +257,7 @@ def test_a_file_that_tells_nothing_about_people(made, run, tmp_path) -> None:
     schema = ("--schema", tmp_path / "checked" / "schema.toml")
     code, out, _ = run("fit", tmp_path / "bare.csv", *schema, "--out", tmp_path / "model", "--budget", "20")
     assert code == 0
-    assert "Nothing is known about people, so everybody is treated alike" in out
+    assert "Nothing is known about people" in out
     assert "Whom people bring" not in out
     who = (tmp_path / "model", tmp_path / "waiting.csv", "--budget", "20")
     code, out, _ = run("plan", *who, "--out", tmp_path / "sheet.csv")
