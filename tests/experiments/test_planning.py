@@ -78,6 +78,17 @@ def test_the_bound_is_for_worlds_of_independent_referrals() -> None:
         run_comparison(dataclasses.replace(SMALL, worlds=("network",), bound=True))
 
 
+def test_price_index_plays_wherever_a_table_holds_the_prices() -> None:
+    small = dataclasses.replace(
+        SMALL, worlds=("bridge",), draws=(0,), policies=("price_index", "random_split"), episodes=60
+    )
+    for models in ("oracle", "learned", "learned:offspring=softmax"):
+        means = run_comparison(dataclasses.replace(small, models=models)).episodes.groupby("policy")["recruits"].mean()
+        assert means["price_index"] > means["random_split"], models
+    with pytest.raises(SettingError, match="'price_index' needs a table of prices.*'icpsr22140'"):
+        run_comparison(dataclasses.replace(small, worlds=("icpsr22140",)))
+
+
 def test_deadlines_and_paces_are_checked_before_any_work() -> None:
     with pytest.raises(UnknownName, match="answer for deadline of gfp called 'perhaps'"):
         dataclasses.replace(SMALL, policies=("gfp:deadline=perhaps",))

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from peerfront.experiments.planning_world import Discounts, Preparation, with_independent_referrals
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import in_english, note
-from peerfront.foundation.randomness import Luck
+from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import checked_discount, one_of, whole_number
 from peerfront.foundation.specs import Option, Spec
-from peerfront.problem import Allocation, Policy, State, ask, ask_many
+from peerfront.problem import Allocation, OffspringModel, Policy, State, World, ask, ask_many
 
 if TYPE_CHECKING:
     from peerfront.baselines.budget_dqn import BudgetDQNSettings
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from peerfront.gfp.learning import LearnedPlanner
 
 LEARNING = ("returns", "backups")
+_TABULATED = 16_384  # sampled recruits from which tables of a generator that has none are made
 YES_OR_NO = ("no", "yes")
 FEW_ROUNDS = 12
 """Up to this many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
@@ -148,11 +151,26 @@ def prepare_price_index(preparation: Preparation) -> Policy:
 
     world, rules = preparation.planning_world, preparation.rules
     settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person)
-    models = world.response, world.offspring, world.schema
-    index = exact_price_index(*models, preparation.discount, rules.rounds, settings)
+    offspring = _inherited_by_field(world, preparation.seed)
+    index = exact_price_index(world.response, offspring, world.schema, preparation.discount, rules.rounds, settings)
     if index is None:
         raise SettingError("prices.no_table", policy="price_index", world=world.name)
     return PriceIndexPolicy(index)
+
+
+def _inherited_by_field(world: World, seed: int) -> OffspringModel:
+    """The offspring model with a table for each field; made from samples where the model is none."""
+    from peerfront.bounds.recruit_space import InheritsByField
+    from peerfront.models.offspring.inheritance_tables import fit_inheritance
+    from peerfront.models.offspring.pairs import Pairs
+
+    offspring: OffspringModel = getattr(world.offspring, "model", world.offspring)  # fitted when it is needed
+    if isinstance(offspring, InheritsByField):
+        return offspring
+    rng = named_generator("parents of price tables", seed)
+    parents = np.stack([rng.integers(0, size, _TABULATED) for size in world.schema.sizes], axis=1).astype(np.int16)
+    children = offspring.sample(parents, named_luck(("recruits of price tables", seed), _TABULATED))
+    return fit_inheritance(Pairs(world.schema, parents, children))
 
 
 def check_reinforcement(
