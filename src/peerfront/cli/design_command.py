@@ -28,7 +28,7 @@ def design_command(
     prevalence: Annotated[float, _number("Share of people with the outcome.")] = 0.2,
     homophily: Annotated[
         float,
-        _number("Ties between people with and without the outcome: by chance, divided by those there are (1: none)."),
+        _number("Ties between people with and without the outcome: by chance, divided by those there are."),
     ] = 1.5,
     activity: Annotated[
         float, _number("Acquaintances of people with the outcome, divided by those of the others (without a model).")

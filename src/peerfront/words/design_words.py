@@ -118,8 +118,8 @@ def _advice(rules: pd.DataFrame) -> Iterator[Text]:
         )
     if best.price:
         yield say_n(
-            "It costs {n} recruit beside the free plan: the price of an estimate one can trust.",
-            "It costs {n} recruits beside the free plan: the price of an estimate one can trust.",
+            "The plan without restrictions would bring {n} recruit more, but an estimate one cannot trust.",
+            "The plan without restrictions would bring {n} recruits more, but an estimate one cannot trust.",
             best.price,
         )
 
