@@ -4,7 +4,7 @@ OMP_NUM_THREADS=1 python benchmarks/national_files.py --people 1000000 --study 1
 
 The study is made of many made-up ones, each drawn anew: copies of one would let a fit learn its people by heart, and it
 refuses that. Those who wait are drawn from the answers of one, field by field. The value is learned for fewer people
-and coupons, and stretched (`value.stretching`). Seconds are of the processor.
+and coupons, and stretched (`gfp.learning`). Seconds are of the processor.
 """
 
 import argparse

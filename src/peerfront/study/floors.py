@@ -1,7 +1,7 @@
 """Floors by group as people write them (`district=East:0.2`), checked before any planning.
 
 A floor says: the mean number of coupons per person of a group is at least this share of the mean over all people
-waiting. `allocation.floored_greedy` plans with them.
+waiting. `gfp.floored_greedy` plans with them.
 """
 
 from collections.abc import Iterable, Sequence

@@ -14,7 +14,7 @@ care: stacking with an even Dirichlet prior, whose weights w maximise
     sum over people of log sum_m w_m p_m(y)  +  strength * sum_m log w_m.
 
 People with another number do tell, and their evidence adds up: by Bayes' rule w_m is multiplied by the product of
-p_m(y) over them, as `allocation.updating` does with the counts of a round. A plain story is ruled out only if it also
+p_m(y) over them, as `gfp.updating` does with the counts of a round. A plain story is ruled out only if it also
 predicts worse by more than the standard error, and never while fewer than ten people had another number.
 
 `both` has more freedom than the pure stories. It is considered only if it predicts people left out better than each of
