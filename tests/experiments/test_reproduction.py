@@ -29,7 +29,7 @@ from peerfront.experiments.reproduction import (
 from peerfront.experiments.reproduction_tables import METHODS, TABLE_1, published_episodes, reproduction_table
 from peerfront.foundation.errors import OutputExists, UnknownName
 from peerfront.problem import Rules
-from peerfront.words.reproduction_words import write_reproduction
+from peerfront.words.reproduction_report import write_reproduction
 
 _TIMED = {"timings.csv", "report.html"}  # they say how long things took
 
@@ -121,7 +121,7 @@ def test_the_report_stands_alone_and_tells_the_numbers(found, folder) -> None:
 
 def test_a_second_run_makes_nothing_again(found, folder, monkeypatch) -> None:
     before = _results(folder)
-    monkeypatch.setattr(running, "_made", lambda *_: pytest.fail("a finished piece was made again"))
+    monkeypatch.setattr(running, "_run", lambda *_: pytest.fail("a finished piece was made again"))
     again = reproduce(tiny(), folder)
     write_reproduction(again, folder)
     assert _results(folder) == before
@@ -130,8 +130,8 @@ def test_a_second_run_makes_nothing_again(found, folder, monkeypatch) -> None:
 
 def test_another_discount_trains_for_that_discount_only(found, folder, monkeypatch) -> None:
     made = []
-    original = running._made
-    monkeypatch.setattr(running, "_made", lambda store, piece: made.append(piece) or original(store, piece))
+    original = running._run
+    monkeypatch.setattr(running, "_run", lambda store, piece: made.append(piece) or original(store, piece))
     with pytest.raises(OutputExists, match="discounts \\[0.9, 1.0\\] there, \\[0.9\\] now.*overwrite=True"):
         reproduce(tiny((0.9,)), folder)
     reproduce(tiny((0.9,)), folder, overwrite=True)

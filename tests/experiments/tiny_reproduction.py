@@ -18,7 +18,7 @@ from peerfront.experiments.reproduction import (
     training_name,
 )
 from peerfront.problem import Rules
-from peerfront.words.reproduction_words import write_reproduction
+from peerfront.words.reproduction_report import write_reproduction
 
 _PAPER = (
     "random_split",

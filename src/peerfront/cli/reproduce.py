@@ -45,7 +45,7 @@ def reproduce_command(
     from peerfront.experiments.comparison_run import Workers
     from peerfront.experiments.reproduction import claimed_folder_of, reproduce, reproduction_plan
     from peerfront.foundation.errors import SettingError
-    from peerfront.words.reproduction_words import write_reproduction
+    from peerfront.words.reproduction_report import write_reproduction
 
     if quick and full:
         raise SettingError("reproduction_folder.quick_or_full")
