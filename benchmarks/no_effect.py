@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from peerfront.foundation.covariates import uniform_codes
+from peerfront.foundation.machine import one_thread
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.threads import one_thread
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_world

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerfront.foundation.compiled_cache import place_compiled_code
+from peerfront.foundation.machine import place_compiled_code
 
 __version__ = "0.3.0"
 place_compiled_code(Path(__file__).parent)

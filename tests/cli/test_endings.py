@@ -164,7 +164,7 @@ def test_a_read_only_installation_without_a_home_compiles(tmp_path) -> None:
 def test_where_compiled_code_is_placed(tmp_path, monkeypatch) -> None:
     import tempfile
 
-    from peerfront.foundation.compiled_cache import place_compiled_code
+    from peerfront.foundation.machine import place_compiled_code
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from peerfront.foundation.threads import one_thread
+from peerfront.foundation.machine import one_thread
 from peerfront.simulation.demo_study import demo_study
 
 SCRIPT = """

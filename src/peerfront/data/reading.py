@@ -107,17 +107,6 @@ def fault_of(error: PeerfrontError) -> Message:
     return fault
 
 
-def detect(path: Path | str) -> str:
-    """Detect the format of a file: coupons, recruiter, rdsat or app."""
-    path = Path(path)
-    content = file_bytes(path)
-    if not (is_workbook(content) or is_r_data(content)):
-        format = format_by_beginning(decoded(path, content)[0])
-        if format:
-            return format
-    return list_file(path, ReadSettings(coupons_each=None)).listing.format
-
-
 def format_by_beginning(text: str) -> str:
     """Recognise RDSAT and JSON by their first characters; return "" for tables, whose columns decide."""
     beginning = text.lstrip()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, gammaln, xlogy
 
 Array = NDArray[np.float64]
-_SEARCH_LIMIT = 200  # beyond so many trials (1 - p)^n may underflow, and counts are found by bisection
+_SEARCH_LIMIT = 200  # trials beyond which (1 - p)^n may underflow, and counts are found by bisection
 _LARGEST_CHANCE, _LARGEST_UNIFORM = 0.97, 1.0 - 1e-6  # the same beyond these: sums from below cannot reach 1 - 2^-53
 
 

@@ -135,7 +135,7 @@ def gradient_steps(
     schedule: "torch.optim.lr_scheduler.LRScheduler | None" = None,
     longest_gradient: float | None = None,
 ) -> None:
-    """Take so many gradient steps; `loss` draws its own batch each time. Longer gradients are shortened."""
+    """Take this many gradient steps; `loss` draws its own batch each time. Longer gradients are shortened."""
     for _ in range(steps):
         optimiser.zero_grad()
         loss().backward()

@@ -45,7 +45,7 @@ def _as_typed() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of so many inches that belongs to no window."""
+    """Make an empty figure of this size in inches, which belongs to no window."""
     figure = NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

@@ -187,7 +187,7 @@ def _thinned(k: Array, y: Array, rates: Array, size: float, use: float | Array) 
 
 
 def largest_rate(family: str, most_shown: int, chance: float, size: float, use: float = 1.0) -> float:
-    """The rate at which somebody brings `most_shown` recruits with so many coupons with this chance.
+    """The rate at which somebody brings `most_shown` recruits with as many coupons with this chance.
 
     Zero inflation aside. Rates end at a million (at 30 where each coupon is used on its own, which is certain use).
     """

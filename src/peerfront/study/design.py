@@ -18,10 +18,10 @@ import pandas as pd
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
 from peerfront.foundation.files import write_text
+from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Readable, note
 from peerfront.foundation.progress import Progress, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.threads import one_thread
 from peerfront.simulation.outcome_network import GROUP
 from peerfront.simulation.referral_sample import ReferralSample, network_studies
 from peerfront.study.design_results import (

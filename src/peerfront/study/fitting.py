@@ -24,9 +24,9 @@ from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
+from peerfront.foundation.machine import THREADS, one_thread
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import Luck
-from peerfront.foundation.threads import THREADS, one_thread
 from peerfront.gfp.learning import ValueReport, smaller_problem, stretched
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration

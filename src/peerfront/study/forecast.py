@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
+from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Message, Readable, Severity, note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
-from peerfront.foundation.threads import one_thread
 from peerfront.problem import Frontier, Policy, Rules, Trajectories, World
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit

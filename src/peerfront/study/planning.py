@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from peerfront.bounds.certificate import certify_by_story
 from peerfront.foundation.covariates import Kinds, kinds_of
+from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.threads import one_thread
 from peerfront.gfp.backup import Array
 from peerfront.gfp.explained_plan import Plan
 from peerfront.gfp.greedy import greedy_at

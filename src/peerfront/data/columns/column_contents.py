@@ -108,7 +108,7 @@ class ColumnValues:
         return None
 
     def groups(self, most: int) -> Codes:
-        """People in at most so many groups: values, bands of numbers, and one for empty cells; 0, 1, ..."""
+        """Parts people into at most `most` groups: values, bands of numbers, and one for empty cells; 0, 1, ..."""
         counts = np.bincount(self.codes)
         numbers = self.numbers
         most = max(min(most, len(self.codes) // _PER_GROUP), 2)

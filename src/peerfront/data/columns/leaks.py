@@ -142,7 +142,7 @@ def _same_parts(codes: Codes, fact: Codes, n_tests: int) -> bool:
     allowed = _ERRORS if len(levels) > 2 else _ERRORS / 2  # a strong predictor comes close to a yes or no
     if errors > allowed * outside or len(sizes_met) < 2 or sizes_met[1] < 3:
         return False
-    # A coincidence would have to hit on the right people: so many ways there are to choose those of smaller levels.
+    # A coincidence would have to hit on the right people: these are the ways to choose those of smaller levels.
     largest = int(sizes.max())
     ways = gammaln(n_people + 1) - gammaln(largest + 1) - gammaln(n_people - largest + 1)
     return bool(ways > np.log(n_tests / _CHANCE))

@@ -20,7 +20,7 @@ from peerfront.foundation.settings import at_least, check_fields, proportion
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 OTHER = "other"
-_IDENTIFIER_PEOPLE = 50  # whole numbers that differ for all of so many people are an identifier, not a measurement
+_IDENTIFIER_PEOPLE = 50  # people from whom on whole numbers that all differ are an identifier, not a measurement
 
 
 @dataclass(frozen=True)

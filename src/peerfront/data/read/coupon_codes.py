@@ -25,7 +25,7 @@ from peerfront.foundation.typed_values import read_days
 # Coupons ----------------------------------------------------------------------------------------------------------
 
 
-_MANY_HOLDERS = 3  # a code issued to so many people is a placeholder; to two, one of them is a typing error
+_MANY_HOLDERS = 3  # people: a code issued to as many is a placeholder; to two, one of them is a typing error
 _MIN_ROWS = 5  # fewer rows show no pattern
 _MIN_SHARE = 0.9  # of rows that must follow a pattern
 

@@ -32,7 +32,7 @@ Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
 USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".", *(f".{x}" for x in ascii_lowercase))
 """What programs write for "not known"; .a to .z are Stata's."""
-_MANY_PEOPLE = 50  # among so many, somebody uses all coupons
+_MANY_PEOPLE = 50  # people among whom somebody uses all coupons
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class ReadSettings:
     """Coupons issued to everybody, for files that say only who recruited whom."""
     still_open: str = BY_DATES
     """Whose counts are not final yet: `auto` (coupons are open or expired as the dates say; no dates: all are final),
-    `none`, `last-wave`, or people of so many days before the last date in the file, such as `30`."""
+    `none`, `last-wave`, or people of the last days before the last date in the file, such as `30`."""
     strict: bool = False
     """Whether warnings stop the import."""
     sheet: str = ""

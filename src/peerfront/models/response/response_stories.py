@@ -31,10 +31,10 @@ from scipy.special import logsumexp, stdtrit
 from peerfront.foundation.binomials import log_thinning
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.machine import one_thread
 from peerfront.foundation.progress import Progress, part_of, silent
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import STORIES, story_of
-from peerfront.foundation.threads import one_thread
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import folds_of
 from peerfront.models.response.response_fit import ResponseSettings

@@ -31,10 +31,10 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, check_fields, one_or_more, positive, seed_number
-from peerfront.foundation.threads import one_thread
 from peerfront.foundation.time_families import TIME_FAMILIES
 from peerfront.models.response.response_choice import SURE, clearly, total_error
 from peerfront.models.returns.coupons_seen import CouponsSeen

@@ -1,4 +1,7 @@
-"""A place for compiled code where the usual ones cannot be written.
+"""How the machine is used: one thread for what must come out the same everywhere, and a place for compiled code.
+
+With several threads, sums of floating-point numbers are added up in another order, and the last bits of a trained
+network differ: another number of cores would give another model. Commands share large work among processes instead.
 
 Numba keeps what it has compiled beside the source, or else in the user's cache folder. A read-only installation without
 a home has neither, and Numba would refuse to work. It then gets a folder among the temporary files: a private one,
@@ -8,7 +11,32 @@ because Numba runs what it finds there.
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+THREADS = 1
+
+
+@contextmanager
+def one_thread(*, training: bool = False) -> Iterator[None]:
+    """Compute with one thread, in torch too while `training`; put back afterwards what was set before."""
+    from threadpoolctl import threadpool_limits
+
+    if not training:
+        with threadpool_limits(limits=THREADS):
+            yield
+        return
+    import torch  # before the limits are set: they hold for what is loaded
+
+    before = torch.get_num_threads()
+    with threadpool_limits(limits=THREADS):
+        torch.set_num_threads(THREADS)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
 
 _VARIABLE = "NUMBA_CACHE_DIR"
 _COMPILED = ("gfp", "baselines", "bounds", "models/offspring")  # rooms with compiled code
