@@ -14,7 +14,7 @@ from peerfront.models.finite_population import usual_sizes
 from peerfront.study.artifacts import Fit
 from peerfront.study.forecast import PLAN, forecast
 from peerfront.study.planning import plan_coupons
-from peerfront.study.population import PopulationFit, found_shares, read_population, with_population
+from peerfront.study.population import PopulationFit, reachable_shares, read_population, with_population
 from study.small_advice import a_fit, a_frontier, order
 
 THREE = (("three each", Constant(3)),)
@@ -142,7 +142,7 @@ def test_acquaintances_left_are_read_from_the_file() -> None:
     named = frontier_from_table(renamed, schema, left_column="still free").left
     assert named is not None
     assert named.tolist() == [3, -1, 0]
-    with pytest.raises(DataFileError, match=r"row 2: 'few'; row 4: '-1'"):
+    with pytest.raises(DataFileError, match=rr"'few' \(row 2\), '-1' \(row 4\)"):
         frontier_from_table(table.assign(Acquaintances_Left=["few", "2", "-1"]), schema)
 
 
@@ -150,11 +150,11 @@ def test_forecasts_by_date_find_fewer_as_people_come() -> None:
     fit, people = fitted(), a_frontier()
     population = read_population(order(population=200, already=100), fit, people)
     assert population is not None
-    found = found_shares(population, fit, people)(np.array([0, 40, 80, 99, 100]))
+    found = reachable_shares(population, fit, people)(np.array([0, 40, 80, 99, 100]))
     left = population.shares(np.array([[0], [40], [80], [99], [100]]))[:, 0]
     assert (np.diff(found) < 0).all()
     assert found[-1] == 0.0
     assert (found[:3] > left[:3]).all()  # somebody else is found in the place of those who have taken part
     huge = read_population(order(population=10**8), fit, people)
     assert huge is not None
-    assert found_shares(huge, fit, people)(np.array([0])) == pytest.approx(1.0, abs=1e-3)
+    assert reachable_shares(huge, fit, people)(np.array([0])) == pytest.approx(1.0, abs=1e-3)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from peerfront.study.reasons import Draw, Limit, Reason, ReasonCode
-from peerfront.words.sheet import reason_text
+from peerfront.words.reason_words import reason_text
 
 LIKELY = {"chance": 0.69, "field": "age", "category": "18-24", "limit": Limit.LATER, "next_gain": 0.593}
 

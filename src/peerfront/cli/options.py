@@ -237,8 +237,8 @@ STILL_OPEN = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="Whose coupons may still be used: auto (as the dates say), none, last-wave, or people of so many days "
-        "before the last date in the file, such as 30, whose recruits are then not counted yet; otherwise auto.",
+        help="Whose coupons may still be used: auto (as the dates say), none, last-wave, or a number of days, such as "
+        "30: recruits of people from the last days of the file are then not counted yet; otherwise auto.",
         show_default=False,
     ),
 ]

@@ -176,7 +176,7 @@ def _written(file: Path) -> Text:
 def _print(sheet: "CouponSheet") -> None:
     from rich.table import Table
 
-    from peerfront.words.sheet import decision_text
+    from peerfront.words.reason_words import decision_text
 
     console = new_screen()
     explained = console.width >= _WIDE

@@ -33,9 +33,9 @@ from peerfront.study.stories import believed, can_be_simulated
 from peerfront.study.uncertainty import gain_noise, member_chances, unequal_groups
 
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
-_STUDIES = 60  # simulated studies by which the share of people to learn from is chosen
+_STUDIES = 60  # simulated studies by which the share of people to learn from is planned
 _NO_COST = 0.005  # recruits
-_CLEAR = 1.0  # standard errors by which a share must gain to be chosen
+_CLEAR = 1.0  # standard errors by which a share must gain to be planned
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +87,17 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
 
     if restriction.is_any:
         return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
-    chosen = plan
+    planned = plan
     if order.spend is not None:
-        chosen = handed_out(_exactly(order.spend, planner, task, plan, tables.take(kinds.kind)))
+        planned = handed_out(_exactly(order.spend, planner, task, plan, tables.take(kinds.kind)))
         notes.append(_cost_of_spend(order.spend, plan))
-    if floors.floors and order.spend is not None and not floors.groups.met(chosen.allocation.coupons):
+    if floors.floors and order.spend is not None and not floors.groups.met(planned.allocation.coupons):
         floored = greedy_with_floors(
             tables.take(kinds.kind), weights, planner.discount, floors.groups, spendable=state.spendable,
             most_per_person=most, least_per_person=least, spends=[order.spend], base=anyway,
         )  # fmt: skip
-        free, chosen = chosen, handed_out(floored.plan.coupons)
-        notes.append(_cost_of_floors(free.value - chosen.value))
+        free, planned = planned, handed_out(floored.plan.coupons)
+        notes.append(_cost_of_floors(free.value - planned.value))
     elif floors.floors and order.spend is not None:
         notes.append(_cost_of_floors(0.0))
     elif floors.floors:
@@ -111,15 +111,15 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             least_per_person=least,
             base=anyway,
         )
-        chosen = handed_out(floored.plan.coupons)
+        planned = handed_out(floored.plan.coupons)
         notes.append(_cost_of_floors(floored.cost))
-    worth = planner.discount * weights[state.remaining_budget - chosen.spend]
+    worth = planner.discount * weights[state.remaining_budget - planned.spend]
     chances = _member_chances(planner, kinds.rows)
     drawn = draw_ties(
         tables,
         worth,
-        chosen.allocation.coupons,
-        gain_noise(chances[:, kinds.kind], tables, worth, chosen.allocation.coupons, kinds.kind),
+        planned.allocation.coupons,
+        gain_noise(chances[:, kinds.kind], tables, worth, planned.allocation.coupons, kinds.kind),
         state.frontier.ids,
         most_per_person=most,
         least_per_person=least,
@@ -291,7 +291,7 @@ def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningW
         raise SettingError("learning.settled", learn=Remedy("learn", True))
     if not can_be_simulated(task.state):
         if not isinstance(task.order.learn, str):
-            return []  # the share was given, so nothing has to be chosen
+            return []  # the share was given, so nothing has to be planned
         raise SettingError("learning.too_large", share=Remedy("learn_share", 0.1))
     stories = believed(fit)
     averaging = replace(fit.planner, stories=tuple(stories), least_per_person=planner.least_per_person)

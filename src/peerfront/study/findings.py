@@ -182,10 +182,10 @@ class Findings:
     def _network_size(self) -> dict[str, Any]:
         """How many people somebody knows, five rounded numbers for plans in which the population runs out."""
         sizes = self.study.network_size
-        known = None if sizes is None else sizes[np.isfinite(sizes) & (sizes > 0)]
-        if known is None or len(known) < _FEWEST_SIZES:
+        given = None if sizes is None else sizes[np.isfinite(sizes) & (sizes > 0)]
+        if given is None or len(given) < _FEWEST_SIZES:
             return {}
-        return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(known, QUANTILES)]}
+        return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(given, QUANTILES)]}
 
     def messages(self) -> list[Message]:
         """What whoever uses this fit must know: notes and warnings."""

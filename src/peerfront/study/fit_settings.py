@@ -59,7 +59,7 @@ class FitSettings:
     effort: float = 1.0
     """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
     response: str = "auto"
-    """What a coupon does, if you know it: capacity (people have so many to bring, and use the first coupons first),
+    """What a coupon does, if you know it: capacity (people bring a limited number, and use the first coupons first),
     per_coupon (each coupon is used on its own) or both; auto lets the study say as much as it can."""
     learning: PolicyIterationSettings | None = None
     """How the value is learned; None chooses by the size of the study and the effort."""
@@ -82,7 +82,7 @@ class FitSettings:
         )
 
     def rules_for(self, people: int, most_shown: int) -> Rules:
-        """The rules of a study in which people have shown what so many coupons do."""
+        """The rules of a study that shows what up to `most_shown` coupons do."""
         most = min(USUAL_MOST, most_shown) if isinstance(self.max_per_person, str) else self.max_per_person
         return Rules(self.budget, people, self.rounds, most, self.max_per_round)
 
@@ -90,7 +90,7 @@ class FitSettings:
         """Enough for a study of some hundred coupons; fewer episodes where each is larger."""
         if self.learning is not None:
             if not self.learning.surrogate.deadline:
-                raise SettingError("A study ends: learn a value that knows it (PolicyIterationSettings.with_deadline).")
+                raise SettingError("fits.no_deadline")
             return self.learning
         size = min(1.0, _USUAL_SIZE / (people + self.budget))
         share = self.effort * size

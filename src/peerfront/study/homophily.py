@@ -1,7 +1,5 @@
 """Do people recruit people like themselves? Observed shares against what chance would give, field by field."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -9,9 +7,6 @@ from numpy.typing import NDArray
 from peerfront.data.study import NOBODY, Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.randomness import named_generator
-
-if TYPE_CHECKING:
-    pass
 
 _SHUFFLES = 1000
 _TWO_SIDED = 1.959963984540054  # of a normal, 95%

@@ -34,7 +34,7 @@ _POPULATION = Remedy("population")
 LEFT = "acquaintances left"
 """The field of what staff asked: acquaintances who have not taken part."""
 MOST_LEFT = 1_000
-"""Acquaintances left above which the answer no longer matters; more count as so many."""
+"""Acquaintances left above which the answer no longer matters; more count as this number."""
 _LEAST_PART = 0.01  # of a person that a later recruit counts as
 _GRID = 201
 _DRAWN = 4_000  # recruits drawn to see in which groups people's acquaintances are
@@ -62,11 +62,11 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
     _by_group(groups, fit.schema, 0)  # refuse incomplete groups before their sum is judged
     people = fit.scores.get("people")
     in_study = people if isinstance(people, int) else 0
-    told = [group.already for group in groups if group.already is not None]
-    if told and len(told) < len(groups):
+    counts = [group.already for group in groups if group.already is not None]
+    if counts and len(counts) < len(groups):
         raise SettingError("populations.some_already", population=_POPULATION)
-    total = sum(told) if told else order.already
-    if told and order.already not in (None, total):
+    total = sum(counts) if counts else order.already
+    if counts and order.already not in (None, total):
         raise SettingError("populations.already_twice", already=Remedy("already", order.already), total=total)
     counted = max(in_study, len(frontier)) if total is None else total
     whole = sum(group.size for group in groups)
@@ -76,15 +76,15 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
         raise SettingError("populations.too_small", people=n_people(whole), already=counted, population=_POPULATION)
     field, sizes, already = _by_group(groups, fit.schema, counted)
     before = already * (min(in_study, counted) / counted if counted else 0.0) / 2.0
-    sizes_known = _network_sizes(fit, order)
+    network_sizes = _network_sizes(fit, order)
     return Population(
         sizes=sizes,
         already=already,
         before=before,
         field=field,
         mixing=None if field is None else _mixing(fit, frontier, field, sizes),
-        acquaintances=sizes_known,
-        popularity=popularity_of(np.array(sizes_known, dtype=np.float64)),
+        acquaintances=network_sizes,
+        popularity=popularity_of(np.array(network_sizes, dtype=np.float64)),
     )
 
 
@@ -92,9 +92,9 @@ def _network_sizes(fit: Fit, order: PlanOrder) -> tuple[int, ...]:
     """How many people somebody knows: as ordered, as in the study, or as usual."""
     if order.acquaintances is not None:
         return usual_sizes(order.acquaintances)
-    known = fit.scores.get("network_sizes")
-    if isinstance(known, list) and known and all(type(each) is int and 0 < each <= MOST_KNOWN for each in known):
-        return tuple(known)
+    stored = fit.scores.get("network_sizes")
+    if isinstance(stored, list) and stored and all(type(each) is int and 0 < each <= MOST_KNOWN for each in stored):
+        return tuple(stored)
     # Who used all coupons knew others, too: where people had many, they knew more than is usual.
     return usual_sizes(max(USUAL_ACQUAINTANCES, 2 * max(fit.most_shown or 0, fit.rules.max_per_person or 0)))
 
@@ -137,9 +137,9 @@ def _by_group(groups: Sequence[_Group], schema: Schema, counted: int) -> tuple[i
     if absent:
         raise SettingError("populations.no_size", field=schema.names[field], groups=absent, population=_POPULATION)
     sizes = np.array([float(by_category[category].size) for category in categories])
-    told = [by_category[category].already for category in categories]
-    if None not in told:
-        return field, sizes, np.array(told, dtype=np.float64)
+    already = [by_category[category].already for category in categories]
+    if None not in already:
+        return field, sizes, np.array(already, dtype=np.float64)
     return field, sizes, counted * sizes / sizes.sum()
 
 
@@ -159,30 +159,30 @@ def _mixing(fit: Fit, frontier: Frontier, field: int, sizes: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundShares:
+class ReachableShares:
     """How many of those who would come are found, by the number who have come since: for forecasts by date.
 
     People find others in the place of those who have taken part, so that this is more than the share left.
     """
 
     population: Population
-    found: Array  # [grid], at shares of acquaintances left from 0 to 1
+    reachable: Array  # [grid], at shares of acquaintances left from 0 to 1
 
     def __call__(self, recruited: NDArray[np.int64]) -> Array:
         population = self.population
         come = recruited[:, None] * population.sizes / population.sizes.sum()
         left = population.shares_of_people(population.shares(come))[:, -1]
-        found = np.interp(left, np.linspace(0.0, 1.0, len(self.found)), self.found)
-        return np.where(population.left(come).sum(axis=1) >= 1.0, found, 0.0)
+        reachable = np.interp(left, np.linspace(0.0, 1.0, len(self.reachable)), self.reachable)
+        return np.where(population.left(come).sum(axis=1) >= 1.0, reachable, 0.0)
 
 
-def found_shares(population: Population, fit: Fit, people: Frontier) -> FoundShares:
+def reachable_shares(population: Population, fit: Fit, people: Frontier) -> ReachableShares:
     """The same averaged over these people, with as many coupons as one may have."""
     most = int(np.clip(fit.rules.max_per_person or fit.most_shown or 1, 1, max(population.acquaintances)))
     gains = fit.planner.gains(people.covariates, most).sum(axis=0)
-    found = population.finds(np.linspace(0.0, 1.0, _GRID), most) @ gains / max(float(gains.sum()), 1e-300)
-    found[-1] = 1.0  # as when the study's recruits came, which the model was learned from
-    return FoundShares(population, found)
+    reachable = population.finds(np.linspace(0.0, 1.0, _GRID), most) @ gains / max(float(gains.sum()), 1e-300)
+    reachable[-1] = 1.0  # as when the study's recruits came, which the model was learned from
+    return ReachableShares(population, reachable)
 
 
 # The fit of a population ---------------------------------------------------------------------------------------------
@@ -243,9 +243,9 @@ def population_notes(fit: Fit) -> tuple[Message, ...]:
 
 
 def population_size(fit: Fit) -> int | None:
-    """People in the population; None where it is not known."""
-    known = fit.population if isinstance(fit, PopulationFit) else None
-    return None if known is None else round(known.sizes.sum())
+    """People in the population; None where the order does not say."""
+    population = fit.population if isinstance(fit, PopulationFit) else None
+    return None if population is None else round(population.sizes.sum())
 
 
 def check_target(target: float | None, size: int | None) -> None:
@@ -296,8 +296,8 @@ def later_recruits_count(
     come = 0.5 * min(budget * float(plain[:, 0].mean()), float(population.left().sum()))
     spread = come * population.sizes / population.sizes.sum()
     later = replace(population, already=np.minimum(population.already + spread, population.sizes))
-    found = Depleted(cast(LearnedResponse, story.response), later).gains(people, levels)
-    part = float(found.sum() / plain.sum()) if plain.sum() > 0.0 else 1.0
+    reached = Depleted(cast(LearnedResponse, story.response), later).gains(people, levels)
+    part = float(reached.sum() / plain.sum()) if plain.sum() > 0.0 else 1.0
     return laplace if part == 1.0 else replace(laplace, stretch=laplace.stretch / max(part, _LEAST_PART))
 
 

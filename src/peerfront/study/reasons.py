@@ -125,7 +125,7 @@ class Reason:
 
     def __str__(self) -> str:
         # `words` is above this room: it is asked only when somebody reads the reason.
-        return str(import_module("peerfront.words.sheet").reason_text(self))
+        return str(import_module("peerfront.words.reason_words").reason_text(self))
 
 
 def alike(covariates: Codes, coupons: NDArray[np.int64]) -> Kinds:

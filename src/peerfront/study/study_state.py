@@ -21,7 +21,7 @@ from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_calendar import coupons_seen, why_undated
 from peerfront.study.orders import PlanOrder
-from peerfront.study.population import check_target, found_shares, read_population
+from peerfront.study.population import check_target, reachable_shares, read_population
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -174,7 +174,7 @@ def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float 
     population = read_population(counted, fit, people)
     assert population is not None, "the order has one"
     check_target(target, round(population.sizes.sum()))
-    return found_shares(population, fit, people)
+    return reachable_shares(population, fit, people)
 
 
 def with_sites(seen: CouponsSeen, sites: tuple[str, ...]) -> CouponsSeen:

@@ -10,6 +10,7 @@ import numpy as np
 
 from peerfront.foundation.privacy import FEWEST
 from peerfront.study.artifacts import Fit
+from peerfront.words.earlier_study_words import earlier_study_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
 _ALIKE = 0.02  # recruits by which stories may differ and still be called alike
-_COUNTS_LITTLE = 0.05  # of the precision, below which earlier studies are said not to count
 _GROUP = 40  # people in a group that the summary takes as its example
 _SHOWN_COUPONS, _SHOWN_FIELDS, _MOST_COUPONS = 4, 3, 6
 _PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
@@ -32,7 +32,7 @@ def summary_lines(summary: "FitSummary") -> list[Text]:
         return [text_of(next(iter(fit.responses.values())).reason)]
     return [
         *_basis(fit),
-        *_earlier_studies(scores.get("earlier_studies")),
+        *earlier_study_lines(scores.get("earlier_studies")),
         *return_lines(fit),
         *_use(scores["coupon_use"], bool(scores.get("returns")) and scores["still_open"] > 0),
         *_coupons(scores["coupon_stories"]),
@@ -103,83 +103,6 @@ def return_lines(fit: Fit) -> list[Text]:
             say("Few have come with a dated coupon: how soon people come rests mostly on two published studies.")
         )
     return [joined(lines)]
-
-
-def _earlier_studies(helped: Mapping[str, Any] | None) -> list[Text]:
-    """How far earlier studies count."""
-    if not helped:
-        return []
-    n, differ = helped["studies"], percent(float(np.expm1(helped["studies_differ_by"] or 0.0)))
-    if not helped["used"]:
-        worse, error = helped["behind"]
-        first = say_n(
-            "The earlier study is not used: this one alone predicts people left out better ({worse:.1f} +- {error:.1f} "
-            "units of log-likelihood).",
-            "The {n} earlier studies are not used: this one alone predicts people left out better ({worse:.1f} +- "
-            "{error:.1f} units of log-likelihood).",
-            n,
-            worse=worse,
-            error=error,
-        )
-        return [first, *_shared_columns(helped)]
-    if (helped["prior_share"] or 0.0) < _COUNTS_LITTLE or not helped["counts_as_people"]:
-        lines = [
-            say_n(
-                "The earlier study hardly counts: studies differ by about {differ}.",
-                "The {n} earlier studies hardly count: studies differ by about {differ}.",
-                n,
-                differ=differ,
-            )
-        ]
-    else:
-        people = n_people(helped["counts_as_people"])
-        lines = [
-            say_n(
-                "The earlier study counts as much as {people} of this one: studies differ by about {differ}.",
-                "The {n} earlier studies count as much as {people} of this one: studies differ by about {differ}.",
-                n,
-                people=people,
-                differ=differ,
-            )
-        ]
-    if helped["slope"] is not None and helped["differences_believed"] > 0.0:
-        believed, slope = percent(helped["differences_believed"]), helped["slope"]
-        lines.append(
-            say(
-                "Differences between people are to {believed} the earlier ones', made {slope:.1f} times as large.",
-                believed=believed,
-                slope=slope,
-            )
-        )
-    elif helped["slope"] is not None:
-        lines.append(say("Differences between people are this study's own: earlier ones do not predict them."))
-    if helped["alike_from_earlier"] is not None:
-        share = percent(helped["alike_from_earlier"])
-        lines.append(
-            say("How much recruits are like their recruiters comes to {share} from earlier studies.", share=share)
-        )
-    if helped["return_days"] is not None:
-        days, factor = helped["return_days"]
-        lines.append(
-            say(
-                "Earlier studies expect half to return within {days} days, times or divided by {factor:.1f}.",
-                days=days,
-                factor=factor,
-            )
-        )
-    return [*lines, *_shared_columns(helped)]
-
-
-def _shared_columns(helped: Mapping[str, Any]) -> list[Text]:
-    shared, own, unlike = helped["shared"], helped["own"], helped["unlike"]
-    lines = [say("No column is shared with earlier studies (names and categories must match), so only averages are.")]
-    if shared:
-        lines = [say("Shared columns: {names}.", names=shared)]
-    if own:
-        lines.append(say("Only this study has: {names}.", names=own))
-    if unlike:
-        lines.append(say("Columns with the same name and other answers: {names}.", names=unlike))
-    return lines
 
 
 def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:

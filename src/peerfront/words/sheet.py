@@ -1,4 +1,4 @@
-"""A coupon sheet in words: what to give out, what comes of it, how good it is, and why each person gets their number.
+"""A coupon sheet in words: what to give out, what comes of it, and how good that is.
 
 `sheet_lines` is what a coordinator reads below the table: the decision and what it brings first, then what comes by
 each story of what a coupon does, other numbers of coupons, how good the plan is, and notes.
@@ -8,11 +8,10 @@ import math
 from collections.abc import Sequence
 
 from peerfront.bounds.certificate import Certificate
-from peerfront.foundation.messages import Message, Severity
+from peerfront.foundation.messages import Severity
 from peerfront.study.coupon_sheet import CouponSheet, Heading
-from peerfront.study.reasons import Draw, Limit, Reason, ReasonCode
 from peerfront.study.stories import AVERAGE, CAUTIOUS, StoryResult
-from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n
+from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
 
@@ -264,140 +263,3 @@ def _bound(sheet: CouponSheet, certificate: Certificate, expected: float, story:
     else:
         close = say("This plan is within {share}% of the best possible.", share=math.ceil(100 * short))
     return joined([limit, close])
-
-
-# Why each person gets their number ---------------------------------------------------------------------------------
-
-
-def decision_text(decided_by: str, reason: Reason) -> Text:
-    """How somebody's number was decided, in a word or two."""
-    if reason.draw is Draw.LOT:
-        return say("tied with {n:,}; by lot", n=reason.tied_with)
-    return {"lot": say("lot"), "random": say("random")}.get(decided_by, say("plan"))
-
-
-def reason_text(reason: Reason) -> Text:
-    """Why somebody gets this number of coupons, in a sentence or two."""
-    rule = _rule(reason)
-    if rule:
-        return joined([rule, _fewer_free(reason)])
-    return joined([_likely(reason), _minimum(reason), _no_more(reason), _drawn(reason), _beyond(reason)])
-
-
-def _rule(reason: Reason) -> Text:
-    """A rule that holds for many; empty where this person's own chance decides."""
-    stratum, coupons = reason.stratum, n_coupons(reason.coupons)
-    match reason.code:
-        case ReasonCode.STRATUM:
-            return say("Everybody in {stratum} gets {coupons}.", stratum=stratum, coupons=coupons)
-        case ReasonCode.STRATUM_LOT:
-            return say("Drawn by lot among the people of {stratum}, all with the same chance.", stratum=stratum)
-        case ReasonCode.STRATUM_CHANCES:
-            return say(
-                "Drawn with the chances of everybody in {stratum}: {chance} for {coupons}.",
-                stratum=stratum, chance=percent(reason.chance or 0.0), coupons=coupons,
-            )  # fmt: skip
-        case ReasonCode.RANDOM:
-            return say("Drawn at random, so that estimates from the study stay possible.")
-        case ReasonCode.SAME_FOR_ALL:
-            return say("{coupons}, as for everybody: the study is too small to tell people apart.", coupons=coupons)
-        case ReasonCode.SAME_FOR_ALL_LOT:
-            return say_n(
-                "{coupons}, drawn by lot with {n} other: the study is too small to tell people apart.",
-                "{coupons}, drawn by lot with {n:,} others: the study is too small to tell people apart.",
-                reason.tied_with,
-                coupons=coupons,
-            )
-        case ReasonCode.NO_MORE_FREE:
-            return say("{coupons}: no more are free.", coupons=coupons)
-        case ReasonCode.NOTHING:
-            return say("No coupon: {why}.", why=Message(reason.because))
-    return Text("")
-
-
-def _fewer_free(reason: Reason) -> Text:
-    return say("Fewer coupons are free than the plan could give.") if reason.fewer_free else Text("")
-
-
-def _likely(reason: Reason) -> Text:
-    values = {"chance": percent(reason.chance or 0.0), "field": reason.field, "category": reason.category}
-    match reason.code, reason.field is not None:
-        case ReasonCode.MORE_LIKELY, True:
-            return say(
-                "More likely than most here to bring somebody ({chance} with one coupon), mainly because {field} is "
-                "{category!r}.",
-                **values,
-            )
-        case ReasonCode.MORE_LIKELY, False:
-            return say("More likely than most here to bring somebody ({chance} with one coupon).", **values)
-        case ReasonCode.LESS_LIKELY, True:
-            return say(
-                "Less likely than most here to bring somebody ({chance} with one coupon), mainly because {field} is "
-                "{category!r}.",
-                **values,
-            )
-        case ReasonCode.LESS_LIKELY, False:
-            return say("Less likely than most here to bring somebody ({chance} with one coupon).", **values)
-        case ReasonCode.AS_LIKELY, _:
-            return say("About as likely as others here to bring somebody ({chance} with one coupon).", **values)
-    return say("{chance} likely to bring somebody with one coupon.", **values)
-
-
-def _minimum(reason: Reason) -> Text:
-    if not reason.is_minimum:
-        return Text("")
-    return say_n(
-        "Gets the {n} coupon that everybody gets.", "Gets the {n} coupons that everybody gets.", reason.coupons
-    )
-
-
-def _no_more(reason: Reason) -> Text:
-    """Why this person gets no more."""
-    values = {"number": ordinal(reason.coupons + 1), "gain": reason.next_gain, "weakest": reason.weakest}
-    match reason.limit, reason.weakest is not None:
-        case Limit.PERSON, _:
-            return say_n("Gets the one coupon a person may have.", "Gets all {n} a person may have.", reason.coupons)
-        case Limit.LATER, _:
-            return say(
-                "A {number} coupon would bring {gain:.2f} recruits in all; kept for a later round it brings more.",
-                **values,
-            )
-        case Limit.ROUND, True:
-            return say(
-                "A {number} coupon would bring {gain:.2f} recruits in all; the round's limit is reached, and those "
-                "given out bring {weakest:.2f} or more each.",
-                **values,
-            )
-        case Limit.ROUND, False:
-            return say(
-                "A {number} coupon would bring {gain:.2f} recruits in all; the round's limit is reached.", **values
-            )
-        case Limit.BUDGET, True:
-            return say(
-                "A {number} coupon would bring {gain:.2f} recruits in all; no coupons are left, and those given out "
-                "bring {weakest:.2f} or more each.",
-                **values,
-            )
-        case Limit.BUDGET, False:
-            return say("A {number} coupon would bring {gain:.2f} recruits in all; no coupons are left.", **values)
-        case Limit.NO_GAIN, _:
-            return say("A {number} coupon would bring {gain:.2f} recruits in all.", **values)
-    return Text("")
-
-
-def _drawn(reason: Reason) -> Text:
-    if reason.draw is Draw.LOT:
-        return say_n("Tied with {n} other; drawn by lot.", "Tied with {n:,} others; drawn by lot.", reason.tied_with)
-    if reason.draw is Draw.TO_LEARN:
-        return say("The number was drawn at random, to find out what a coupon does.")
-    return say("Somebody with the same answers gets more.") if reason.twin_has_more else Text("")
-
-
-def _beyond(reason: Reason) -> Text:
-    """Say so where somebody gets more coupons than the study shows anything about."""
-    if reason.most_shown is None:
-        return Text("")
-    return say(
-        "What coupons after the {number} do is extrapolated: hardly anybody has had more.",
-        number=ordinal(reason.most_shown),
-    )

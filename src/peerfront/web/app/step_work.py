@@ -288,7 +288,7 @@ def _tables(tables: Iterable["ResultTable"]) -> list[Result]:
 
 def _people(table: "pd.DataFrame") -> list[Result]:
     """The rows of a coupon sheet, with reasons that can be read in any language."""
-    from peerfront.words.sheet import reason_text
+    from peerfront.words.reason_words import reason_text
 
     return [{**row, "reason": reason_text(row["reason"])} for row in _rows(table)]
 

@@ -9,7 +9,7 @@ from peerfront.web.live.screens.templatetags.plan_numbers import chance
 from peerfront.web.live.screens.words import isolated
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import speaking
-from peerfront.words.sheet import reason_text
+from peerfront.words.reason_words import reason_text
 from peerfront.words.stored_text import reason_from_text
 
 
