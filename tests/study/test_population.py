@@ -142,7 +142,7 @@ def test_acquaintances_left_are_read_from_the_file() -> None:
     named = frontier_from_table(renamed, schema, left_column="still free").left
     assert named is not None
     assert named.tolist() == [3, -1, 0]
-    with pytest.raises(DataFileError, match=rr"'few' \(row 2\), '-1' \(row 4\)"):
+    with pytest.raises(DataFileError, match=r"'few' \(row 2\), '-1' \(row 4\)"):
         frontier_from_table(table.assign(Acquaintances_Left=["few", "2", "-1"]), schema)
 
 
