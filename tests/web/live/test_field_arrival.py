@@ -19,7 +19,7 @@ def _scan(client, typed: str):
     return client.post(form.action, {**form.fields, "typed": typed})
 
 
-def test_a_valid_coupon_leads_to_enrolment(database) -> None:
+def test_a_valid_coupon_leads_to_enrolment(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")
@@ -111,7 +111,7 @@ def test_what_was_mistyped_stays_to_be_mended_and_other_codes_make_room() -> Non
     assert form_with(_scan(client, new_code("M9")), "typed")["typed"] == ""
 
 
-def test_the_same_form_sent_twice_is_one_scan(database) -> None:
+def test_the_same_form_sent_twice_is_one_scan(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")

@@ -43,7 +43,7 @@ def _hand_out(client, person: str, **typed: str):
     return client.post(form.action, {**form.fields, **typed})
 
 
-def test_the_planned_number_is_handed_out_once_and_printed(database) -> None:
+def test_the_planned_number_is_handed_out_once_and_printed(one_database) -> None:
     study = FieldStudy()
     study.seed("ana")
     study.approve(ana=2)
@@ -66,7 +66,7 @@ def test_the_planned_number_is_handed_out_once_and_printed(database) -> None:
     assert verify().whole
 
 
-def test_a_double_click_that_reaches_the_server_twice_at_once(database) -> None:
+def test_a_double_click_that_reaches_the_server_twice_at_once(one_database) -> None:
     study = FieldStudy()
     study.seed("ana")
     study.approve(ana=2)
@@ -163,7 +163,7 @@ def test_no_approved_plan_and_no_answers() -> None:
     assert not models.Coupon.objects.filter(holder="ben").exists()
 
 
-def test_fewer_with_a_reason(database) -> None:
+def test_fewer_with_a_reason(one_database) -> None:
     study = FieldStudy()
     study.seed("ana")
     study.approve(ana=3)
@@ -267,7 +267,7 @@ def test_more_than_was_decided_is_refused() -> None:
     assert not models.Coupon.objects.filter(holder="ana").exists()
 
 
-def test_prints_show_codes_only_after_it_was_noted(database) -> None:
+def test_prints_show_codes_only_after_it_was_noted(one_database) -> None:
     study = FieldStudy()
     codes = study.coupons(3)
     study.do(VoidCoupon(codes[0], "lost"))

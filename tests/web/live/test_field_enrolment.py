@@ -25,7 +25,7 @@ def _kinds() -> list[str]:
     return list(models.Event.objects.order_by("number").values_list("kind", flat=True))
 
 
-def test_somebody_is_enrolled_with_answers_and_goes_on_to_coupons(database) -> None:
+def test_somebody_is_enrolled_with_answers_and_goes_on_to_coupons(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")
@@ -40,7 +40,7 @@ def test_somebody_is_enrolled_with_answers_and_goes_on_to_coupons(database) -> N
     assert verify().whole
 
 
-def test_the_form_sent_again_does_everything_once(database) -> None:
+def test_the_form_sent_again_does_everything_once(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")
@@ -54,7 +54,7 @@ def test_the_form_sent_again_does_everything_once(database) -> None:
     assert verify().whole
 
 
-def test_the_form_sent_again_after_the_server_died_between_enrolment_and_answers(database) -> None:
+def test_the_form_sent_again_after_the_server_died_between_enrolment_and_answers(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")
@@ -89,7 +89,7 @@ def test_two_tablets_with_one_coupon(database) -> None:
     assert verify().whole
 
 
-def test_a_double_click_that_reaches_the_server_twice_at_once(database) -> None:
+def test_a_double_click_that_reaches_the_server_twice_at_once(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client, twin = study.client(Role.INTERVIEWER, "north"), study.client(Role.INTERVIEWER, "north")
@@ -171,7 +171,7 @@ def test_a_pseudonym_that_somebody_has_is_refused_and_a_new_one_proposed() -> No
     assert done["Location"] == f"/people/{again['person']}/hand-out/"
 
 
-def test_back_button_and_other_answers_change_nothing(database) -> None:
+def test_back_button_and_other_answers_change_nothing(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")
@@ -190,7 +190,7 @@ def test_back_button_and_other_answers_change_nothing(database) -> None:
     assert verify().whole
 
 
-def test_contact_details_are_sealed_noted_and_only_kept_with_consent(database) -> None:
+def test_contact_details_are_sealed_noted_and_only_kept_with_consent(one_database) -> None:
     study = FieldStudy()
     first, second = study.coupons(2)
     client = study.client(Role.INTERVIEWER, "north")

@@ -21,7 +21,7 @@ def _home(study: FieldStudy, role: Role, site: str | None = None) -> str:
     return words_of(study.client(role, site).get("/")).replace(NARROW, " ")
 
 
-def test_an_interviewer_scans_at_once_and_sees_who_waits(database) -> None:
+def test_an_interviewer_scans_at_once_and_sees_who_waits(one_database) -> None:
     study = FieldStudy()
     first, second = study.coupons(2)
     study.enrol("dora", first)
@@ -125,7 +125,7 @@ def test_without_sites_the_next_step_is_a_site(one_database) -> None:
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_every_role_has_a_first_page(database, role) -> None:
+def test_every_role_has_a_first_page(one_database, role) -> None:
     study = FieldStudy()
     study.do(AddSeed("ana"))
     for site in ("north", None):

@@ -33,7 +33,7 @@ class Tablet:
         del self.client.cookies["peerfront_session"]
 
 
-def test_what_was_typed_is_sent_after_logging_in(database) -> None:
+def test_what_was_typed_is_sent_after_logging_in(one_database) -> None:
     study = FieldStudy()
     (code,) = study.coupons(1)
     tablet = Tablet(study)

@@ -35,7 +35,7 @@ def _due(page, kind: str):
     return next((form for form in forms_of(page) if form.fields.get("kind") == kind), None)
 
 
-def test_a_coupon_shows_what_is_owed_and_is_paid_once(database) -> None:
+def test_a_coupon_shows_what_is_owed_and_is_paid_once(one_database) -> None:
     study = FieldStudy()
     code = _recruited(study)
     client = study.client(Role.CASHIER, "north")

@@ -32,7 +32,7 @@ def _key(answer) -> str:
     return re.search(r'name="key" value="([^"]+)"', answer.content.decode())[1]
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_every_coupon_is_in_one_state_and_queries_agree_with_the_rule() -> None:
     study = PlayedStudy().play(weeks=5)
     void = _unused()
@@ -60,7 +60,7 @@ def test_every_coupon_is_in_one_state_and_queries_agree_with_the_rule() -> None:
     )
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_the_board_counts_filters_and_pages() -> None:
     study = PlayedStudy().play(weeks=6)
     client = study.client(Role.COORDINATOR)
@@ -102,7 +102,7 @@ def test_somebody_of_a_site_sees_the_coupons_of_the_site_alone() -> None:
     assert models.Coupon.objects.get(pk=other.code).voided_at is None
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_the_life_of_a_coupon_is_told_in_order() -> None:
     study = PlayedStudy().play(weeks=2)
     coupon = _unused("north")

@@ -22,7 +22,7 @@ def _asked(client, **entries):
     return client.post("/estimates/", form)
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_a_page_estimates_as_the_command_does_and_the_audit_notes_it() -> None:
     study = PlayedStudy().play(weeks=6)
     client = study.client(Role.ANALYST)

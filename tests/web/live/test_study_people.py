@@ -22,7 +22,7 @@ def _noted(action: Action) -> list:
     return [fact for fact in facts if fact.action is action]
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_people_are_filtered_by_state_site_and_search() -> None:
     study = PlayedStudy().play(weeks=4)
     study.do(AddSeed("fresh"), site="north")
@@ -154,7 +154,7 @@ def test_somebody_withdraws_with_their_coupons() -> None:
     assert verify().whole
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_contact_details_are_shown_on_a_click_that_is_noted() -> None:
     study = PlayedStudy()
     study.do(AddSeed("ana"), site="north")

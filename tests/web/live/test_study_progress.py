@@ -88,7 +88,7 @@ def test_charts_are_pictures_without_anything_from_elsewhere() -> None:
     assert len(points) == 4
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_numbers_of_the_study_are_those_of_its_sites_together() -> None:
     played = PlayedStudy().play(weeks=4)
     void = models.Coupon.objects.filter(redemption=None).exclude(holder=None).first()
@@ -107,7 +107,7 @@ def test_numbers_of_the_study_are_those_of_its_sites_together() -> None:
     assert sum(each.used for each in whole.returns) == whole.recruits
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_the_page_has_a_table_beside_each_picture_and_the_forecast_where_there_is_one() -> None:
     study = PlayedStudy().play(weeks=3)
     client = study.client(Role.ANALYST, "north")

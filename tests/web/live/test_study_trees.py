@@ -84,7 +84,7 @@ def test_the_picture_is_one_and_hostile_names_stay_text() -> None:
     assert "<script" not in picture
 
 
-@pytest.mark.usefixtures("database")
+@pytest.mark.usefixtures("one_database")
 def test_the_page_shows_chains_by_size_and_one_as_picture_and_list() -> None:
     study = PlayedStudy().play(weeks=4)
     client = study.client(Role.COORDINATOR)
