@@ -11,6 +11,7 @@ import pytest
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.study.study_folder import LOG, StudyFolder
 from peerfront.study.week import WeekRequest, run_week, undo_week
+from peerfront.words.week_words import HEAD, MODEL, THIS_WEEK, stored_sections
 from study.running_study import ORDER, Running, quick_fits
 
 
@@ -107,6 +108,23 @@ def test_the_same_week_twice_gives_the_same_answer(study) -> None:
     assert again.again
     assert str(again) == str(first)
     assert files_of(study.folder) == before
+
+
+def test_a_week_is_read_from_its_folder_as_data_or_as_text(tmp_path) -> None:
+    first = small_week(tmp_path, SMALL, "2026-03-06", budget=20)
+    sections = stored_sections(first.folder)
+    assert [section.key for section in sections] == [HEAD, THIS_WEEK, MODEL]
+    assert [str(section.title) for section in sections] == ["", "This week", "The model"]
+    assert str(sections[1].lines[0]) == "20 coupons left to give out, of 20."
+    text = (first.folder / "summary.txt").read_text()
+    for damaged in ("{", '[{"key": "head"}]', None):  # cut off, edited, or of version 0.3, which wrote the text alone
+        if damaged is None:
+            (first.folder / "summary.json").unlink()
+        else:
+            (first.folder / "summary.json").write_text(damaged)
+        again = small_week(tmp_path, SMALL, "2026-03-06")
+        assert again.again
+        assert str(again).startswith(text.strip())
 
 
 def test_a_week_that_would_contradict_another_is_refused(study) -> None:

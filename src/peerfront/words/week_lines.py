@@ -202,29 +202,17 @@ def _same_for_all(share: SameForAll) -> Text:
 def outlook_lines(plan: WeekPlan) -> list[object]:
     """What to expect by date, or why nothing can be said."""
     if plan.why_no_forecast:
-        return [
-            say("No forecast by date: {why}. `peerfront forecast` looks ahead by rounds.", why=plan.why_no_forecast)
-        ]
+        return [say("No forecast by date: {why}. A forecast by rounds needs no dates.", why=plan.why_no_forecast)]
     if plan.forecast is None or plan.rounds is None or plan.until is None:
         return []
-    until = plan.until.isoformat()
-    if plan.has_deadline:
-        rounds = say_n(
-            "Until {until} (the deadline) {n} generation of recruits fits in, by how long people take to return.",
-            "Until {until} (the deadline) {n} generations of recruits fit in, by how long people take to return.",
-            plan.rounds,
-            until=until,
-        )
-    else:
-        rounds = say_n(
-            "Until {until} (as far as is looked ahead; if there is a deadline: {remedy}) {n} generation of recruits "
-            "fits in, by how long people take to return.",
-            "Until {until} (as far as is looked ahead; if there is a deadline: {remedy}) {n} generations of recruits "
-            "fit in, by how long people take to return.",
-            plan.rounds,
-            until=until,
-            remedy=Remedy("deadline"),
-        )
+    rounds = say_n(
+        "Until {until} {n} generation of recruits fits in, by how long people take to return.",
+        "Until {until} {n} generations of recruits fit in, by how long people take to return.",
+        plan.rounds,
+        until=plan.until.isoformat(),
+    )
+    if not plan.has_deadline:
+        rounds = joined([rounds, say("If the study has a deadline: {remedy}.", remedy=Remedy("deadline"))])
     lines: list[object] = [rounds]
     if plan.late:
         share = percent(plan.in_time)
@@ -246,28 +234,15 @@ def model_lines(choice: ModelChoice) -> list[object]:
     """Whether the model is new and why, and what the fit warns of."""
     if choice.too_small is not None:
         return [choice.too_small]
-    if not choice.refitted and choice.kept_as_asked:
-        return [
-            say(
-                "The model of {day} is kept, as asked: {news:,} holders and recruits are new since.",
-                day=choice.before,
-                news=choice.news,
-            )
-        ]
     if not choice.refitted:
-        return [
-            say(
-                "The model of {day} is kept: {news:,} holders and recruits since, too few to change it.",
-                day=choice.before,
-                news=choice.news,
-            )
-        ]
+        kept = {"day": choice.before, "news": choice.news}
+        if choice.kept_as_asked:
+            return [say("The model of {day} is kept, as asked: {news:,} holders and recruits are new since.", **kept)]
+        return [say("The model of {day} is kept: {news:,} holders and recruits since, too few to change it.", **kept)]
     holders = n_people(choice.fitted_to.holders)
-    fitted = (
-        say("Fitted to {people} who have had coupons; the fit before was of {day}.", people=holders, day=choice.before)
-        if choice.before
-        else say("Fitted to {people} who have had coupons.", people=holders)
-    )
+    fitted = say("Fitted to {people} who have had coupons.", people=holders)
+    if choice.before:
+        fitted = joined([fitted, say("The fit before was of {day}.", day=choice.before)])
     if choice.model is None:
         return [fitted]
     return [fitted, *return_lines(choice.model.fit), *map(text_of, choice.model.fit.warnings)]
