@@ -86,12 +86,6 @@ class DateForecast(Readable):
         """People to come until the target is reached."""
         return None if self.target is None else max(self.target - self.already, 0)
 
-    def on(self, day: date, policy: str = PLAN) -> "pd.Series[Any]":
-        """The week of a policy in which a date lies."""
-        own = self.weeks[self.weeks["policy"] == policy]
-        later = own[own["until"] >= day.isoformat()]
-        return (later if len(later) else own.iloc[-1:]).iloc[0]
-
     @property
     def table(self) -> pd.DataFrame:
         """The plan's weeks."""

@@ -67,10 +67,6 @@ class Standing:
         """Coupons in people's hands that may still be used."""
         return int(self.seen.open.sum())
 
-    def on(self, days: float) -> date:
-        """The date this number of days from today."""
-        return self.today + timedelta(days=int(days))
-
 
 @dataclass(frozen=True, eq=False)
 class OpenHolders:
