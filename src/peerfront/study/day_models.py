@@ -33,7 +33,7 @@ _LARGEST_LOG_RATE = 1.5  # by which slow or fast returns may change what is used
 
 @dataclass(frozen=True, eq=False)
 class DayModels:
-    """What a simulation by days needs to know."""
+    """The models that a simulation by days draws from."""
 
     names: tuple[str, ...]
     """Stories of what a coupon does, the most believed first."""

@@ -79,7 +79,7 @@ def _bands(prefix: str, counts: NDArray[np.int64]) -> dict[str, NDArray[np.float
 
 
 def quantile_of(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
-    """Over episodes; whole people."""
+    """A quantile over episodes, in whole people."""
     quantiles: NDArray[np.float64] = np.quantile(counts, share, axis=0, method="inverted_cdf").astype(np.float64)
     return quantiles
 

@@ -124,7 +124,7 @@ class WeekRequest:
 
 
 def run_week(file: Path, folder: Path, request: WeekRequest, progress: Progress = silent) -> WeekResult:
-    """Make this week of the study, or show it again if it was made already."""
+    """Make this week's plan, or read it from the folder if it was made before."""
     with claimed_folder(folder, lambda: check_is_folder(folder)):
         return _week(file, StudyFolder(folder), request, progress)
 
@@ -248,7 +248,7 @@ def _day_of(study: Study, asked: date | None) -> date:
 
 
 def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: WeekOrder) -> WeekResult | None:
-    """The week as it was made, if this is it; an error if it would contradict what was made."""
+    """The last week, if the same was asked for again; None for a later day. Refuse what would contradict it."""
     then = date.fromisoformat(last.day)
     if day > then:
         return None
