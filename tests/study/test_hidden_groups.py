@@ -359,3 +359,17 @@ def _cells(table: str) -> list[list[str]]:
 
 def _mean(mean: float | None) -> str:
     return "\N{EN DASH}" if mean is None else f"{mean:.1f}"
+
+
+def test_a_study_with_many_different_numbers_is_published_without_its_table() -> None:
+    people = 900
+    study = made_study(0)
+    many = Study(
+        "made", "recruiter", "row", ReadSettings(), {}, np.arange(people) + 2,
+        np.array([f"p{i}" for i in range(people)], dtype=object), np.full(people, NOBODY), np.ones(people, dtype=bool),
+        np.arange(people), pd.DataFrame(index=range(people)), None, None, None, None, np.zeros(people, dtype=bool), (),
+    )  # fmt: skip
+    page = publish_study(many, summarise(many))
+    assert page.rows == ()
+    assert str(page.facts["people"]) == "900"
+    assert publish_study(study, summarise(study)).rows

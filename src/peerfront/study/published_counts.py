@@ -25,6 +25,7 @@ MOST_ROWS = 12
 """Rows of a table up to which it is published; longer ones would be full of small counts."""
 _FEWEST_VALUES = 2  # numbers that a small count must be able to be, as far as a reader can compute
 _FEWEST_FOR_MEAN = 20  # people of a group whose mean number of coupons is published
+_MOST_PASSES = 100  # over all sums; the narrowest bounds are nearly always there after five
 _NO_LIMIT = 10**9
 
 Span = tuple[float, float]
@@ -142,8 +143,7 @@ def _exposed(
 def possible_values(spans: Mapping[str, Span], sums: Sequence[Sum]) -> dict[str, Span]:
     """Narrow what each count can be by what each sum leaves for it, again and again, until nothing changes."""
     possible = dict(spans)
-    changed = True
-    while changed:
+    for _ in range(_MOST_PASSES):
         changed = False
         for each in sums:
             ends = {name: sorted((w * possible[name][0], w * possible[name][1])) for name, w in each.weights.items()}
@@ -154,7 +154,8 @@ def possible_values(spans: Mapping[str, Span], sums: Sequence[Sum]) -> dict[str,
                 narrow = max(possible[name][0], math.ceil(low - 1e-9)), min(possible[name][1], math.floor(high + 1e-9))
                 changed = changed or narrow != possible[name]
                 possible[name] = narrow
-            # `ends` are those before this sum; the next round uses the narrower ones.
+        if not changed:
+            break
     return possible
 
 
@@ -180,6 +181,8 @@ def publish_study(study: Study, summary: Summary) -> PublishedStudy:
     """Publish the counts of a study; sums take in what a saved model of the same study tells to the nearest five."""
     facts = dict(summary.facts)
     numbers = sorted({0, *summary.recruits_per_person, *summary.coupons_per_person})
+    if len(numbers) > MOST_ROWS:
+        numbers = []
     usable = dict(zip(*np.unique(study.recruits[study.informative], return_counts=True), strict=True))
     counts = {
         **{name: facts[name] for name in (_SEEDS, _UNKNOWN, _COUPONS, _OPEN, _USABLE, _PAIRS)},
@@ -189,8 +192,6 @@ def publish_study(study: Study, summary: Summary) -> PublishedStudy:
         **_by_number("seen", numbers, usable),
     }
     unpublished = {_UNUSABLE, *(name for name in counts if name.startswith("seen") or name.endswith("or more"))}
-    if len(numbers) > MOST_ROWS:
-        unpublished |= {name for name in counts if name.startswith(("brought", "issued"))}
     safe = safe_counts(counts, _study_sums(counts, numbers, summary.people), {_SEEDS}, unpublished)
     exact = {name: PublishedCount(Precision.EXACT, facts[name]) for name in ("people", "deepest wave")}
     rows = tuple((n, safe[f"brought {n}"], safe[f"issued {n}"]) for n in numbers)
@@ -208,16 +209,22 @@ def _by_number(what: str, numbers: Sequence[int], people: Mapping[int, int]) -> 
 
 def _study_sums(counts: Mapping[str, int], numbers: Sequence[int], people: int) -> list[Sum]:
     """What ties the counts of a study together."""
-    sums = [
+    facts = [
         Sum.equal({_SEEDS: 1.0, _UNKNOWN: 1.0, _PAIRS: 1.0}, people),
         Sum.equal({_USABLE: 1.0, _UNUSABLE: 1.0}, people),
+        Sum({_USABLE: 1.0, _OPEN: 1.0}, 0, people),
+        Sum({_PAIRS: 1.0}, *about(counts[_PAIRS])),
+        Sum({_USABLE: 1.0}, *about(counts[_USABLE])),
+    ]
+    if not numbers:
+        return facts
+    sums = [
+        *facts,
         *_sums_of_numbers("brought", numbers, (people, people), _PAIRS),
         *_sums_of_numbers("issued", numbers, (people, people), _COUPONS),
         *_sums_of_numbers("seen", numbers, (0, people)),
         Sum.equal({"seen 0 or more": 1.0, _USABLE: -1.0}, 0),
         Sum({_USABLE: 1.0, "issued 0": 1.0}, 0, people),
-        Sum({_USABLE: 1.0, _OPEN: 1.0}, 0, people),
-        Sum({_PAIRS: 1.0}, *about(counts[_PAIRS])),
         *(Sum({f"seen {n} or more": 1.0}, *about(counts[f"seen {n} or more"])) for n in numbers),
         *(Sum.equal({name: 1.0}, 0) for name, count in counts.items() if name.endswith("or more") and not count),
         *(Sum({f"seen {n}{more}": 1.0, f"brought {n}{more}": -1.0}, -people, 0) for n in numbers for more in _MORE),

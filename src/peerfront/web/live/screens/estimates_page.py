@@ -98,7 +98,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
             initial={"outcome": order.outcome, "by": order.by or _NOTHING, "population": order.population},
         )
         text = {each.name: each.text for each in study.settings.questions}
-        context |= {"asked": asked, "working": not job.ended.is_set(), "fault": job.fault, "made": job.result,
+        context |= {"asked": asked, "working": not job.ended.is_set(), "fault": job.fault, "result": job.result,
                     "question": text.get(order.outcome, order.outcome)}  # fmt: skip
         if job.result is not None:
             rows = _rows(job.result)
@@ -117,20 +117,20 @@ def _order(request: HttpRequest, asked: str) -> EstimateOrder:
     return EstimateOrder.of(dict(fact.details))
 
 
-def _rows(made: Estimated) -> list[ShownEstimate]:
+def _rows(result: Estimated) -> list[ShownEstimate]:
     return [
         ShownEstimate(
-            what=gettext("Mean") if made.numeric else str(row["category"]),
+            what=gettext("Mean") if result.numeric else str(row["category"]),
             group="" if row["group"] == "everybody" else str(row["group"]),
             estimator=str(row["estimator"]),
-            estimate=_shown(row["estimate"], made.numeric),
-            interval=_interval(row["low"], row["high"], made.numeric),
-            off_by=_off(row["likely_bias"], made.numeric),
+            estimate=_shown(row["estimate"], result.numeric),
+            interval=_interval(row["low"], row["high"], result.numeric),
+            off_by=_off(row["likely_bias"], result.numeric),
             why=str(row["why"] or ""),
-            best=row["estimator"] == made.best,
+            best=row["estimator"] == result.best,
             valid=bool(row["valid"]),
         )
-        for row in made.rows
+        for row in result.rows
     ]
 
 
