@@ -128,7 +128,8 @@ def field_labels() -> dict[str, object]:
     labels: dict[str, object] = {
         name: field.label for form in forms_of_steps for name, field in form.base_fields.items()
     }
-    return labels | {f"role_{role}": label for role, label in ROLES.items()} | {"role_coupons": labels["coupons"]}
+    parts = {f"role_{role}": label for role, label in ROLES.items()}
+    return labels | parts | {"role_coupons": labels["coupons"], "at_least": _("Floors for groups")}
 
 
 def ticks_of(offered: list[str], ticked: list[str], before: Mapping[str, Any]) -> dict[str, list[str]]:
