@@ -11,9 +11,9 @@ import pytest
 
 import peerfront as pf
 from peerfront.foundation.errors import PeerfrontError, SettingError
-from peerfront.foundation.words import Sentences
 from peerfront.study.orders import task_of
 from peerfront.words.language import marked
+from peerfront.words.notebook import html_of
 
 EXPECTED = {
     "read_study", "guess_schema", "read_schema", "read_frontier", "fit", "load", "Model", "Study", "compare",
@@ -102,7 +102,7 @@ def test_results_show_themselves_in_notebooks(study, model) -> None:
     assert all(isinstance(table, pd.DataFrame) for table in tables)
     for shown in (study, model, model.summary, sheet, forecast):
         assert "<p" in shown._repr_html_() or "<table" in shown._repr_html_()
-    assert "&lt;b&gt;" in Sentences(["<b>"])._repr_html_()
+    assert "&lt;b&gt;" in html_of(["<b>"])
     for figure in (sheet.plot(), forecast.plot()):
         assert figure._repr_png_().startswith(b"\x89PNG")
     assert str(sheet.lines()[0]) in str(sheet)

@@ -14,7 +14,7 @@ from peerfront.foundation.shown import lose_nothing, visible, visible_message, v
 from peerfront.foundation.spreadsheets import as_typed, csv_text, neutralised
 from peerfront.foundation.text_tables import read_table
 from peerfront.foundation.typed_values import typed_number
-from peerfront.foundation.words import as_html
+from peerfront.words.notebook import html_of
 
 TYPED = st.text(max_size=12) | st.from_regex(r"'{0,3}[=+\-@\t\r\n]['=+\-@0-9a.]{0,4}", fullmatch=True)
 
@@ -54,7 +54,7 @@ def test_long_texts_are_cut_and_keep_their_end() -> None:
     message = visible_message("\n".join(map(str, range(1000))))
     assert message.endswith("... and 800 more lines.")
     assert visible_on_page("data:image/png;base64," + "x" * 5000).count("x") == 5000
-    assert "\x1b" not in as_html(["a\x1b[31m"], pd.DataFrame({"a": ["\x1b[31m"]}))
+    assert "\x1b" not in html_of(["a\x1b[31m"], pd.DataFrame({"a": ["\x1b[31m"]}))
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
