@@ -3,7 +3,7 @@
 from typing import Any
 
 from peerfront.foundation.errors import UnknownName
-from peerfront.words.language import LANGUAGES, language_of_the_user, say
+from peerfront.words.language import LANGUAGES, Text, joined, language_of_the_user, say
 
 _OPTION = "--language"
 
@@ -40,6 +40,33 @@ def translated(command: Any) -> Any:
     for each in getattr(command, "commands", {}).values():
         translated(each)
     return command
+
+
+def usage_fault(problem: Any) -> Text:
+    """What is wrong with a command line: an error of Typer in the language in use."""
+    context, parameter = getattr(problem, "ctx", None), getattr(problem, "param", None)
+    name = "/".join(getattr(parameter, "opts", ()))
+    match type(problem).__name__:
+        case "NoArgsIsHelpError":
+            return joined([problem.format_message()])
+        case "MissingParameter" if getattr(parameter, "param_type_name", "") == "argument":
+            fault = say("Missing argument {name!r}.", name=str(getattr(parameter, "name", "")))
+        case "MissingParameter":
+            fault = say("Missing option {name!r}.", name=name)
+        case "NoSuchOption" if problem.possibilities:
+            fault = say(
+                "No such option: {name} (did you mean {near}?).", name=problem.option_name, near=problem.possibilities
+            )
+        case "NoSuchOption":
+            fault = say("No such option: {name}.", name=problem.option_name)
+        case "BadParameter" if getattr(parameter, "bare_type", None) in (int, float):
+            fault = say("Invalid value for {name}: it must be a number, such as 3.", name=name)
+        case "BadParameter" if name:
+            fault = say("Invalid value for {name}: {problem}", name=name, problem=problem.message)
+        case _:
+            fault = joined([problem.format_message()])
+    hint = say("Help: {command} --help", command=context.command_path) if context is not None else Text("")
+    return joined([fault, hint], "\n")
 
 
 def help_texts(command: Any) -> set[str]:

@@ -19,7 +19,7 @@ from peerfront.cli.estimate import estimate_command
 from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
 from peerfront.cli.forecast_command import forecast_command
-from peerfront.cli.languages import language_asked_for, translated
+from peerfront.cli.languages import language_asked_for, translated, usage_fault
 from peerfront.cli.live import live_app
 from peerfront.cli.plan import plan_command
 from peerfront.cli.report_command import report_command
@@ -127,7 +127,7 @@ KEPT_BY_CHECK = say(
 
 def _run() -> None:
     try:
-        translated(typer.main.get_command(app))()
+        sys.exit(translated(typer.main.get_command(app)).main(standalone_mode=False))
     except PeerfrontError as problem:
         _say(str(problem))
         if any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies):
@@ -140,6 +140,11 @@ def _run() -> None:
             problem=str(problem) or "MemoryError",
         )
         _say(str(memory))
+        sys.exit(BAD_INPUT)
+    except Exception as problem:
+        if not hasattr(problem, "format_message"):  # nothing that Typer says about a command line
+            raise
+        _say(str(usage_fault(problem)))
         sys.exit(BAD_INPUT)
 
 
