@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from peerfront.cli import main as program
+from peerfront.experiments.policies import POLICIES
+from peerfront.simulation.catalog import WORLDS
 from study.small_advice import a_fit, study_csv
 from words.made_up_language import bracketing, outside_brackets, untranslated
 
@@ -17,7 +19,8 @@ NAMES = "|".join(
         r"[\w./-]*/[\w./-]+",  # paths
         r"\b[\w-]+\.(?:csv|json|toml|txt|xlsx|pdf|html|md|svg|png|safetensors)\b",
         r"--[a-z-]+(?: [\w./-]+)?",
-        r"\bperson-\d+|\b(?:ann|bob|cleo|sex|town|date|north|south|peerfront|bridge|alike|threshold|constant|evenly)\b",
+        r"\bperson-\d+|\b(?:ann|bob|cleo|sex|town|date|north|south|peerfront)\b",
+        rf"\b(?:{'|'.join((*WORLDS, *POLICIES))})\b",
     )
 )
 

@@ -27,7 +27,7 @@ from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
 from peerfront.foundation.networks import gradient_steps
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.progress import DONE, Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
 from peerfront.foundation.settings import (
     among,
@@ -227,7 +227,7 @@ def train(
     returns, losses = np.zeros(settings.episodes), np.full(settings.episodes, np.nan)
     for start in range(0, settings.episodes, settings.at_once):
         step = note("q_learning.episode", name=name, episode=start + 1, episodes=settings.episodes)
-        tell(start / settings.episodes, str(step))
+        tell(start / settings.episodes, step)
         group = slice(start, start + settings.at_once)
         episodes = Episodes(world, rules, Luck(luck.keys[group]))
         group_losses = _play_and_learn(learner, episodes, exploration[group], None if noise is None else noise[group])
@@ -235,7 +235,7 @@ def train(
             learner.follow(times=len(episodes.luck))
         returns[group] = episodes.trajectories().discounted_rewards(discount)
         losses[group] = np.mean(group_losses) if group_losses else np.nan
-    tell(1.0, str(note("q_learning.done")))
+    tell(1.0, DONE)
     curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
     return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name, returns), curve)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from peerfront.words.language import say
+
 if TYPE_CHECKING:
     import rich.progress
 
@@ -329,25 +331,27 @@ def shown_progress() -> "Iterator[Progress]":
 
     Ctrl-C says that nothing was written, unless the command handles it within.
     """
+    from peerfront.foundation.progress import DONE
+
     try:
         with _bar() as bar:
             task = None
 
-            def show(share: float, what: str) -> None:
+            def show(share: float, what: "Message | str") -> None:
                 nonlocal task
                 if task is None:
                     task = bar.add_task("", total=1.0)
-                bar.update(task, completed=share, description=what)
+                bar.update(task, completed=share, description=str(what))
 
             yield show
             if task is not None:
-                bar.update(task, completed=1.0, description="done")
+                bar.update(task, completed=1.0, description=str(DONE))
     except KeyboardInterrupt:
         raise _stopped() from None
 
 
 def _stopped() -> typer.Exit:
-    typer.echo("\nStopped. Nothing was written.", err=True)
+    typer.echo(f"\n{say('Stopped. Nothing was written.')}", err=True)
     return typer.Exit(INTERRUPTED)
 
 
@@ -367,9 +371,9 @@ def _bar() -> "rich.progress.Progress":
         BarColumn(bar_width=16),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("elapsed,"),
+        TextColumn(str(say("elapsed,"))),
         TimeRemainingColumn(),
-        TextColumn("left"),
+        TextColumn(str(say("left"))),
         TextColumn("[dim]{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
     )
     return Progress(*columns, console=Console(stderr=True), expand=True)

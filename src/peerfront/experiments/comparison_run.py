@@ -241,7 +241,7 @@ def _played(
     done = {result.task for result in finished}
     left = [task for task in everything if task not in done]
     code = "comparison_progress.begun" if comparison.models == "oracle" else "comparison_progress.fitting"
-    tell(len(finished) / total, str(note(code, done=len(finished), total=total, models=comparison.models)))
+    tell(len(finished) / total, note(code, done=len(finished), total=total, models=comparison.models))
     with (
         _shared_models(comparison, team, left) as store,
         closing(team.map_unordered(partial(run_task, comparison, store=store), left)) as arriving,
@@ -251,7 +251,7 @@ def _played(
                 keep(result, len(results) == len(finished))
             results.append(result)
             step = note("comparison_progress.done", done=len(results), total=total, piece=result.task.label)
-            tell(len(results) / total, str(step))
+            tell(len(results) / total, step)
     return results
 
 

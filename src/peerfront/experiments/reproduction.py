@@ -202,7 +202,7 @@ def _reproduced(plan: ReproductionPlan, folder: Path, workers: Workers, tell: Pr
     ]
     played = [Piece(part, task.draw, task) for part in plan.parts for task in tasks(part.comparison)]
     total = len(fits) + len(played)
-    tell(0.0, str(note("comparison_progress.begun", done=0, total=total)))
+    tell(0.0, note("comparison_progress.begun", done=0, total=total))
     finished: list[DonePiece] = []
     for stage in (fits, played):  # in this order, so that workers find each draw's models instead of all fitting them
         with closing(workers.map_unordered(partial(_do, store), stage)) as arriving:
@@ -211,7 +211,7 @@ def _reproduced(plan: ReproductionPlan, folder: Path, workers: Workers, tell: Pr
                     _begin(plan, folder)
                 finished.append(done)
                 step = note("comparison_progress.done", done=len(finished), total=total, piece=done.piece.label)
-                tell(len(finished) / total, str(step))
+                tell(len(finished) / total, step)
     results = {
         part.name: Results.of(
             part.comparison,

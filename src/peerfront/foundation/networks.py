@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import note
 from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_key
 from peerfront.foundation.settings import among, check_fields, not_negative, one_of, one_or_more, step_size, truth
@@ -200,7 +201,7 @@ def train_epochs(
             group["lr"] = settings.learning_rate * 0.5 * (1.0 + np.cos(np.pi * (epoch - 1) / settings.epochs))
         for part in torch.split(torch.as_tensor(rng.permutation(rows)), settings.batch):
             gradient_steps(optimiser, partial(loss, part), 1)
-        progress(epoch / settings.epochs, f"epoch {epoch} of {settings.epochs}")
+        progress(epoch / settings.epochs, note("progress.epoch", epoch=epoch, epochs=settings.epochs))
         if held_out_loss is not None:
             with torch.no_grad():
                 now = held_out_loss()

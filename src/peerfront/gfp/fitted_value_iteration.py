@@ -18,7 +18,7 @@ import numpy as np
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.progress import DONE, Progress, silent
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.settings import (
     among,
@@ -146,7 +146,7 @@ def learn_by_fitted_value_iteration(
     inputs = PersonInputs.seeing(settings.sees, world.schema, world.response)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
     optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
-    progress(0.0, str(note("learning_progress.collecting")))
+    progress(0.0, note("learning_progress.collecting"))
     pool, ends = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, settings, 0)
     embeddings = Embeddings(world, inputs, pool, settings.surrogate.latent, settings.laplace, settings.seed)
 
@@ -163,7 +163,7 @@ def learn_by_fitted_value_iteration(
         residuals.append(_residual(value, pool, targets))
         if steps_taken >= settings.iterations or _settled(residuals, settings):
             break
-        progress(steps_taken / settings.iterations, str(note("learning_progress.residual", residual=residuals[-1])))
+        progress(steps_taken / settings.iterations, note("learning_progress.residual", residual=residuals[-1]))
         steps = min(settings.synchronise, settings.iterations - steps_taken)
         fit_values(
             surrogate,
@@ -183,7 +183,7 @@ def learn_by_fitted_value_iteration(
             mixture = ExplorationMixture(planner, explorers, settings.exploration)
             pool, ends = _pool(world, mixture, rules, settings, synchronisations)
     planner = Planner.of(world.response, value, embeddings.to_act_with(value), discount)
-    progress(1.0, str(note("learning_progress.done")))
+    progress(1.0, DONE)
     report = report_on(
         planner,
         world,

@@ -17,7 +17,7 @@ import numpy as np
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.progress import DONE, Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import among, check_fields, one_or_more, proportion, seed_number, step_size
 from peerfront.gfp.learning import LearnedPlanner, compared, earned, laplace_parents, report_on
@@ -103,7 +103,7 @@ def learn_by_policy_iteration(
     settings = settings or PolicyIterationSettings()
     if not simple_rules:
         raise SettingError("learned_value.no_rule")
-    progress(0.0, str(note("learning_progress.rule")))
+    progress(0.0, note("learning_progress.rule"))
     choosing = named_luck(("judge", settings.seed), settings.judged_episodes)
     rule, _ = best_rule(world, simple_rules, rules, discount, choosing)
     policy: Policy = rule if earlier is None else earlier
@@ -112,7 +112,7 @@ def learn_by_policy_iteration(
     planners: dict[str, Planner] = {} if earlier is None else {"earlier": earlier}
     for number in range(settings.rounds):
         names = (settings.seed, number)
-        progress((number + 0.1) / settings.rounds, str(note("learning_progress.returns", round=number + 1)))
+        progress((number + 0.1) / settings.rounds, note("learning_progress.returns", round=number + 1))
         states = explored(
             world,
             ExplorationMixture(policy, simple_rules, settings.exploration),
@@ -126,7 +126,7 @@ def learn_by_policy_iteration(
         luck = named_luck(("returns", *names), len(states))
         parts.append(states)
         returns.append(simulated_returns(world, policy, rules, discount, states, settings.returns, luck).mean(1))
-        progress((number + 0.5) / settings.rounds, str(note("learning_progress.value", round=number + 1)))
+        progress((number + 0.5) / settings.rounds, note("learning_progress.value", round=number + 1))
         planner = _fitted_planner(world, rules, discount, parts, returns, settings)
         planners[f"round {number + 1}"] = planner
         policy = planner
@@ -135,7 +135,7 @@ def learn_by_policy_iteration(
     fresh = named_luck(("compare rule and planners", settings.seed), settings.judged_episodes)
     played: dict[str, Policy] = {start: rule, **planners}
     candidates = compared({name: earned(world, each, rules, discount, fresh) for name, each in played.items()}, start)
-    progress(1.0, str(note("learning_progress.done")))
+    progress(1.0, DONE)
     best_name = min((each for each in candidates if each.is_planner), key=lambda each: each.behind).name
     report = report_on(
         planners[best_name],

@@ -27,7 +27,7 @@ from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import Message, Readable, Remedy, note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.progress import DONE, Progress, silent
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
 from peerfront.study.forecast_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
@@ -208,7 +208,7 @@ def backtest(
         weeks += result["weeks"]
     if not rows:
         raise DataFileError("backtest.too_small", file=study.source, notes=notes)
-    progress(1.0, "")
+    progress(1.0, DONE)
     return Backtest(
         pd.DataFrame(rows), pd.DataFrame(weeks), _came(study, by_waves), by_waves, study.source, len(study), settings,
         tuple(notes),

@@ -156,7 +156,7 @@ def forecast_by_date(
     others = usual if rivals is None else rivals
     policies = [(note("rivals.plan"), PLAN, plan), *((rule, policy.name, policy) for rule, policy in others)]
     for number, (described, name, policy) in enumerate(policies):
-        progress(number / len(policies), str(note("rivals.simulating", rule=described)))
+        progress(number / len(policies), note("rivals.simulating", rule=described))
         paths = simulate_days(models, standing, policy, settings, luck, share_left)
         first = first or paths
         weeks.append(weeks_table(name, paths, standing.today))

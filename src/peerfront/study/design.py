@@ -20,7 +20,7 @@ from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
 from peerfront.foundation.files import write_text
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Readable, note
-from peerfront.foundation.progress import Progress, part_of, printed, silent
+from peerfront.foundation.progress import DONE, Progress, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.simulation.outcome_network import GROUP
 from peerfront.simulation.referral_sample import ReferralSample, network_studies
@@ -160,7 +160,7 @@ def design_parts(
             strata = (GROUP,) if model is None else (widest_field(networks, first, settings),)
         for text in strata:
             read_strata(text, networks.schema)  # refused before anything is learned
-        progress(0.0, str(note("design.learning")))
+        progress(0.0, note("design.learning"))
         planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
         arms = arms_of(planner, networks.schema, settings.max_per_person, strata, settings.randomise)
         for arm in arms:
@@ -171,9 +171,9 @@ def design_parts(
             first_one = number * PER_NETWORK
             these = range(first_one, min(first_one + PER_NETWORK, settings.repetitions))
             begin, end = (0.1 + 0.9 * (number + more) / count for more in (0, 1))
-            shown = part_of(progress, begin, end, str(note("design.network", number=number + 1, count=count)))
+            shown = part_of(progress, begin, end, note("design.network", number=number + 1, count=count))
             yield _on_network(arms, network, networks, settings, list(these), shown)
-        progress(1.0, str(note("design.done")))
+        progress(1.0, DONE)
 
 
 def _on_network(

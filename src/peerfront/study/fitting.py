@@ -25,7 +25,8 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.machine import THREADS, one_thread
-from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.messages import note
+from peerfront.foundation.progress import DONE, Progress, part_of, silent
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.learning import ValueReport, smaller_problem, stretched
 from peerfront.gfp.planner import Planner
@@ -85,11 +86,11 @@ def _fitted(
     start: Planner | None,
     prior: Sequence[Fit],
 ) -> Fit:
-    progress(0.0, "when people return")
+    progress(0.0, note("progress.when"))
     data = prepared(study, schema, settings, prior)
-    data, counts = fitted_counts(data, settings, start, part_of(progress, 0.02, 0.28, "how many people bring"))
+    data, counts = fitted_counts(data, settings, start, part_of(progress, 0.02, 0.28, note("progress.how_many")))
     notes = [*([] if allowed is None else allowed.notes), *check_gain(data, counts, settings, allowed)]
-    offspring, counts = fitted_offspring(data, counts, settings, part_of(progress, 0.3, 0.34, "whom they bring"))
+    offspring, counts = fitted_offspring(data, counts, settings, part_of(progress, 0.3, 0.34, note("progress.whom")))
     values = _learned_values(data, counts, offspring, settings, start, part_of(progress, 0.34, 0.99))
     findings = Findings(
         study=study,
@@ -111,7 +112,7 @@ def _fitted(
         undated=data.undated,
         help=None if counts.helped is None else counts.helped.help,
     )
-    progress(1.0, "done")
+    progress(1.0, DONE)
     whole = values.played is values.rules
     stored = import_module("peerfront.words.stored_text").as_data  # messages as JSON can hold them
     return Fit(
@@ -172,6 +173,8 @@ def _learned_values(
     for number, (name, weight) in enumerate(weighted):
         model = counts.responses[name]
         begin, end = (number / len(weighted), (number + 1) / len(weighted))
+        several = len(weighted) > 1
+        purpose = note("progress.value", number=number + 1, count=len(weighted)) if several else None
         generator = cast("Generator", offspring.model)
         source = data.study.source
         world = BranchingWorld(f"as in {source}", data.schema.schema, model, generator, first_recruits)
@@ -181,7 +184,7 @@ def _learned_values(
             settings.discount,
             simple_rules(model, played),
             learning,
-            part_of(progress, begin, end, "" if len(weighted) == 1 else f"value {number + 1} of {len(weighted)}"),
+            part_of(progress, begin, end, purpose),
             _earlier(start, name, model, data.schema, played) if played is rules else None,
         )
         stories.append(replace(learned.planner.story, weight=weight, name=name))

@@ -155,7 +155,7 @@ def forecast(
     if restriction.fields:
         restriction.strata(frontier.covariates)  # too many are refused before anything is simulated
     planner: Policy = Constant(0) if nothing else restriction.policy(ordered_planner(fit, task))
-    progress(0.0, str(note("rivals.choosing")))
+    progress(0.0, note("rivals.choosing"))
     if nothing:
         rivals = ()
     others = usual_rivals(worlds[0], rules, fit.discount, seed) if rivals is None else rivals
@@ -180,7 +180,7 @@ def forecast(
     summary: list[dict[str, object]] = []
     by_story: list[dict[str, object]] = []
     for name, described, policy in [(PLAN, note("rivals.plan"), planner), *((p.name, text, p) for text, p in others)]:
-        progress((1 + len(summary)) / (2 + len(others)), str(note("rivals.simulating", rule=described)))
+        progress((1 + len(summary)) / (2 + len(others)), note("rivals.simulating", rule=described))
         played = rollout_stories(worlds, story, policy, rules, luck)
         first = first or played
         unsure = rollout_stories(uncertain, story, policy, rules, luck) if with_model else None

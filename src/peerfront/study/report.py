@@ -156,7 +156,7 @@ def study_report(
     people = frontier_of(study, schema) if frontier is None else frontier
     sheet, outlook = None, None
     if len(people):
-        progress(0.0, str(note("report.planning")))
+        progress(0.0, note("report.planning"))
         sheet = plan_coupons(fit, people, order)
         outlook = forecast(
             fit,
@@ -168,7 +168,7 @@ def study_report(
             already=len(study),
             progress=part_of(progress, 0.2, 0.7),
         )
-    progress(0.7, str(note("report.estimating") if settings.outcomes else note("report.drawing")))
+    progress(0.7, note("report.estimating") if settings.outcomes else note("report.drawing"))
     homophily = published_homophily(homophily_table(study, schema, settings.seed))
     rules = fit.rules if outlook is None else outlook.rules
     if outlook is not None and not settings.with_ids:

@@ -21,8 +21,8 @@ from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import claimed_folder, write_text
-from peerfront.foundation.messages import Readable, Remedy, note
-from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.messages import Readable, Remedy
+from peerfront.foundation.progress import DONE, Progress, part_of, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.limits import MOST_COUPONS
@@ -163,9 +163,9 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         done, changes = handed_out(last.decisions, before, study), changes_since(before, study)
     coupons = coupons_left(kept, study, order.budget)
     left = coupons.left
-    choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8, ""))
+    choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8))
     number = 1 if last is None else last.number + 1
-    looking, waits = part_of(progress, 0.8, 1.0, ""), people_waiting(study, kept.weeks, before)
+    looking, waits = part_of(progress, 0.8, 1.0), people_waiting(study, kept.weeks, before)
     plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)
     new = NewWeek(
         number=number,
@@ -203,7 +203,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         write_text(kept.path / SCHEMA, schema_text(schema, study=file.name))
     given = [] if done is None or last is None else done.entries(last.number)
     kept.add_week(name, _files(study, new, heading), facts, plan.decisions, given)
-    progress(1.0, str(note("week.done")))
+    progress(1.0, DONE)
     return _result(kept, new)
 
 

@@ -274,7 +274,7 @@ def planned_week(
     sheet = plan_coupons(model.fit, people, asked, coming_of(model.fit.planner, standing.open, times, days))
     if not studies:
         return WeekPlan(sheet.table, sheet)
-    progress(0.3, str(note("week.looking_ahead")))
+    progress(0.3, note("week.looking_ahead"))
     forecast = forecast_by_date(
         model.fit,
         standing,

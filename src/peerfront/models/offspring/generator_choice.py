@@ -93,7 +93,7 @@ def fit_offspring(
     held_out, seed = share("held out", held_out), seed_number("seed", seed)
     pairs = Pairs.of(history)
     if kind != "auto":
-        step = str(note("generators.fitting", generator=kind))
+        step = note("generators.fitting", generator=kind)
         progress(0.0, step)
         model = fit_generator(kind, pairs, seed, part_of(progress, 0.0, 1.0, step), private=private)
         return OffspringChoice(kind, model, pd.DataFrame(), note("generators.asked"))
@@ -101,7 +101,7 @@ def fit_offspring(
     scores: dict[str, NDArray[np.float64]] = {}
     parts = len(rivals) + 1
     for number, name in enumerate(rivals):
-        step = str(note("generators.judging", generator=name))
+        step = note("generators.judging", generator=name)
         progress(number / parts, step)
         epochs = part_of(progress, number / parts, (number + 1) / parts, step)
         rival = fit_generator(name, training, seed, epochs, private=private)
@@ -109,7 +109,7 @@ def fit_offspring(
     best = max(scores, key=lambda name: float(scores[name].mean()))
     code = "generators.best_fitted" if training is pairs else "generators.best_held_out"
     reason = note(code, generator=best, rivals=len(scores), pairs=len(judged))
-    last = str(note("generators.fitting_all", generator=best))
+    last = note("generators.fitting_all", generator=best)
     progress(len(rivals) / parts, last)
     model = fit_generator(best, pairs, seed, part_of(progress, len(rivals) / parts, 1.0, last), private=private)
     return OffspringChoice(best, model, _rival_table(scores, best), reason)

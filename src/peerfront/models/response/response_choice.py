@@ -159,7 +159,7 @@ class Search:
     ) -> Fit:
         """Train one shape and family on these fields (None: all); linear shapes to convergence, networks in epochs."""
         settings = self.settings
-        self.progress(min(len(self.tried) / self._planned, 0.99), str(model_label(family, shape, fields)))
+        self.progress(min(len(self.tried) / self._planned, 0.99), model_label(family, shape, fields))
         columns = None if fields is None else self._columns(fields)
         trainer = Trainer(self.data, shape, family, settings.folds, settings.seed, columns)
         if shape.hidden:

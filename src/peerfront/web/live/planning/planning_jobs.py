@@ -206,8 +206,8 @@ class _Heart:
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
-    def progress(self, share: float, step: str) -> None:
-        self._share, self._step = share, step
+    def progress(self, share: float, step: object) -> None:
+        self._share, self._step = share, str(step)
 
     def start(self) -> None:
         self._thread.start()
