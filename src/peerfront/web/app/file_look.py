@@ -10,25 +10,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from peerfront.data.columns.column_findings import is_sensitive, vetted
 from peerfront.data.columns.schema_guess import Guess, guess_schema
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
-from peerfront.data.read.recognition import suggested_columns
-from peerfront.data.reading import read_study
+from peerfront.data.read.listing import guess_columns
+from peerfront.data.read.read_settings import ReadSettings
+from peerfront.data.read.recognition import recognised, suggested_columns
+from peerfront.data.read.shaping import shape
+from peerfront.data.read.sheets import Book, holds_sheets
+from peerfront.data.reading import format_by_beginning, misfit, read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
-from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.errors import DataFileError, PeerfrontError
+from peerfront.foundation.excel_tables import open_workbook
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import note
+from peerfront.foundation.r_tables import open_r_file
 from peerfront.foundation.shown import visible
+from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
+from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.study.study_sample import groups_of, outcome_of
 from peerfront.web.app.app_folder import AppFolder
-from peerfront.web.app.file_header import MOST_COLUMNS, header_of, read_settings_of
 from peerfront.words.commands import SCHEMA
 from peerfront.words.study_check import check_sections, verdict
 
-_MOST_PROBLEMS = 1_000
+_MOST_PROBLEMS, _MOST_COLUMNS = 1_000, 1_000  # that pages list
+_EXAMPLES = 3  # values of a column
 _BEFORE = "app/schema-before.toml"
 
 
@@ -47,21 +57,21 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
     file = str(choices["file"])
     path = Path(file)
     reading, ticks = dict(choices.get("reading", {})), dict(choices.get("ticks", {}))
-    header = header_of(path, reading)
+    header = _header_of(path, reading)
     notes = []
     if reading.get("sheet", "") not in ("", *header.sheets):  # that of a workbook given before
         reading["sheet"] = ""
     if header.names and not set(choices.get("columns", ())) <= set(header.names):
         notes.append(note("work.other_columns"))
         reading, ticks = {}, {}
-        header = header_of(path, reading)
+        header = _header_of(path, reading)
     contents: dict[str, Any] = {
         "file": file,
         "digest": folder.digest(file),
         "reading": reading,
         "ticks": ticks,
         "notes": notes,
-        "columns": [{"name": name, "examples": list(values)} for name, values in header.columns[:MOST_COLUMNS]],
+        "columns": [{"name": name, "examples": list(values)} for name, values in header.columns[:_MOST_COLUMNS]],
         "recognised": {role: list(names) for role, names in (header.recognised or {}).items()},
         "sheets": list(header.sheets),
         "error": None,
@@ -70,7 +80,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "place": "row",
     }
     try:
-        study = read_study(path, read_settings_of(reading))
+        study = read_study(path, _read_settings_of(reading))
         guess = guess_schema(study)
         schema = _ticked(guess.schema, ticks)
         allowed = vetted(study, schema)
@@ -164,7 +174,7 @@ def _contents(study: Study, summary: Summary, guess: Guess) -> dict[str, Any]:
 def _fit_for(read: Callable[[Study, str], object], study: Study) -> list[str]:
     """Columns that can be estimated, or grouped by: not those of one answer, or of too many."""
     names = []
-    for name in map(str, study.people.columns[:MOST_COLUMNS]):
+    for name in map(str, study.people.columns[:_MOST_COLUMNS]):
         with suppress(PeerfrontError):
             read(study, name)
             names.append(name)
@@ -191,4 +201,88 @@ def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, A
                 "missing": missing.get(name, 0),
             }
         )
-    return listed[:MOST_COLUMNS]
+    return listed[:_MOST_COLUMNS]
+
+
+# Its columns, also of a file that cannot be read as a study yet -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The columns of a file, whether or not it can be read as a study."""
+
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Name and some of the values."""
+    recognised: Mapping[str, tuple[str, ...]] | None = None
+    """Columns by role, by their names and content alone."""
+    sheets: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+def _header_of(path: Path, reading: Mapping[str, Any]) -> _Header:
+    """The columns of the file; none where its layout is fixed, or nothing can be read."""
+    try:
+        content = file_bytes(path)
+        sheets: tuple[str, ...] = ()
+        if holds_sheets(content):
+            book: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
+            sheets = book.names
+            table = _meant_table(book, reading, path)
+        else:
+            text = decoded(path, content)[0]
+            if format_by_beginning(text):
+                return _Header()
+            table = read_table(path, text)
+    except PeerfrontError:
+        return _Header()
+    if table is None:
+        return _Header(sheets=sheets)
+    try:
+        shaped = shape(table, ReadSettings(missing=tuple(reading.get("missing", ()))), path.name)
+        frame = shaped.table.frame
+        names = [name for name in map(str, frame.columns) if name not in shaped.own or name in shaped.instead.values()]
+    except PeerfrontError:
+        frame, names = table.frame, list(map(str, table.frame.columns))
+        return _Header(_with_examples(frame, names), {}, sheets)
+    try:
+        columns, _ = recognised(shaped, path.name)
+    except PeerfrontError:
+        columns = guess_columns(names, {}, path.name)
+    return _Header(_with_examples(frame, names), columns, sheets)
+
+
+def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTable | None:
+    """The sheet that was named, or the first that says who recruited whom, or the first that holds a table."""
+    wanted = str(reading.get("sheet") or "")
+    settings = _read_settings_of({**reading, "sheet": ""})
+    first = None
+    for name in (wanted,) if wanted in book.names else book.names:
+        try:
+            table = book.read(name)
+        except DataFileError:
+            continue
+        if not misfit(table, settings, path):
+            return table
+        first = first or table
+    return first
+
+
+def _read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
+    """How the file is read, from what was chosen in the form of the columns."""
+    fields = {
+        name: reading[name] for name in ("coupons_each", "still_open", "valid_days", "sheet") if reading.get(name)
+    }
+    columns = {role: tuple(names) for role, names in reading.get("columns", {}).items()}
+    return ReadSettings(columns=columns, missing=tuple(reading.get("missing", ())), **fields)
+
+
+def _with_examples(frame: pd.DataFrame, names: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    columns = []
+    for name in names[:_MOST_COLUMNS]:
+        values = frame[name].head(200)
+        different = values[values != ""].drop_duplicates().head(_EXAMPLES)
+        columns.append((name, tuple(visible(str(value), 40) for value in different)))
+    return tuple(columns)
