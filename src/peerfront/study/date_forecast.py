@@ -73,7 +73,7 @@ class DateForecast(Readable):
     studies: int
     """Simulated studies."""
     seed: int
-    notes: tuple[Message | str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """Where the numbers rest on an assumption, or are to be taken with care."""
 
     @property

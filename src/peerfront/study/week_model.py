@@ -15,6 +15,8 @@ from peerfront.study.model import Model, fit, load
 from peerfront.study.study_folder import StudyFolder
 from peerfront.study.week_plan import WeekOrder
 
+TOO_SMALL = "too_small.to_fit", "too_small.to_fit_with_open"
+"""Codes of errors of a fit that is refused because the study is too small."""
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 REFIT = (AUTO, ALWAYS, NEVER)
 _NEWS = 0.05  # share of what a model was fitted to that must be new before fitting again pays
@@ -127,7 +129,7 @@ def kept_or_refitted(
         others = [load(Path(folder)) for folder in order.prior]
         model = fit(study, schema, settings, prior=others, progress=progress, start=start)
     except DataFileError as problem:
-        if before is not None or "too small to fit" not in str(problem):
+        if before is not None or problem.code not in TOO_SMALL:
             raise
         return ModelChoice(None, False, "", FittedTo(), too_small=problem.message)
     return ModelChoice(model, True, "", now, fitted_to.day)

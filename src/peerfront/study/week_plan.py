@@ -169,7 +169,7 @@ class WeekPlan:
     """Without a model it holds the table and nothing that is expected."""
     forecast: DateForecast | None = None
     """None where nothing says when people return, or where none was asked for."""
-    why_no_forecast: Message | str = ""
+    why_no_forecast: Message | None = None
     """Why there is no forecast by date, where one was asked for."""
     rounds: int | None = None
     """Generations of recruits that fit in until the last day; None without dates."""
@@ -260,7 +260,7 @@ def planned_week(
     schema = model.schema
     people = Frontier(study.ids[waits], encode_study(study, schema)[waits])
     until = order.last_day(day)
-    undated = why_undated(study) if model.fit.returns is None else ""
+    undated = why_undated(study) if model.fit.returns is None else None
     if study.day is None or undated or not study.settings.open_by_dates:
         sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study), number))
         no_dates = study.day is None or undated
