@@ -126,5 +126,5 @@ def stop_servers() -> None:
         server.cleanup()
     for watcher in _watchers:
         watcher.stdin.close()
-        watcher.wait(30)
+        watcher.wait(300)  # it removes the folder, which takes long while others use the disk
     shutil.rmtree(_TOP, ignore_errors=True)

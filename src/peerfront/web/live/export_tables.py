@@ -34,9 +34,9 @@ def days_of(settings: Settings) -> Callable[[datetime], str]:
 
 def written_ids(ids: Iterable[str]) -> Mapping[str, str]:
     """Ids as they are written: one that readers take for "not known", such as NA, gets underscores at its end."""
-    known = list(ids)
-    taken, written = set(known), {}
-    for each in known:
+    names = list(ids)
+    taken, written = set(names), {}
+    for each in names:
         text = each
         while text in USUAL_MISSING or (text != each and text in taken):
             text += "_"
@@ -90,11 +90,11 @@ def reading_of(settings: Settings, columns: tuple[str, ...]) -> ReadSettings:
     A coupon that is valid from a days after its issue on, for v days, can be used until a + v - 1 days after it.
     """
     coupons = tuple(name for name in columns if name.startswith("coupon."))
-    known = {**_ROLES, "coupons": coupons}
+    columns_by_role = {**_ROLES, "coupons": coupons}
     until = min(settings.active_after_days + settings.valid_days - 1, MOST_DAYS_VALID)
     return ReadSettings(
         format=COUPONS,
-        columns={role: known.get(role, ()) for role in ROLES},
+        columns={role: columns_by_role.get(role, ()) for role in ROLES},
         preset=PLAIN,
         valid_days=float(until),
         active_after_days=float(min(settings.active_after_days, until)),
@@ -135,8 +135,8 @@ def _field(study: Study, guessed: FieldRule, question: Question | None, *, sensi
         unlisted = not guessed.cuts and guessed.other is None
         return replace(guessed, others_unknown=unlisted, use=use)
     choices = tuple(each.strip() for each in question.choices)
-    told = study.people[guessed.name]
-    others = tuple(sorted(set(told[told != ""]) - set(choices)))
+    answers = study.people[guessed.name]
+    others = tuple(sorted(set(answers[answers != ""]) - set(choices)))
     categories = choices + others if len(choices) + len(others) <= max(_MOST_CATEGORIES, len(choices)) else choices
     return FieldRule(guessed.name, categories, others_unknown=True, use=use)
 

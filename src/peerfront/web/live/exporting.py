@@ -183,8 +183,8 @@ def _table_and_ids(settings: Settings) -> tuple[pd.DataFrame, Mapping[str, str]]
     people = list(models.Person.objects.order_by("enrolled_at", "person").values_list(*columns, named=True))
     held: dict[str, list[tuple[str, datetime, date]]] = {person.person: [] for person in people}
     coupons = models.Coupon.objects.exclude(holder=None).filter(voided_at=None).order_by("issued_at", "code")
-    told = coupons.values_list("holder_id", "code", "issued_at", "last_day")
-    for holder, code, issued_at, last_day in told.iterator(chunk_size=2_000):
+    handed_out = coupons.values_list("holder_id", "code", "issued_at", "last_day")
+    for holder, code, issued_at, last_day in handed_out.iterator(chunk_size=2_000):
         if holder in held:  # otherwise the person came after people were read
             held[str(holder)].append((code_text(code), issued_at, last_day))
     ids = written_ids(held)

@@ -229,19 +229,19 @@ def postgresql(url: str) -> dict[str, Any]:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        told: dict[str, Any] = conninfo_to_dict(url) if url.startswith(("postgresql://", "postgres://")) else {}
+        parts: dict[str, Any] = conninfo_to_dict(url) if url.startswith(("postgresql://", "postgres://")) else {}
     except (ProgrammingError, UnicodeError, ValueError):  # whose words may quote a part of the password
-        told = {}
-    if not told.get("dbname") or re.fullmatch(r"[\d,]*", str(told.get("port", ""))) is None:
+        parts = {}
+    if not parts.get("dbname") or re.fullmatch(r"[\d,]*", str(parts.get("port", ""))) is None:
         raise SettingError("live_folder.database_url")
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": told.pop("dbname"),
-        "USER": told.pop("user", ""),
-        "PASSWORD": told.pop("password", ""),
-        "HOST": told.pop("host", ""),
-        "PORT": str(told.pop("port", "")),
-        "OPTIONS": told,
+        "NAME": parts.pop("dbname"),
+        "USER": parts.pop("user", ""),
+        "PASSWORD": parts.pop("password", ""),
+        "HOST": parts.pop("host", ""),
+        "PORT": str(parts.pop("port", "")),
+        "OPTIONS": parts,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
     }

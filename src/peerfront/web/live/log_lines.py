@@ -16,11 +16,11 @@ class WithoutPersonalData(logging.Formatter):
     converter = staticmethod(time.gmtime)  # times in UTC
 
     def format(self, record: logging.LogRecord) -> str:
-        told = logging.makeLogRecord(record.__dict__ | {"exc_text": None})
+        line = logging.makeLogRecord(record.__dict__ | {"exc_text": None})
         if not record.name.startswith("peerfront"):
             # Messages of Django and others quote addresses and users, most of them in their arguments.
-            told.msg, told.args = (str(record.msg) if record.args else "(message left out)"), ()
-        return super().format(told)
+            line.msg, line.args = (str(record.msg) if record.args else "(message left out)"), ()
+        return super().format(line)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is the standard library's
         kind, _, trace = ei

@@ -45,8 +45,8 @@ class Manifest:
         return hmac.compare_digest(self._signature(keys).encode(), signature.encode())
 
     def _signature(self, keys: Keys) -> str:
-        told = json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
-        return hmac.digest(keys.secret_key.encode(), _PURPOSE + told, "sha256").hex()
+        content = json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
+        return hmac.digest(keys.secret_key.encode(), _PURPOSE + content, "sha256").hex()
 
 
 def read_manifest(content: bytes) -> tuple[Manifest, str]:
@@ -97,12 +97,12 @@ class BackupFile:
         self.path = path
         with self.faults_as_errors():
             self._archive = zipfile.ZipFile(path)
-            said: dict[str, Any] = json.loads(self._archive.read(ABOUT))
-            form = said.pop("format")
+            about: dict[str, Any] = json.loads(self._archive.read(ABOUT))
+            form = about.pop("format")
         if form != FORMAT:
             raise DataFileError("live_backup.other_form", path=path, form=form)
         with self.faults_as_errors():
-            self.about = About(**said)
+            self.about = About(**about)
             self.serving = Serving.from_data(json.loads(self._archive.read(SITE)))
             self._manifest, self._signature = read_manifest(self._archive.read(MANIFEST))
         self._check_files(self._manifest)

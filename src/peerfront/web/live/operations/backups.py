@@ -86,8 +86,8 @@ def new_name(folder: LiveFolder, at: datetime | None = None) -> str:
 
 def listed(folder: LiveFolder) -> list[Backup]:
     """The back-ups in the study's folder, the newest first."""
-    found = [Backup(path) for path in folder.backups.glob("backup-*.zip") if _NAME.fullmatch(path.name)]
-    return sorted(found, key=lambda each: each.order, reverse=True)
+    backups = [Backup(path) for path in folder.backups.glob("backup-*.zip") if _NAME.fullmatch(path.name)]
+    return sorted(backups, key=lambda each: each.order, reverse=True)
 
 
 def named(folder: LiveFolder, name: str) -> Backup | None:

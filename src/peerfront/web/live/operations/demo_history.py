@@ -309,7 +309,7 @@ class History:
         return self._somebody(crowd, list(SITES)[number % len(SITES)])
 
     def _somebody(self, crowd: Crowd, site: str) -> _Somebody:
-        (told,) = self.world.schema.decode(crowd.covariates)
-        low, high = _ACQUAINTANCES[told["acquaintances"]]
-        answers = tuple((name, str(told[name])) for name in sorted(_TEXTS))
+        (decoded,) = self.world.schema.decode(crowd.covariates)
+        low, high = _ACQUAINTANCES[decoded["acquaintances"]]
+        answers = tuple((name, str(decoded[name])) for name in sorted(_TEXTS))
         return _Somebody(answers, int(self.rng.integers(low, high + 1)), site, crowd)

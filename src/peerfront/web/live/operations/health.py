@@ -21,12 +21,12 @@ NEWEST_CONTACTS = 20
 
 def findings(folder: LiveFolder) -> list[Message]:
     """What should be mended; nothing if all is well."""
-    found = deployment_checks() + _readable_by_others(folder)
+    faults = deployment_checks() + _readable_by_others(folder)
     if missing := unapplied_migrations():
-        return [*found, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
+        return [*faults, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
     if DatabaseRecords().study() is None:
-        return [*found, note("live_health.not_begun")]
-    return found + newest_events() + _unreadable_contacts()
+        return [*faults, note("live_health.not_begun")]
+    return faults + newest_events() + _unreadable_contacts()
 
 
 def newest_events() -> list[Message]:

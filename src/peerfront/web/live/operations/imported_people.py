@@ -114,13 +114,13 @@ def _pseudonyms(study: Study) -> list[str]:
 
 def _sites(study: Study, place: Place) -> list[str]:
     column = study.columns.get("site", (None,))[0]
-    told = [""] * len(study) if column is None else [str(each).strip() for each in study.people[column]]
-    known = {name.casefold(): site for site, name in place.sites.items()}
-    known |= {site.casefold(): site for site in place.sites}
+    given = [""] * len(study) if column is None else [str(each).strip() for each in study.people[column]]
+    sites_by_name = {name.casefold(): site for site, name in place.sites.items()}
+    sites_by_name |= {site.casefold(): site for site in place.sites}
     only = next(iter(place.sites)) if len(place.sites) == 1 else None
     sites = []
-    for index, name in enumerate(told):
-        site = known.get(name.casefold()) if name else place.site or only
+    for index, name in enumerate(given):
+        site = sites_by_name.get(name.casefold()) if name else place.site or only
         if site is None and name:
             where = {"place": study.place, "row": study.rows[index], "file": study.source}
             raise SettingError("live_import.no_such_site", site=name, **where)
@@ -211,10 +211,10 @@ class _Answers:
 
     def of(self, index: int) -> tuple[tuple[str, str], ...] | None:
         """None for somebody who answered nothing, so that the answers can still be recorded."""
-        told = {name: str(self._people[column].iat[index])[:LONGEST_TEXT] for name, column in self.columns.items()}
-        if self._has_questions and not any(told.values()):
+        given = {name: str(self._people[column].iat[index])[:LONGEST_TEXT] for name, column in self.columns.items()}
+        if self._has_questions and not any(given.values()):
             return None
-        return tuple(sorted((name, text) for name, text in told.items() if text))
+        return tuple(sorted((name, text) for name, text in given.items() if text))
 
 
 def _notes(study: Study, names: list[str], answers: _Answers) -> list[Message]:

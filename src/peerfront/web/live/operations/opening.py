@@ -68,8 +68,8 @@ def unapplied_migrations() -> list[str]:
     except DatabaseError as problem:
         raise _unreachable(problem) from None
     applied = {name for app, name in executor.loader.applied_migrations if app == _RECORDS}
-    known = {name for app, name in executor.loader.graph.nodes if app == _RECORDS}
-    if newer := sorted(applied - known):
+    supported = {name for app, name in executor.loader.graph.nodes if app == _RECORDS}
+    if newer := sorted(applied - supported):
         raise SettingError("live_database.newer", changes=newer[:3])
     return [f"{migration.app_label} {migration.name}" for migration, _ in plan]
 

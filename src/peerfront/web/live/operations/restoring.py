@@ -60,8 +60,8 @@ def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
         raise DataFileError("live_backup.people_missing", path=backup.path)
     stored = models.Event.objects.order_by("number").values_list("number", "before", "hash")
     same = all(
-        told == (link.number, link.before, link.hash)
-        for told, link in zip(stored.iterator(chunk_size=5_000), links, strict=True)
+        row == (link.number, link.before, link.hash)
+        for row, link in zip(stored.iterator(chunk_size=5_000), links, strict=True)
     )
     rows, faults = compare(state)
     if not same or faults:

@@ -37,8 +37,8 @@ class Imported:
         """People who were imported, and people who were there before."""
         fact = self.answer.events[0].fact
         assert isinstance(fact, ActionNoted)
-        told = dict(fact.details)
-        return int(told["imported"]), int(told["there_before"])
+        counts = dict(fact.details)
+        return int(counts["imported"]), int(counts["there_before"])
 
 
 def file_for_study(study: Study, site: str | None) -> FromFile:

@@ -71,10 +71,10 @@ def plan_alone(
     """Plan for one person with these codes [fields]; `strata` are the chances of each number in the approved plan."""
     if order.strata:
         name, codes = _stratum(fit, order, codes)
-        known = (strata or {}).get(name)
-        if known is not None:
+        chances = (strata or {}).get(name)
+        if chances is not None:
             luck = float(person_luck([person], order.seed).uniform("number")[0])
-            return of_stratum(name, known, luck, order)
+            return of_stratum(name, chances, luck, order)
     return _by_the_model(fit, person, codes, order, coming)
 
 

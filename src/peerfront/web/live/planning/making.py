@@ -134,8 +134,8 @@ def _strata_allowed(settings: Settings) -> Settings:
 
 def _usable_strata(settings: Settings, columns: Mapping[str, str], model: Model | None) -> tuple[str, ...]:
     """Columns of the strata that the model knows; the others tell nobody apart."""
-    known = () if model is None else model.fit.schema.names
-    return tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
+    existing = () if model is None else model.fit.schema.names
+    return tuple(columns[name] for name in settings.plan_strata if columns[name] in existing)
 
 
 def _earlier() -> tuple[Earlier | None, Fitted | None]:
@@ -187,13 +187,13 @@ def _notes(missing_strata: list[str], kept_back: int) -> list[Message]:
 def _people_of(plan: WeekPlan) -> dict[str, str]:
     """Pseudonyms by the ids of the exported file, which marks ids that readers would take for nothing (NA)."""
     written = [str(person) for person in plan.table["person"]]
-    known = set(models.Person.objects.values_list("person", flat=True))
-    return {each: each if each in known else _unmarked(each, known) for each in written}
+    existing = set(models.Person.objects.values_list("person", flat=True))
+    return {each: each if each in existing else _unmarked(each, existing) for each in written}
 
 
-def _unmarked(written: str, known: set[str]) -> str:
+def _unmarked(written: str, existing: set[str]) -> str:
     name = written
-    while name not in known and name.endswith("_"):
+    while name not in existing and name.endswith("_"):
         name = name[:-1]
     return name
 

@@ -63,7 +63,7 @@ def usable_days(settings: Settings) -> float:
     return float(max(settings.valid_days - 1, 0))
 
 
-Told = tuple[tuple[tuple[str, str], ...], int | None]
+Answered = tuple[tuple[tuple[str, str], ...], int | None]
 """Answers and network size."""
 
 
@@ -71,7 +71,7 @@ Told = tuple[tuple[tuple[str, str], ...], int | None]
 class _Issue:
     """Coupons of one person that are valid from the same day to the same day."""
 
-    told: Told
+    answered: Answered
     site: str
     coupons: int
     used: int
@@ -95,20 +95,20 @@ def open_holders(
         np.array([place.get(issue.site, -1) for issue in issues], dtype=np.int64),
         sites,
     )
-    return OpenHolders(seen, codes_of(settings, schema, [issue.told for issue in issues]))
+    return OpenHolders(seen, codes_of(settings, schema, [issue.answered for issue in issues]))
 
 
-def codes_of(settings: Settings, schema: StudySchema, people: Iterable[Told]) -> Codes:
+def codes_of(settings: Settings, schema: StudySchema, people: Iterable[Answered]) -> Codes:
     """The codes of people by their answers, [people, fields]; answers that a model does not know are unknown."""
-    told = list(people)
-    codes = np.full((len(told), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
+    answered = list(people)
+    codes = np.full((len(answered), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
     if not schema.used:
         return np.zeros_like(codes)  # everybody is alike
     questions = {column: name for name, column in answer_columns(settings, ()).items()}
-    answers = [dict(own) for own, _ in told]
+    answers = [dict(own) for own, _ in answered]
     for number, rule in enumerate(schema.used):
         if rule.name == NETWORK_SIZE:
-            values = ["" if size is None else str(size) for _, size in told]
+            values = ["" if size is None else str(size) for _, size in answered]
         else:
             name = questions.get(rule.name, rule.name)
             values = [own.get(name, "").strip() for own in answers]
@@ -126,9 +126,9 @@ def _handed_out(today: date) -> list[_Issue]:
         .order_by("holder_id", "first_day", "last_day")
     )
     rows = [row for row in counted if row[4] < row[3]]
-    told = _told({str(row[0]) for row in rows})
+    answered = _answered({str(row[0]) for row in rows})
     return [
-        _Issue(*told[str(holder)], coupons, used, float(max((today - first).days, 0)), float((last - first).days))
+        _Issue(*answered[str(holder)], coupons, used, float(max((today - first).days, 0)), float((last - first).days))
         for holder, first, last, coupons, used in rows
     ]
 
@@ -141,17 +141,17 @@ def _promised(settings: Settings, plan: PlanRow) -> list[_Issue]:
     promised = dict(lines.values_list("person_id", "coupons"))
     overrides = models.Override.objects.filter(round=current, person__withdrawn_at=None)
     promised |= dict(overrides.exclude(person__in=decided).values_list("person_id", "coupons"))
-    told = _told(set(promised))
+    answered = _answered(set(promised))
     return [
-        _Issue(*told[person], coupons, 0, 0.0, usable_days(settings))
+        _Issue(*answered[person], coupons, 0, 0.0, usable_days(settings))
         for person, coupons in sorted(promised.items())
         if coupons > 0
     ]
 
 
-def _told(people: set[str]) -> Mapping[str, tuple[Told, str]]:
+def _answered(people: set[str]) -> Mapping[str, tuple[Answered, str]]:
     """Answers, network size and site of some people; nothing of what somebody said who withdrew."""
-    names, found = sorted(people), {}
+    names, by_person = sorted(people), {}
     for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
         rows = models.Person.objects.filter(pk__in=names[start : start + 500]).values_list(
             "person", "answers", "network_size", "site_id", "withdrawn_at"
@@ -159,5 +159,5 @@ def _told(people: set[str]) -> Mapping[str, tuple[Told, str]]:
         for person, answers, size, site, withdrawn_at in rows:
             gone = withdrawn_at is not None
             own = () if gone else tuple((name, answer) for name, answer in answers or ())
-            found[person] = ((own, None if gone else size), site)
-    return found
+            by_person[person] = ((own, None if gone else size), site)
+    return by_person

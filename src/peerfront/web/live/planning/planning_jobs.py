@@ -186,8 +186,8 @@ def _done(job_id: int, plan: int) -> None:
 
 def _plans_in_use() -> set[tuple[str, int]]:
     """Models and seeds of plans by which coupons were handed out, and of the newest plans."""
-    told = Plan.objects.order_by("-plan").values_list("model", "seed")
-    return {*told[:_PLANS_KEPT], *told.filter(round__isnull=False)}
+    values = Plan.objects.order_by("-plan").values_list("model", "seed")
+    return {*values[:_PLANS_KEPT], *values.filter(round__isnull=False)}
 
 
 def effort() -> float:
@@ -220,9 +220,9 @@ class _Heart:
     def _beat(self) -> None:
         try:
             while not self._end.wait(HEARTBEAT):
-                told = {"seen_at": timezone.now(), "share": self._share, "step": self._step}
+                values = {"seen_at": timezone.now(), "share": self._share, "step": self._step}
                 try:
-                    heard = PlanningJob.objects.filter(pk=self._job_id, state=RUNNING).update(**told)
+                    heard = PlanningJob.objects.filter(pk=self._job_id, state=RUNNING).update(**values)
                 except OperationalError:  # somebody writes for long, or the database is away: say it a little later
                     log.warning("Job %d could not say that it lives.", self._job_id)
                     connections.close_all()

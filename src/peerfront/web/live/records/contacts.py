@@ -18,11 +18,11 @@ def _box() -> Fernet:
 
 def write_contact(person: str, contact: dict[str, str]) -> None:
     """Keep or replace how a person can be reached; an empty contact is deleted."""
-    told = {name: contact[name].strip() for name in FIELDS if contact.get(name, "").strip()}
-    if not told:
+    details = {name: contact[name].strip() for name in FIELDS if contact.get(name, "").strip()}
+    if not details:
         delete_contact(person)
         return
-    sealed = _box().encrypt(json.dumps({"person": person, **told}, ensure_ascii=False).encode())
+    sealed = _box().encrypt(json.dumps({"person": person, **details}, ensure_ascii=False).encode())
     Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
 
 
@@ -32,12 +32,12 @@ def read_contact(person: str) -> dict[str, str] | None:
     if stored is None:
         return None
     try:
-        told: dict[str, str] = json.loads(_box().decrypt(bytes(stored.sealed)))
+        details: dict[str, str] = json.loads(_box().decrypt(bytes(stored.sealed)))
     except InvalidToken:
         raise DataFileError("live_records.other_key", person=person) from None
-    if told.pop("person") != person:
+    if details.pop("person") != person:
         raise DataFileError("live_records.other_person", person=person)
-    return told
+    return details
 
 
 def delete_contact(person: str) -> bool:

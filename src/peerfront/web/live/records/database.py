@@ -89,8 +89,8 @@ class DatabaseRecords:
     """What the rules read, from the database. Use it inside the transaction of `recording.answer`, or just to look."""
 
     def _one(self, kind: type[R], /, **key: Any) -> R | None:
-        found = models.FOLLOWING[kind]._default_manager.filter(**key).order_by()[:1]  # sorting one row takes time, too
-        return next((row_of(kind, stored) for stored in found), None)
+        rows = models.FOLLOWING[kind]._default_manager.filter(**key).order_by()[:1]  # sorting one row takes time, too
+        return next((row_of(kind, stored) for stored in rows), None)
 
     def study(self) -> records.StudyRow | None:
         return self._one(records.StudyRow, pk=1)
@@ -104,11 +104,11 @@ class DatabaseRecords:
     def _some(self, kind: type[R], keys: Collection[str]) -> dict[str, R]:
         """The rows of a class by their only keys, as far as they are there."""
         names = list(keys)
-        found: dict[str, R] = {}
+        rows: dict[str, R] = {}
         for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
             part = models.FOLLOWING[kind]._default_manager.filter(pk__in=names[start : start + 500]).order_by()
-            found |= {str(stored.pk): row_of(kind, stored) for stored in part}
-        return found
+            rows |= {str(stored.pk): row_of(kind, stored) for stored in part}
+        return rows
 
     def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
         return self._some(records.PersonRow, people)

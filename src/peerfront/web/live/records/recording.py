@@ -89,7 +89,7 @@ class Writes:
     """Rows to change and to insert, in the transaction in which their events are added."""
 
     changed: tuple[_Change, ...]
-    made: tuple[Insertion, ...]
+    new: tuple[Insertion, ...]
 
     def write(self) -> None:
         assert connection.in_atomic_block, "rows are written with their events or not at all"
@@ -97,7 +97,7 @@ class Writes:
             rows = models.FOLLOWING[type(each.row)]._default_manager.filter(**key_columns(each.row))
             if rows.update(**each.columns) != 1:
                 raise Contradiction(f"There is no {type(each.row).__name__} {key_of(each.row)} to change.")
-        for insert in self.made:
+        for insert in self.new:
             insert.write()
 
 
@@ -106,7 +106,7 @@ class RequestRecords(DatabaseRecords):
 
     def __init__(self, request: Request) -> None:
         self._read: Rows = {}
-        self._made: Rows = {}
+        self._new: Rows = {}
         self._changed: Rows = {}
         self._events: dict[str, Sequence[Event]] = {}
         self.last_event = self._read_study(request)
@@ -138,23 +138,24 @@ class RequestRecords(DatabaseRecords):
 
     def add(self, change: Effects) -> None:
         """Take in what an event does; raise `Contradiction` where it makes a row that an event before it made."""
-        for row in change.made:
-            key, rows = key_of(row), self._made.setdefault(type(row), {})
+        for row in change.new:
+            key, rows = key_of(row), self._new.setdefault(type(row), {})
             if key in rows:
                 raise Contradiction(f"There is {type(row).__name__} {key} already.")
             rows[key] = row
         for row in change.changed:
             key = key_of(row)
-            is_new = key in self._made.get(type(row), {})
-            (self._made if is_new else self._changed).setdefault(type(row), {})[key] = row
+            is_new = key in self._new.get(type(row), {})
+            (self._new if is_new else self._changed).setdefault(type(row), {})[key] = row
 
     def writes(self) -> Writes:
         """Everything that is to be written, made ready; nothing is pending any more."""
-        made, changed = self._made, self._changed
-        self._made, self._changed = {}, {}
+        new, changed = self._new, self._changed
+        self._new, self._changed = {}, {}
         insertions = []
         for kind, model in models.FOLLOWING.items():
-            if rows := made.get(kind):
+            if rows := new.get(kind):
+                self._read.pop(kind, None)  # they were not there when they were asked for
                 ready = insertion(model, map(columns_of, rows.values()))
                 insertions.append(replace(ready, rows=list(ready.rows)))
         changes = []
@@ -162,8 +163,8 @@ class RequestRecords(DatabaseRecords):
             before = self._read.pop(kind, {})
             for key, row in rows.items():
                 columns = columns_of(row)
-                if (known := before.get(key)) is not None:
-                    same = columns_of(known)
+                if (earlier := before.get(key)) is not None:
+                    same = columns_of(earlier)
                     columns = {name: value for name, value in columns.items() if value != same[name]}
                 if columns:
                     changes.append(_Change(row, columns))
@@ -171,12 +172,12 @@ class RequestRecords(DatabaseRecords):
 
     def _write_pending(self) -> None:
         """Write what is pending before look-ups of several rows, which ask the database."""
-        if self._made or self._changed:
+        if self._new or self._changed:
             self.writes().write()
 
     def _one(self, kind: type[R], /, **key: Any) -> R | None:
         place = () if kind is records.StudyRow else tuple(key.values())
-        for rows in (self._made, self._changed):
+        for rows in (self._new, self._changed):
             if (row := rows.get(kind, {}).get(place)) is not None:
                 return cast(R, row)
         read = self._read.setdefault(kind, {})
@@ -186,7 +187,7 @@ class RequestRecords(DatabaseRecords):
 
     def coupon(self, code: str) -> records.CouponRow | None:
         """A coupon, together with its redemption, which is always asked for next."""
-        if code not in {place[0] for kind in (self._made, self._changed) for place in kind.get(records.CouponRow, {})}:
+        if code not in {place[0] for kind in (self._new, self._changed) for place in kind.get(records.CouponRow, {})}:
             stored = models.Coupon.objects.filter(pk=code).select_related("redemption").order_by().first()
             used = None if stored is None else getattr(stored, "redemption", None)
             coupon = None if stored is None else row_of(records.CouponRow, stored)

@@ -77,11 +77,11 @@ def erasable_parts(fact: Fact) -> tuple[Erasable, ...]:
 def fault_of_texts(fact: Fact) -> Message | None:
     """Say what is wrong if texts of a fact are neither as they were recorded nor erased."""
     for part in erasable_parts(fact):
-        found = texts(part)
-        names = list(found)
-        if not part.salt and found != _once_erased(part):
+        stored = texts(part)
+        names = list(stored)
+        if not part.salt and stored != _once_erased(part):
             return note("live_events.no_salt", names=names)
-        if part.salt and part.commitment != commitment(part.salt, **found):
+        if part.salt and part.commitment != commitment(part.salt, **stored):
             return note("live_events.wrong_commitment", names=names)
     return None
 
@@ -188,10 +188,10 @@ def _check_erased(events: list[Event]) -> None:
     for number, event in enumerate(events, start=1):
         for part in erasable_parts(event.fact):
             names = list(texts(part))
-            said = part.person in people
-            if said and part.salt:
+            is_erased = part.person in people
+            if is_erased and part.salt:
                 raise DataFileError("live_events.not_erased", number=number, names=names, person=part.person)
-            if not said and not part.salt:
+            if not is_erased and not part.salt:
                 raise DataFileError("live_events.lost", number=number, names=names, person=part.person)
 
 

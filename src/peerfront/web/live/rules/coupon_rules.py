@@ -31,7 +31,7 @@ from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_DAYS
 
 def usable(situation: Situation, typed: str) -> CouponRow | Refusal:
     """Look up the coupon that somebody shows; refuse one with which nobody can be enrolled today."""
-    coupon = situation.known_coupon(typed)
+    coupon = situation.typed_coupon(typed)
     if isinstance(coupon, Refusal):
         return coupon
     if spent := situation.spent(coupon):
@@ -70,7 +70,7 @@ def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
     plan = _approved_plan(situation)
     if isinstance(plan, Refusal):
         return plan
-    person = situation.known_person(wish.person)
+    person = situation.reachable_person(wish.person)
     if isinstance(person, Refusal):
         return person
     if person.answers is None:
@@ -116,7 +116,7 @@ def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
     plan = _approved_plan(situation)
     if isinstance(plan, Refusal):
         return plan
-    person = situation.known_person(wish.person)
+    person = situation.reachable_person(wish.person)
     if isinstance(person, Refusal):
         return person
     if bad := out_of_range("coupons", wish.coupons, 0, LARGEST_CAP) or no_reason(wish.why):
@@ -212,7 +212,7 @@ def _decided(situation: Situation, plan: PlanRow, person: PersonRow, for_one: Pl
 
 def _handed_out(situation: Situation, typed: str) -> CouponRow | Refusal:
     """Look up a coupon that somebody got at a site of the member; refuse one that is used or void."""
-    coupon = situation.known_coupon(typed)
+    coupon = situation.typed_coupon(typed)
     if isinstance(coupon, Refusal):
         return coupon
     if other_site := situation.concerns(coupon.site):

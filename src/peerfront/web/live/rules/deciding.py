@@ -130,10 +130,10 @@ def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
     elif isinstance(wish, ProposePlan):
         asked = {line.person: texts(line) for line in wish.lines}
     return any(
-        texts(told) != asked[told.person]
+        texts(part) != asked[part.person]
         for event in recorded
-        for told in erasable_parts(event.fact)
-        if told.salt and told.person in asked
+        for part in erasable_parts(event.fact)
+        if part.salt and part.person in asked
     )
 
 

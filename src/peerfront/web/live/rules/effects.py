@@ -58,7 +58,7 @@ R = TypeVar("R")
 class Effects:
     """Rows to insert and rows to replace by their keys."""
 
-    made: tuple[Row, ...] = ()
+    new: tuple[Row, ...] = ()
     changed: tuple[Row, ...] = ()
 
 
@@ -77,10 +77,10 @@ def effects(records: Records, event: Event) -> Effects:
     at = stamp.server_time
     if isinstance(fact, RequestRefused):
         refused = RefusalRow(stamp.request_key, fact.action.value, fact.reason, fact.code, at, stamp.site)
-        return Effects(made=(refused,))
+        return Effects(new=(refused,))
     if isinstance(fact, StudyBegun):
         begun = StudyRow(fact.prefix, fact.settings, fact.settings.budget, 0, None, 0, at)
-        return Effects(made=(begun,))
+        return Effects(new=(begun,))
     study = replace(_there(records.study(), "the study"), last_time=at)
     site = stamp.site or ""
     match fact:
@@ -219,25 +219,25 @@ def _imported(records: Records, study: StudyRow, event: Event, fact: PersonImpor
         last_issued_at=min(at, max(each.issued_at for each in fact.coupons)) if fact.coupons else None,
         imported=f"{fact.digest}:{fact.salt}:{fact.commitment[:16]}" if fact.salt else fact.digest,
     )  # fmt: skip
-    made: list[Row] = [person, RedemptionRow(fact.code, fact.person, came, fact.site)]
+    new: list[Row] = [person, RedemptionRow(fact.code, fact.person, came, fact.site)]
     for each in fact.coupons:
         voided_at, why = (at, "void when it was imported") if each.void else (None, "")
-        made.append(
+        new.append(
             CouponRow(
                 each.code, fact.person, fact.site, each.issued_at, each.first_day, each.last_day, voided_at, why, True
             )
         )
     changed: tuple[Row, ...] = (study,)
     if fact.recruiter is None:
-        made.append(CouponRow(fact.code, None, fact.site, came, came.date(), came.date(), imported=True))
+        new.append(CouponRow(fact.code, None, fact.site, came, came.date(), came.date(), imported=True))
     elif fact.drawn:
         holder = _there(records.person(fact.recruiter), fact.recruiter)
-        made.append(CouponRow(fact.code, holder.person, holder.site, came, came.date(), came.date(), imported=True))
+        new.append(CouponRow(fact.code, holder.person, holder.site, came, came.date(), came.date(), imported=True))
         changed = (study, replace(holder, coupons=holder.coupons + 1))
     for kind in fact.paid:
         receiver = fact.person if kind is PaymentKind.INTERVIEW else fact.recruiter or ""
-        made.append(PaymentRow(fact.code, kind, receiver, 0, study.settings.currency, came, fact.site))
-    return Effects(tuple(made), changed)
+        new.append(PaymentRow(fact.code, kind, receiver, 0, study.settings.currency, came, fact.site))
+    return Effects(tuple(new), changed)
 
 
 def _there(row: R | None, what: str) -> R:

@@ -38,11 +38,11 @@ def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
     if isinstance(ordered, Refusal):
         return ordered
     named = {each.person for each in ordered} | {each.recruiter for each in ordered if each.recruiter is not None}
-    known = situation.records.people(sorted(named))
-    new = _new_people(situation, ordered, known)
+    existing = situation.records.people(sorted(named))
+    new = _new_people(situation, ordered, existing)
     if isinstance(new, Refusal):
         return new
-    if refused := _bad_recruiter(new, known) or _bad_codes(situation, new):
+    if refused := _bad_recruiter(new, existing) or _bad_codes(situation, new):
         return refused
     given = {coupon.code for each in new for coupon in each.coupons} | {each.code for each in new}
     drawn = iter(situation.unknown_codes(sum(not each.code for each in new), besides=given))
@@ -175,12 +175,12 @@ def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]
 
 
 def _new_people(
-    situation: Situation, entries: Sequence[ImportedPerson], known: Mapping[str, PersonRow]
+    situation: Situation, entries: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]
 ) -> list[ImportedPerson] | Refusal:
     """Select people who are not in the study; refuse a file in which one of the others differs."""
     new = []
     for entry in entries:
-        row = known.get(entry.person)
+        row = existing.get(entry.person)
         if row is None:
             new.append(entry)
         elif not _is_said_again(row, entry) and (name := _difference(situation, row, entry)):
@@ -208,8 +208,8 @@ def _difference(situation: Situation, row: PersonRow, entry: ImportedPerson) -> 
     return next((name for name, is_same in same.items() if not is_same), None)
 
 
-def _bad_recruiter(new: Sequence[ImportedPerson], known: Mapping[str, PersonRow]) -> Refusal | None:
-    there = known.keys() | {entry.person for entry in new}
+def _bad_recruiter(new: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]) -> Refusal | None:
+    there = existing.keys() | {entry.person for entry in new}
     for entry in new:
         if entry.recruiter is not None and entry.recruiter not in there:
             return refusal(Reason.IMPORT_RECRUITER, person=entry.person, recruiter=entry.recruiter)
@@ -219,12 +219,12 @@ def _bad_recruiter(new: Sequence[ImportedPerson], known: Mapping[str, PersonRow]
 def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal | None:
     """Every code is issued once and used once, by a recruit of the person who got it."""
     named = {coupon.code for entry in new for coupon in entry.coupons} | {entry.code for entry in new if entry.code}
-    known = situation.records.coupons(sorted(named))
+    existing = situation.records.coupons(sorted(named))
     holders: dict[str, str] = {}
     void = set()
     for entry in new:
         for coupon in entry.coupons:
-            if (other := holders.get(coupon.code) or _owner(situation, known.get(coupon.code))) is not None:
+            if (other := holders.get(coupon.code) or _owner(situation, existing.get(coupon.code))) is not None:
                 return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
             holders[coupon.code] = entry.person
             if coupon.void:
@@ -237,13 +237,13 @@ def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal |
             return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=users[entry.code])
         users[entry.code] = entry.person
         if entry.recruiter is None:
-            if (other := holders.get(entry.code) or _owner(situation, known.get(entry.code))) is not None:
+            if (other := holders.get(entry.code) or _owner(situation, existing.get(entry.code))) is not None:
                 return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
         elif entry.code in holders:
             if holders[entry.code] != entry.recruiter or entry.code in void:
                 return refusal(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
         else:
-            row, used = known.get(entry.code), situation.records.redemption(entry.code)
+            row, used = existing.get(entry.code), situation.records.redemption(entry.code)
             if used is not None:
                 return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=used.person)
             if row is None or row.holder != entry.recruiter or row.voided_at is not None:

@@ -48,18 +48,18 @@ class State:
         if event.part != len(before) + 1:
             raise Contradiction(f"Request {event.stamp.request_key} has a part {event.part} after {len(before)} parts.")
         change = effects(self, event)
-        for row in change.made:
+        for row in change.new:
             if key_of(row) in self._tables.get(type(row), ()):
                 raise Contradiction(f"There is {type(row).__name__} {key_of(row)} already.")
         for row in change.changed:
             if key_of(row) not in self._tables.get(type(row), ()):
                 raise Contradiction(f"There is no {type(row).__name__} {key_of(row)} to change.")
-        keys = [(type(row), key_of(row)) for row in (*change.made, *change.changed)]
+        keys = [(type(row), key_of(row)) for row in (*change.new, *change.changed)]
         if len(keys) != len(set(keys)):
             raise Contradiction("An event makes or changes a row twice.")
-        for row in (*change.made, *change.changed):
+        for row in (*change.new, *change.changed):
             self._tables.setdefault(type(row), {})[key_of(row)] = row
-        for row in change.made:
+        for row in change.new:
             if isinstance(row, CouponRow) and row.holder is not None:
                 self._coupons_of.setdefault(row.holder, []).append(row.code)
             elif isinstance(row, PlanLineRow):

@@ -45,9 +45,9 @@ def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
     """Add a seed with a new code of the study's own, which is used at once."""
     if bad := bad_identifier("person", wish.person):
         return bad
-    known = situation.records.person(wish.person)
-    if known is not None:
-        return situation.already_enrolled(known)
+    existing = situation.records.person(wish.person)
+    if existing is not None:
+        return situation.already_enrolled(existing)
     (code,) = situation.unknown_codes(1)
     return (SeedAdded(wish.person, code),)
 
@@ -61,20 +61,20 @@ def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
     if bad := bad_identifier("person", wish.person):
         return bad
     assert coupon.holder is not None, "the code of a seed is used"
-    known = situation.records.person(wish.person)
-    if known is not None:
-        if coupon.holder == known.person:
-            return refusal(Reason.OWN_COUPON, code=shown_code(coupon.code), person=known.person)
-        if _is_ancestor(situation, known.person, coupon.holder):
-            return refusal(Reason.CYCLE, code=shown_code(coupon.code), person=known.person)
-        return situation.already_enrolled(known)
+    existing = situation.records.person(wish.person)
+    if existing is not None:
+        if coupon.holder == existing.person:
+            return refusal(Reason.OWN_COUPON, code=shown_code(coupon.code), person=existing.person)
+        if _is_ancestor(situation, existing.person, coupon.holder):
+            return refusal(Reason.CYCLE, code=shown_code(coupon.code), person=existing.person)
+        return situation.already_enrolled(existing)
     return (PersonEnrolled(wish.person, coupon.code, coupon.holder),)
 
 
 @rule_of(RecordAnswers, AnswersRecorded)
 def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
     """Record the answers of a person, once; later changes are corrections."""
-    person = situation.known_person(wish.person)
+    person = situation.reachable_person(wish.person)
     if isinstance(person, Refusal):
         return person
     if person.answers is not None:
@@ -88,7 +88,7 @@ def record_answers(situation: Situation, wish: RecordAnswers) -> Outcome:
 @rule_of(CorrectAnswers, AnswersCorrected)
 def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
     """Replace recorded answers, with a reason."""
-    person = situation.known_person(wish.person)
+    person = situation.reachable_person(wish.person)
     if isinstance(person, Refusal):
         return person
     if person.answers is None:
@@ -102,7 +102,7 @@ def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
 @rule_of(EraseAnswers, AnswersErased)
 def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
     """Erase what somebody who withdrew had answered, and what tells it; that it was erased, and why, stays known."""
-    person = situation.known_person(wish.person, withdrawn_too=True)
+    person = situation.reachable_person(wish.person, withdrawn_too=True)
     if isinstance(person, Refusal):
         return person
     if person.withdrawn_at is None:
@@ -115,7 +115,7 @@ def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
 @rule_of(WithdrawPerson, PersonWithdrawn, CouponVoided)
 def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
     """Record that a person withdrew; the coupons they handed on stay valid unless they are made void, too."""
-    person = situation.known_person(wish.person)
+    person = situation.reachable_person(wish.person)
     if isinstance(person, Refusal):
         return person
     if bad := no_reason(wish.why):
@@ -128,7 +128,7 @@ def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
 @rule_of(Pay, PaymentMade)
 def pay(situation: Situation, wish: Pay) -> Outcome:
     """Pay what is owed for a coupon, once for each kind, also to somebody who withdrew afterwards."""
-    coupon = situation.known_coupon(wish.typed)
+    coupon = situation.typed_coupon(wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
     code = shown_code(coupon.code)
@@ -143,7 +143,7 @@ def pay(situation: Situation, wish: Pay) -> Outcome:
         receiver, amount = coupon.holder, settings.recruiting_payment
     else:
         return not_owed
-    paid_person = situation.known_person(receiver, withdrawn_too=True)
+    paid_person = situation.reachable_person(receiver, withdrawn_too=True)
     if isinstance(paid_person, Refusal):
         return paid_person
     earlier = situation.records.payment(coupon.code, wish.kind)

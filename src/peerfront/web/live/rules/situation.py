@@ -67,7 +67,7 @@ class Situation:
             return None
         return refusal(Reason.WHOLE_STUDY, own_site=member.site)
 
-    def known_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow | Refusal:
+    def reachable_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow | Refusal:
         """Look up a person; refuse one who is unknown, out of the member's reach, or (by default) withdrawn."""
         if bad := bad_identifier("person", person):
             return bad
@@ -84,7 +84,7 @@ class Situation:
         day, site = self.day(row.enrolled_at), self.site_name(row.site)
         return refusal(Reason.ALREADY_ENROLLED, person=row.person, day=day, site=site)
 
-    def known_coupon(self, typed: str) -> CouponRow | Refusal:
+    def typed_coupon(self, typed: str) -> CouponRow | Refusal:
         """Look up the coupon that somebody typed or scanned; refuse a mistyped, unknown or foreign code."""
         coupon = find_coupon(self.records, self.study, typed)
         if coupon is not None:

@@ -126,7 +126,7 @@ def _optional(members: tuple[Any, ...]) -> Callable[[Any], object]:
 
 
 def _tuple_of(read: Callable[[Any], object]) -> Callable[[Any], object]:
-    def made(data: Any) -> object:
+    def convert(data: Any) -> object:
         if not isinstance(data, list):
             raise _Unfit(data)
         values = []
@@ -137,23 +137,23 @@ def _tuple_of(read: Callable[[Any], object]) -> Callable[[Any], object]:
                 raise unfit.within(f"[{index}]") from None
         return tuple(values)
 
-    return made
+    return convert
 
 
 def _tuple(readers: tuple[Callable[[Any], object], ...]) -> Callable[[Any], object]:
-    def made(data: Any) -> object:
+    def convert(data: Any) -> object:
         if not isinstance(data, list) or len(data) != len(readers):
             raise _Unfit(data)
         return tuple(read(each) for read, each in zip(readers, data, strict=True))
 
-    return made
+    return convert
 
 
 def _dataclass(kind: type) -> Callable[[Any], object]:
     hints = typing.get_type_hints(kind)
     readers = {each.name: _reader(hints[each.name]) for each in dataclasses.fields(kind)}
 
-    def made(data: Any) -> object:
+    def convert(data: Any) -> object:
         if not isinstance(data, Mapping) or data.keys() != readers.keys():
             raise _Unfit(data)
         values = {}
@@ -164,22 +164,22 @@ def _dataclass(kind: type) -> Callable[[Any], object]:
                 raise unfit.within(f".{name}") from None
         return cast(Any, kind)(**values)
 
-    return made
+    return convert
 
 
 def _enum(kind: type[Enum]) -> Callable[[Any], object]:
     values = {each.value: each for each in kind}
 
-    def made(data: Any) -> object:
+    def convert(data: Any) -> object:
         if not isinstance(data, str) or data not in values:
             raise _Unfit(data)
         return values[data]
 
-    return made
+    return convert
 
 
 def _date(kind: type[date]) -> Callable[[Any], object]:
-    def made(data: Any) -> object:
+    def convert(data: Any) -> object:
         try:
             day = kind.fromisoformat(data)
         except (TypeError, ValueError):
@@ -188,7 +188,7 @@ def _date(kind: type[date]) -> Callable[[Any], object]:
             raise _Unfit(data)
         return day
 
-    return made
+    return convert
 
 
 def _number(data: Any) -> object:
@@ -198,12 +198,12 @@ def _number(data: Any) -> object:
 
 
 def _exactly(kind: type) -> Callable[[Any], object]:
-    def made(data: Any) -> object:
+    def convert(data: Any) -> object:
         if type(data) is not kind:
             raise _Unfit(data)
         return data
 
-    return made
+    return convert
 
 
 def _cut(data: Any) -> str:

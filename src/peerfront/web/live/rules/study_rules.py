@@ -83,7 +83,7 @@ def note_action(situation: Situation, wish: NoteAction) -> Outcome:
         return bad
     declared = wish.noted.declared
     if declared.about_person:
-        person = situation.known_person(wish.subject, withdrawn_too=declared.after_withdrawal)
+        person = situation.reachable_person(wish.subject, withdrawn_too=declared.after_withdrawal)
         if isinstance(person, Refusal):
             return person
     elif situation.request.site is None and (all_sites := situation.concerns_all_sites()):

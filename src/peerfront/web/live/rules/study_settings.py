@@ -47,9 +47,9 @@ class Question:
         if not 0 < len(self.text.strip()) <= LONGEST_TEXT:
             return "question_text"
         if self.kind is QuestionKind.CHOICE:
-            told = [each.strip() for each in self.choices]
-            fits = 2 <= len(told) <= MOST_CHOICES and len(set(told)) == len(told)
-            return None if fits and all(0 < len(each) <= 100 for each in told) else "choices"
+            stripped = [each.strip() for each in self.choices]
+            fits = 2 <= len(stripped) <= MOST_CHOICES and len(set(stripped)) == len(stripped)
+            return None if fits and all(0 < len(each) <= 100 for each in stripped) else "choices"
         return "choices" if self.choices else None
 
 
