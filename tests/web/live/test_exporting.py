@@ -260,7 +260,7 @@ def test_an_export_is_imported_elsewhere_and_exported_again_with_the_same_tree(t
     other = PlayedStudy(Settings(budget=50, cap=4, name="Elsewhere"))
     other.clock = timezone.now()
     said = import_here(read_study(files.study, read_schema(files.schema).reading), "study.csv", "north")
-    assert said[0].startswith(f"{len(tree)} people imported")
+    assert str(said[0]).startswith(f"{len(tree)} people imported")
     again = exporting.write_study(tmp_path / "second")
     read = read_study(again.study)
     assert not [problem for problem in read.problems if problem.severity == "error"]
