@@ -8,7 +8,7 @@ from live_client import PASSWORD
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.resending import LONGEST, Entries, entries_of, opened, sealed
+from peerfront.web.live.screens.logins import LONGEST, Entries, entries_of, opened, sealed
 
 SECRET = {"csrfmiddlewaretoken": "token"}
 

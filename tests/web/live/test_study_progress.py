@@ -16,7 +16,7 @@ from peerfront.web.live.screens import progress
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve, day_ticks, ticks
 from peerfront.web.live.screens.progress import PICTURES
 from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, returns_by_age, so_far, standings, weekly
-from peerfront.web.live.screens.sight import study_or_404, today_of
+from peerfront.web.live.screens.visibility import study_or_404, today_of
 
 DAY = date(2026, 3, 2)
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils import translation
 from update_translations import LOCALE, ROOMS, SOURCE, missing, sentences, update
 
-from peerfront.web.live.screens.words import found_and_to_do, term
+from peerfront.web.live.screens.page_words import found_and_to_do, term
 from peerfront.words import messages
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != "en"]

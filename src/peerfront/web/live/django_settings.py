@@ -55,7 +55,7 @@ MIDDLEWARE = [
     "peerfront.web.live.screens.staff_requests.AccessMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
-TEMPLATES = templates("django.contrib.auth.context_processors.auth", "peerfront.web.live.screens.context.study")
+TEMPLATES = templates("django.contrib.auth.context_processors.auth", "peerfront.web.live.screens.page_frame.study")
 ROOT_URLCONF = "peerfront.web.live.screens.urls"
 WSGI_APPLICATION = "peerfront.web.live.wsgi.application"
 

@@ -1,5 +1,7 @@
-"""A person comes with a coupon: scan or type it, and see whether it can be used and what to do."""
+"""A person arrives with a coupon: scan or type it, and see whether it can be used and what to do next."""
 
+import secrets
+from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -7,18 +9,48 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Person
+from peerfront.web.live.rules.actions import Member
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import CouponScanned
+from peerfront.web.live.rules.records import PersonRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import ScanCoupon
 from peerfront.web.live.rules.situation import find_coupon
-from peerfront.web.live.screens.next_steps import NextStep, next_step
-from peerfront.web.live.screens.sight import study_or_404
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, new_key
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import study_or_404
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A page, and the words of the button that leads to it."""
+
+    address: str
+    label: str
+
+
+def next_step(study: StudyRow, person: PersonRow, member: Member) -> NextStep | None:
+    """Record answers, hand out coupons, or print those of this round again.
+
+    None for somebody who withdrew, and for people of a site that is not the member's.
+    """
+    name = person.person
+    if person.withdrawn_at is not None or not member.covers(person.site):
+        return None
+    if person.answers is None:
+        return NextStep(reverse("answers", args=[name]), gettext("Record the answers of %(person)s") % {"person": name})
+    decision = DatabaseRecords().decision(study.rounds, name) if study.rounds else None
+    if decision is None or not decision.coupons:
+        return NextStep(reverse("hand_out", args=[name]), gettext("Coupons for %(person)s") % {"person": name})
+    return NextStep(
+        reverse("print_coupons", args=[name]), gettext("Print the coupons of %(person)s again") % {"person": name}
+    )
+
 
 LONGEST_KEPT = 100
 """Characters of what was typed that go further; a code is shorter."""
@@ -79,3 +111,21 @@ def step_after_use(request: HttpRequest, typed: str) -> NextStep | None:
     redemption = None if coupon is None else DatabaseRecords().redemption(coupon.code)
     person = None if redemption is None else DatabaseRecords().person(redemption.person)
     return None if person is None else next_step(study, person, cast(AtWork, request).member)
+
+
+def propose_pseudonym() -> str:
+    """A pseudonym that nobody has: P and five digits, more where these are nearly used up."""
+    digits = 5
+    while True:
+        for _attempt in range(20):
+            proposed = "P" + "".join(secrets.choice("0123456789") for _ in range(digits))
+            if not Person.objects.filter(person=proposed).exists():
+                return proposed
+        digits += 1
+
+
+def person_typed(typed: str) -> PersonRow | None:
+    """Find the person with a pseudonym; capitals matter only where two pseudonyms differ in nothing else."""
+    typed = typed.strip()
+    alike = list(Person.objects.filter(person__iexact=typed).values_list("person", flat=True)[:2])
+    return DatabaseRecords().person(alike[0] if len(alike) == 1 else typed)

@@ -24,10 +24,10 @@ from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.stored_events import KINDS
 from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.event_words import details, sentence
-from peerfront.web.live.screens.paging import list_page
+from peerfront.web.live.screens.form_pages import ask_whole, asked_before
+from peerfront.web.live.screens.page_frame import list_page
+from peerfront.web.live.screens.page_words import found_and_to_do, term
 from peerfront.web.live.screens.staff_requests import RequestForm
-from peerfront.web.live.screens.whole_study import ask_whole, asked_before
-from peerfront.web.live.screens.words import found_and_to_do, term
 
 
 class FilterForm(forms.Form):

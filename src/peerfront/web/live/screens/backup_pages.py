@@ -14,9 +14,9 @@ from peerfront.web.live.operations.backups import backup_note, listed, named, ne
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import NoteAction
+from peerfront.web.live.screens.form_pages import ask_whole, asked_before, study_folder
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
-from peerfront.web.live.screens.whole_study import ask_whole, asked_before, study_folder
-from peerfront.web.live.screens.words import found_and_to_do
 
 
 def backups(request: HttpRequest) -> HttpResponse:

@@ -15,8 +15,8 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.screens.coupon_states import TONES, WORDS, in_state, shown_state
-from peerfront.web.live.screens.paging import list_page
-from peerfront.web.live.screens.sight import chosen_site, day_of, only_site, sites_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.page_frame import list_page
+from peerfront.web.live.screens.visibility import chosen_site, day_of, only_site, sites_in_sight, study_or_404, today_of
 
 LONGEST_SEARCH = 60
 

@@ -17,9 +17,9 @@ from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.refusals import Reason, refusal
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
-from peerfront.web.live.screens.sight import may, person_in_sight
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import RequestForm, ask, ask_with, new_key
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import may, person_in_sight
 
 _LONGEST = {"name": 200, "phone": 100, "note": 1_000}
 

@@ -24,9 +24,8 @@ from peerfront.web.live.rules.events import (
     SeedAdded,
 )
 from peerfront.web.live.rules.records import CouponRow, StudyRow
-from peerfront.web.live.screens.decision_reasons import reason_lines
-from peerfront.web.live.screens.sight import time_text
-from peerfront.web.live.screens.words import isolated, refused_words, term
+from peerfront.web.live.screens.page_words import isolated, reason_lines, refused_words, term
+from peerfront.web.live.screens.visibility import time_text
 
 _KINDS = (
     "coupons_issued", "coupon_scanned", "person_enrolled", "person_imported", "seed_added", "coupon_voided",

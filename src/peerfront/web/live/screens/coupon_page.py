@@ -18,8 +18,8 @@ from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 from peerfront.web.live.screens.coupon_life import events_about, life_of
 from peerfront.web.live.screens.coupon_states import TONES, WORDS, CouponState, shown_state, state_of
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
-from peerfront.web.live.screens.sight import coupon_in_sight, may, sites_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.staff_requests import RequestForm
+from peerfront.web.live.screens.visibility import coupon_in_sight, may, sites_in_sight, study_or_404, today_of
 
 
 def why_field() -> forms.CharField:

@@ -20,9 +20,9 @@ from peerfront.web.live.rules.events import ActionNoted, CouponsIssued
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.coupon_states import CouponState, state_of
-from peerfront.web.live.screens.sight import person_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, site_name
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import person_in_sight, study_or_404, today_of
 from peerfront.web.pages.qr import qr_picture
 
 LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}

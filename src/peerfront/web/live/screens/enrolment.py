@@ -23,14 +23,19 @@ from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import AddSeed, EnrolPerson, NoteAction, RecordAnswers, ScanCoupon
 from peerfront.web.live.rules.situation import find_coupon
-from peerfront.web.live.screens.arrival import LONGEST_KEPT, refused_coupon, step_after_use
+from peerfront.web.live.screens.arrival import (
+    LONGEST_KEPT,
+    next_step,
+    person_typed,
+    propose_pseudonym,
+    refused_coupon,
+    step_after_use,
+)
+from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.interviews import InterviewForm
-from peerfront.web.live.screens.next_steps import next_step
-from peerfront.web.live.screens.previews import would_answer
-from peerfront.web.live.screens.pseudonyms import person_typed, propose_pseudonym
-from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask, ask_with, at_a_site, site_name
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import person_in_sight, study_or_404
 
 _PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _CONTACT = ("name", "phone", "note")

@@ -20,9 +20,9 @@ from peerfront.web.live.rules.events import ActionNoted
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.study_settings import QuestionKind, Settings
 from peerfront.web.live.screens.estimate_jobs import Estimated, EstimateOrder, job_for
-from peerfront.web.live.screens.sight import study_or_404, time_text
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import study_or_404, time_text
 
 _WAIT = 4.0  # seconds before a page says that it is being worked out
 _NOTHING = "-"

@@ -17,9 +17,7 @@ from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import Event, Fact
 from peerfront.web.live.rules.stored_events import kind_of, plain_value
 from peerfront.web.live.rules.study_settings import Settings
-from peerfront.web.live.screens.decision_reasons import reason_words
-from peerfront.web.live.screens.money import shown_amount
-from peerfront.web.live.screens.words import in_words, refused_words, term, typed
+from peerfront.web.live.screens.page_words import in_words, reason_words, refused_words, shown_amount, term, typed
 from peerfront.words.language import joined, n_coupons, n_people
 from peerfront.words.messages import sentences
 

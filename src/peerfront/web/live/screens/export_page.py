@@ -11,9 +11,9 @@ from peerfront.foundation.errors import PeerfrontError
 from peerfront.web.live.operations.study_files import export_note, export_zip
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.screens.form_pages import ask_whole
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
-from peerfront.web.live.screens.whole_study import ask_whole
-from peerfront.web.live.screens.words import found_and_to_do
 
 
 def export(request: HttpRequest) -> HttpResponse:

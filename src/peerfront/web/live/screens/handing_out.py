@@ -19,11 +19,10 @@ from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import IssueCoupons, PlanForOne
 from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_prints import print_address
-from peerfront.web.live.screens.decision_reasons import reason_words
-from peerfront.web.live.screens.previews import would_answer
-from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.form_pages import would_answer
+from peerfront.web.live.screens.page_words import found_and_to_do, reason_words
 from peerfront.web.live.screens.staff_requests import RequestForm, ask_with, at_a_site, new_key
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import person_in_sight, study_or_404
 
 
 class HandOutForm(RequestForm):

@@ -26,8 +26,8 @@ from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_states import EXPIRING, in_state
 from peerfront.web.live.screens.owed_payments import OwedPayments
 from peerfront.web.live.screens.payments import LookUpForm
-from peerfront.web.live.screens.sight import today_of
 from peerfront.web.live.screens.staff_requests import AtWork, may_open_as
+from peerfront.web.live.screens.visibility import today_of
 
 MOST_LISTED = 20
 

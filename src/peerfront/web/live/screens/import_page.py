@@ -18,9 +18,9 @@ from peerfront.web.live.operations.middleware import LARGEST_STUDY_FILE
 from peerfront.web.live.operations.study_files import file_for_study, import_study
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.screens.form_pages import ask_whole
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import RequestForm
-from peerfront.web.live.screens.whole_study import ask_whole
-from peerfront.web.live.screens.words import found_and_to_do
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".rdsat")
 _LARGEST_SCHEMA = 200_000

@@ -1,5 +1,10 @@
-"""Log in and out. A session that ends within a form loses nothing: what was typed is sent after logging in."""
+"""Log in and out; a form that cannot be taken now (session ended, page too old, no site chosen) can be sent again.
 
+What was typed travels through the browser, sealed with the server's key, and is never stored on the server: some of it
+is contact details, which are kept encrypted or not at all.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -7,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -15,7 +21,52 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.models import Member
-from peerfront.web.live.screens.resending import Entries, entries_of, opened, sealed, send_again
+
+LONGEST = 300_000
+"""Characters of all entries together; larger forms have to be typed again."""
+_SALT = "peerfront.web.live.screens.resending"  # forms that were sealed before an update stay readable
+_HOURS = 12
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What somebody typed, and where it was to be sent."""
+
+    path: str
+    fields: tuple[tuple[str, str], ...]
+
+
+def entries_of(request: HttpRequest) -> Entries | None:
+    """What a form sent; None for what is not to be kept (passwords) or cannot be (files, very long text)."""
+    fields = tuple(
+        (name, str(value)) for name, values in request.POST.lists() for value in values if name != "csrfmiddlewaretoken"
+    )
+    secret = any("password" in name.lower() for name, _ in fields)
+    size = sum(len(name) + len(value) for name, value in fields)
+    if request.method != "POST" or not fields or secret or request.FILES or size > LONGEST:
+        return None
+    return Entries(request.get_full_path(), fields)
+
+
+def sealed(entries: Entries | None) -> str:
+    """Entries as text for a hidden field, which nobody else can make; empty for none."""
+    return "" if entries is None else signing.dumps([entries.path, entries.fields], salt=_SALT, compress=True)
+
+
+def opened(text: str) -> Entries | None:
+    """Entries from a hidden field; None if there are none, or if they are old or forged."""
+    try:
+        path, fields = signing.loads(text, salt=_SALT, max_age=_HOURS * 3600) if text else (None, ())
+    except signing.BadSignature:
+        return None
+    return None if path is None else Entries(path, tuple((name, value) for name, value in fields))
+
+
+def send_again(request: HttpRequest, entries: Entries, *, at_once: bool, status: int = 200) -> HttpResponse:
+    """A page with the same form to be sent again; `at_once` by itself, where scripts run."""
+    context: dict[str, Any] = {"entries": entries, "at_once": at_once}
+    return render(request, "screens/send_again.html", context, status=status)
+
 
 _LAST = "peerfront_last_user"
 """The cookie that tells who logged in last in this browser."""

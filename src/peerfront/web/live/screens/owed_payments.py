@@ -11,7 +11,7 @@ from peerfront.web.live.records.models import Payment, Redemption
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import PaymentKind
 from peerfront.web.live.rules.study_settings import Settings
-from peerfront.web.live.screens.money import shown_amount
+from peerfront.web.live.screens.page_words import shown_amount
 
 _RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__holder"}
 """Who is paid, seen from the redemption of a coupon."""

@@ -21,14 +21,12 @@ from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import Pay
 from peerfront.web.live.rules.situation import find_coupon
-from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX
-from peerfront.web.live.screens.money import shown_amount
+from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX, person_typed
+from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.owed_payments import Owed, OwedPayments
-from peerfront.web.live.screens.previews import would_answer
-from peerfront.web.live.screens.pseudonyms import person_typed
-from peerfront.web.live.screens.sight import person_in_sight, study_or_404
+from peerfront.web.live.screens.page_words import found_and_to_do, shown_amount
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, site_name
-from peerfront.web.live.screens.words import found_and_to_do
+from peerfront.web.live.screens.visibility import person_in_sight, study_or_404
 
 KINDS: dict[PaymentKind, Promise | str] = {
     PaymentKind.INTERVIEW: _("For the interview, to the person who came with the coupon"),

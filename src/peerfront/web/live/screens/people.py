@@ -16,8 +16,8 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.board import LONGEST_SEARCH
-from peerfront.web.live.screens.paging import list_page
-from peerfront.web.live.screens.sight import chosen_site, day_of, only_site, sites_in_sight, study_or_404
+from peerfront.web.live.screens.page_frame import list_page
+from peerfront.web.live.screens.visibility import chosen_site, day_of, only_site, sites_in_sight, study_or_404
 
 SHOWN: dict[str, Promise | str] = {
     "waiting": _("Waiting for coupons"),

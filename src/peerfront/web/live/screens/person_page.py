@@ -14,14 +14,12 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.effects import promised_to
 from peerfront.web.live.rules.records import DecisionRow, PaymentRow, PersonRow, StudyRow
+from peerfront.web.live.screens.arrival import next_step
 from peerfront.web.live.screens.board import shown_coupon
-from peerfront.web.live.screens.decision_reasons import by_words, details, reason_lines
-from peerfront.web.live.screens.money import shown_amount
-from peerfront.web.live.screens.next_steps import next_step
+from peerfront.web.live.screens.page_words import by_words, details, reason_lines, shown_amount, term
 from peerfront.web.live.screens.people import person_tags
-from peerfront.web.live.screens.sight import day_of, may, person_in_sight, sites_in_sight, study_or_404, time_text
 from peerfront.web.live.screens.staff_requests import AtWork
-from peerfront.web.live.screens.words import term
+from peerfront.web.live.screens.visibility import day_of, may, person_in_sight, sites_in_sight, study_or_404, time_text
 
 _ACTIONS = {
     "override_coupons": Action.OVERRIDE_COUPONS,

@@ -15,8 +15,8 @@ from peerfront.web.live.rules.study_settings import LARGEST_CAP
 from peerfront.web.live.screens.coupon_page import why_field
 from peerfront.web.live.screens.form_pages import FormPage, answer_form
 from peerfront.web.live.screens.plan_page import plan_or_404
-from peerfront.web.live.screens.sight import study_or_404
 from peerfront.web.live.screens.staff_requests import RequestForm
+from peerfront.web.live.screens.visibility import study_or_404
 
 
 class ChangeForm(RequestForm):

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.records.models import PlanningJob, PlanningStep
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.screens.sight import may, study_or_404, time_text
 from peerfront.web.live.screens.staff_requests import AtWork
+from peerfront.web.live.screens.visibility import may, study_or_404, time_text
 
 STEPS: dict[str, Promise | str] = {
     "": _("The process starts."),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from peerfront.web.live.planning.kept_models import PlanSummary
 from peerfront.web.live.records.models import Decision, Override, PlanLine
 from peerfront.web.live.records.models import Plan as StoredPlan
-from peerfront.web.live.screens.decision_reasons import reason_sentences
+from peerfront.web.live.screens.page_words import reason_sentences
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, Pla
 from peerfront.web.live.records.models import Plan, PlanLine, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
-from peerfront.web.live.screens.paging import list_page
+from peerfront.web.live.screens.page_frame import list_page
 from peerfront.web.live.screens.plan_curve import read_curve, read_forecast
 from peerfront.web.live.screens.plan_differences import Differences, differences
 from peerfront.web.live.screens.plan_history import STATUS_TONES, STATUS_WORDS, past_plans
 from peerfront.web.live.screens.plan_jobs import shown_job
 from peerfront.web.live.screens.plan_lines import shown_lines
-from peerfront.web.live.screens.sight import may, only_site, study_or_404, time_text
+from peerfront.web.live.screens.visibility import may, only_site, study_or_404, time_text
 
 
 def plan(request: HttpRequest) -> HttpResponse:

@@ -15,7 +15,7 @@ from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.plan_history import STATUS_WORDS
 from peerfront.web.live.screens.plan_lines import ShownLine, shown_lines
 from peerfront.web.live.screens.plan_page import lines_in_sight, plan_or_404, summary_of
-from peerfront.web.live.screens.sight import chosen_site, sites_in_sight, study_or_404, time_text
+from peerfront.web.live.screens.visibility import chosen_site, sites_in_sight, study_or_404, time_text
 
 _WIDTHS = (14, 16, 10, 38, 14, 12, 60)
 _BOX = Border(*(Side(style="thin"),) * 4)

@@ -12,6 +12,8 @@ from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import BeginStudy, ChangeSettings, Wish
 from peerfront.web.live.rules.study_settings import MOST_QUESTIONS, Settings
+from peerfront.web.live.screens.form_pages import ask_whole, asked_before
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.settings_forms import (
     QuestionRows,
     Questions,
@@ -20,8 +22,6 @@ from peerfront.web.live.screens.settings_forms import (
     initial_of,
     rows_of,
 )
-from peerfront.web.live.screens.whole_study import ask_whole, asked_before
-from peerfront.web.live.screens.words import found_and_to_do
 
 _FIRST = Settings(budget=300, cap=3)  # what a study that has not begun is shown
 

@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import AddSite
+from peerfront.web.live.screens.form_pages import ask_whole
+from peerfront.web.live.screens.page_words import found_and_to_do
 from peerfront.web.live.screens.staff_requests import RequestForm
-from peerfront.web.live.screens.whole_study import ask_whole
-from peerfront.web.live.screens.words import found_and_to_do
 
 
 class SiteForm(RequestForm):

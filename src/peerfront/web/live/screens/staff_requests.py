@@ -28,8 +28,7 @@ from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Action, Member, Role, Scope, is_allowed, roles_allowed
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request, Wish
-from peerfront.web.live.screens.logins import login_again
-from peerfront.web.live.screens.resending import entries_of
+from peerfront.web.live.screens.logins import entries_of, login_again
 
 
 class Audience(StrEnum):

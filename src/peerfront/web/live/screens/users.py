@@ -27,9 +27,9 @@ from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import NoteAction
+from peerfront.web.live.screens.form_pages import ask_whole, asked_before
+from peerfront.web.live.screens.page_words import found_and_to_do, term
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
-from peerfront.web.live.screens.whole_study import ask_whole, asked_before
-from peerfront.web.live.screens.words import found_and_to_do, term
 
 ROLE_HELP = {
     Role.INTERVIEWER: _("enrols people, records answers, hands out coupons"),
