@@ -44,11 +44,11 @@ def schema_text(
 ) -> str:
     """Write the schema as the text of a file, with comments that explain it and the reasons for excluded columns."""
     reasons = reasons or {}
-    reading = schema.reading
+    reading, look_again = schema.reading, note("schema_comments.look_again")
     lines = [
         _line("schema_comments.title", study=study),
         _line("schema_comments.how_to_change"),
-        "#   peerfront check STUDY_FILE --schema THIS_FILE",
+        f"#   {look_again}",
         "",
         _line("schema_comments.exclude"),
         "exclude = [",
