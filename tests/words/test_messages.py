@@ -9,8 +9,9 @@ import pytest
 
 import peerfront
 from peerfront.data.problems import KINDS
+from peerfront.data.read.recognition import suggested_columns
 from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, PeerfrontError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Remedy, Severity, note, warning
+from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity, note, warning
 from peerfront.words.language import Medium, Text, catalogue, joined, marked, say, say_n, speaking, warn
 from peerfront.words.messages import sentences, text_of
 
@@ -100,3 +101,26 @@ def test_sentences_are_put_together_and_counted_when_read() -> None:
     assert str(joined([say("Give out {coupons}.", coupons=coupons), Text(""), warn("Careful.")])) == (
         "Give out 1,200 coupons. Careful."
     )
+
+
+@pytest.mark.parametrize(
+    ("medium", "written"),
+    [
+        (Medium.TERMINAL, "--map id=no --map 'coupons=c 1+c2' --coupons-each 3"),
+        (Medium.PYTHON, "columns={'id': ('no',), 'coupons': ('c 1', 'c2')}, coupons_each=3"),
+        (Medium.PAGE, "“id: no”, “coupons: c 1, c2”, “coupons each: 3”"),
+    ],
+)
+def test_settings_to_be_given_together(medium: Medium, written: str) -> None:
+    remedies = Remedies(
+        (Remedy("map", ("id", "no")), Remedy("map", ("coupons", "c 1", "c2")), Remedy("coupons_each", 3))
+    )
+    with speaking(catalogue("en", medium)):
+        assert str(say("{remedies}", remedies=remedies)) == written
+    assert note("x.y", remedies=remedies).remedies == remedies
+    assert suggested_columns(remedies) == {"id": ("no",), "coupons": ("c 1", "c2")}
+
+
+def test_lists_are_quoted_one_by_one_and_lines_stand_below_each_other() -> None:
+    assert str(say("{names!r} and {names}", names=["a", "b"])) == "'a', 'b' and a, b"
+    assert str(say("{faults}", faults=Lines(["a", say("b")]))) == "  a\n  b"
