@@ -109,7 +109,7 @@ def test_a_forecast_plays_the_same_order() -> None:
         ({"randomise": 0.1, "at_least": ("sex=f:0.5",)}, "could break a floor"),
         ({"randomise": 0.3}, "adds up to more than 1"),
         ({"randomise": 0.24, "budget": 5}, "random numbers alone"),
-        ({"randomise": -0.1}, "a chance from 0 to 0.5"),
+        ({"randomise": -0.1}, "at least 0 and at most 0.5"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )

@@ -80,16 +80,6 @@ def test_open_coupons_count_for_as_long_as_they_were_out() -> None:
     assert len(history_of(study, schema, left_out).coupons) == (study.issued[5:] > 0).sum()
 
 
-def test_expected_recruits_of_open_coupons_are_about_those_that_came() -> None:
-    """Seen on day 42; what came later with coupons that were out then is in the rest of the made study."""
-    found, rows = returning_on(42), made_study(1).rows
-    holders = set(seen_on(42).ids[found.rows])
-    later = rows[rows["recruiter.id"].isin(holders) & (rows["entered"] > 42)]
-    fitted = fit_return_times(found.seen, ReturnSettings(family="lognormal"))
-    low, high = np.quantile(fitted.to_come(found.seen), [0.025, 0.975])
-    assert low <= len(later) <= high
-
-
 def test_return_times_are_saved_with_the_model(tmp_path) -> None:
     fit = small_fit().fit
     assert fit.returns is not None
