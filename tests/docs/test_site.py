@@ -52,6 +52,7 @@ class _Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_elsewhere(site) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 30
@@ -69,6 +70,7 @@ def test_every_command_and_option_has_a_help_text() -> None:
             assert parameter.help, f"{parameter.shown} of peerfront {command.name} has no help text"
 
 
+@pytest.mark.slow
 def test_every_command_and_option_is_in_the_built_reference(site) -> None:
     page = _Page(site / "reference" / "commands.html")
     text = " ".join(page.text.split())
@@ -104,6 +106,7 @@ def test_every_exported_name_has_a_docstring() -> None:
         assert (getattr(peerfront, name).__doc__ or "").strip(), f"peerfront.{name} has no docstring"
 
 
+@pytest.mark.slow
 def test_every_exported_name_is_in_the_built_reference(site) -> None:
     import peerfront
 
@@ -115,6 +118,7 @@ def test_every_exported_name_is_in_the_built_reference(site) -> None:
         assert " ".join(re.sub(r"[`*]", "", first).split()) in text, f"the docstring of peerfront.{name} is missing"
 
 
+@pytest.mark.slow
 def test_every_room_has_a_page(site) -> None:
     for room in generated.rooms():
         assert f"peerfront.{room}" in _Page(site / "reference" / "library" / f"{room}.html").text

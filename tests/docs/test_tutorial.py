@@ -3,11 +3,13 @@
 import importlib.util
 import sys
 
+import pytest
 from pages import ROOT
 
 QUICK = ("example", "check")
 
 
+@pytest.mark.slow
 def test_the_tutorial_shows_what_the_commands_print(tmp_path) -> None:
     spec = importlib.util.spec_from_file_location("run_tutorial", ROOT / "docs" / "run_tutorial.py")
     assert spec is not None

@@ -140,6 +140,7 @@ def test_another_discount_trains_for_that_discount_only(found, folder, monkeypat
     reproduce(tiny(), folder, overwrite=True)
 
 
+@pytest.mark.slow
 def test_a_killed_reproduction_goes_on_to_the_identical_result(found, folder, tmp_path) -> None:
     script = Path(__file__).parent / "tiny_reproduction.py"
     target = tmp_path / "killed"

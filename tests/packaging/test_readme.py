@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import peerfront as pf
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,7 @@ pf.compare = lambda **given: compare(
 """
 
 
+@pytest.mark.slow
 def test_the_python_runs(tmp_path: Path) -> None:
     """It runs as it stands, beside a made-up study.csv, with less effort for what takes minutes."""
     pf.demo_study(people=150).study.to_csv(tmp_path / "study.csv", index=False)

@@ -47,6 +47,7 @@ def metadata(wheel: Path) -> Message:
         return message_from_string(archive.read(name).decode())
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -58,6 +59,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert {name.split("/")[0] for name in names} == {"peerfront", f"peerfront-{peerfront.__version__}.dist-info"}
 
 
+@pytest.mark.slow
 def test_the_metadata_say_what_it_is(metadata: Message) -> None:
     assert metadata["Version"] == peerfront.__version__
     assert "coupons" in metadata["Summary"]
@@ -67,6 +69,7 @@ def test_the_metadata_say_what_it_is(metadata: Message) -> None:
         assert f"Programming Language :: Python :: {version}" in metadata.get_all("Classifier", [])
 
 
+@pytest.mark.slow
 def test_an_empty_environment_with_the_wheel_runs_the_commands(wheel: Path, tmp_path: Path) -> None:
     """The environment borrows the packages peerfront needs from this one, not peerfront itself."""
     home = tmp_path / "environment"

@@ -39,6 +39,7 @@ def answers(path, threads: int, hashes: int) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_threads_and_hashes_change_nothing(tmp_path) -> None:
     table = demo_study(150, seed=2).study
     table["odd"] = [("NAN", "-nan", "+nan", "nan", "inf", "-inf", "7")[i % 7] for i in range(len(table))]

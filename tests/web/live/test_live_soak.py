@@ -11,6 +11,7 @@ import pytest
 SCRIPT = Path(__file__).parents[3] / "benchmarks" / "live_soak.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_nothing_is_done_twice_or_lost(database: str, tmp_path: Path) -> None:
     if database == "postgresql":
