@@ -1,0 +1,39 @@
+"""What the documents say about the code is what a command counts in it."""
+
+import re
+from pathlib import Path
+
+import draw_house
+import pytest
+
+import structure
+
+ROOT = Path(__file__).parents[2]
+
+ABOUT = 0.03  # a table is made anew when it is further off
+
+
+@pytest.fixture(scope="module")
+def tree() -> structure.Shape:
+    return structure.shape(ROOT / "src", walks=False)
+
+
+def test_the_table_of_sizes_is_that_of_the_tree(tree) -> None:
+    rows = re.findall(r"^\| (.+?) \|.* ([\d,.]+) \|$", structure.PAGE.read_text("utf-8"), re.MULTILINE)
+    written = {name: float(number.replace(",", "")) for name, number in rows}
+    for name, (count,) in structure.table([tree]).items():
+        if "lines" in name or "modules" in name:
+            assert written[name] == pytest.approx(count, rel=ABOUT, abs=8), f"{name}: {structure.PAGE.name} is stale"
+
+
+def test_no_room_below_words_writes_a_sentence_and_nobody_reads_one(tree) -> None:
+    assert tree.sentences_below == 0
+    assert tree.reading_sentences == 0
+
+
+def test_a_file_s_name_says_which_one_it_is(tree) -> None:
+    assert tree.names_twice == ()
+
+
+def test_the_house_is_drawn_as_it_stands() -> None:
+    assert draw_house.PICTURE.read_text("utf-8") == draw_house.picture(), "run: python docs/draw_house.py"
