@@ -14,8 +14,9 @@ Rows of the table:
 - deepest import chain: the most modules in a row of which each imports the next; the modules of a cycle all count;
 - single-importer modules: modules that exactly one other module imports;
 - names used twice: names of files that occur in several rooms, without those that Python and Django ask for;
-- sentences below words: texts of three words or more in rooms that `words` may import, docstrings, defects of the
-  program (ValueError and the like) and logs aside; in web: the same in Python code of the pages, outside `gettext`;
+- sentences below words: texts in rooms that `words` may import that begin with a capital letter and have three words,
+  end with a full stop, or have five words; docstrings, defects of the program (ValueError and the like), logs, and
+  names of luck and of columns aside. In web: the same in Python code of the pages, outside `gettext`;
 - places that read sentences: `startswith("Warning`, and text split at words that the program itself has written;
 - files passed: distinct files of the package in which a function or a class body runs, counted by a profile hook. Walk
   "file to sheet" is `example`, `check`, `fit` and `plan` on the demo study; "gfp in compare" is one comparison; "week"
@@ -89,7 +90,8 @@ BELOW_WORDS = (
 IN_WEB = ("web", "app", "live", "pages")
 EXPECTED_TWICE = {"__init__.py", "__main__.py", "apps.py", "urls.py", "django_settings.py"}
 DEFECTS = {"ValueError", "TypeError", "RuntimeError", "AssertionError", "KeyError", "NotImplementedError", "OSError"}
-SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? +[A-Za-z']+[,;:]? +[A-Za-z]{2,}")
+WORD = r"[A-Za-z']+[,;:]?"
+SENTENCE = re.compile(rf"^\W*[A-Z]{WORD} +{WORD} +{WORD}|{WORD} +{WORD}\.$|(?:{WORD} +){{4}}{WORD}")
 WORDS = r"['\"][^'\"]*[A-Za-z]{3,} [A-Za-z]{2,}[^'\"]*['\"]"
 OWN_TEXT = re.compile(
     rf"startswith\(['\"](?:Warning|Note|Error)|(?:partition|split)\({WORDS}"
@@ -184,7 +186,7 @@ def room_of(name: str) -> str:
 
 
 def sentences_in(path: Path) -> list[str]:
-    """Texts of three words or more that are neither docstrings, defects of the program, logs, nor translated."""
+    """Texts that look like sentences; docstrings, defects of the program, logs, names of luck and of columns aside."""
     tree = ast.parse(path.read_bytes())
     skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -192,8 +194,12 @@ def sentences_in(path: Path) -> list[str]:
             skipped |= {id(each) for each in ast.walk(node.exc)}
         elif isinstance(node, ast.Assert):
             skipped |= {id(each) for each in ast.walk(node)}
-        elif isinstance(node, ast.Call) and _name(node.func) in TRANSLATED | LOGGED:
+        elif isinstance(node, ast.Call) and _name(node.func) in TRANSLATED | LOGGED | LUCK:
             skipped |= {id(each) for argument in node.args for each in ast.walk(argument)}
+        elif isinstance(node, ast.Dict):
+            skipped |= {id(each) for key in node.keys if key is not None for each in ast.walk(key)}
+        elif isinstance(node, ast.Subscript):
+            skipped |= {id(each) for each in ast.walk(node.slice)}
         elif isinstance(node, ast.JoinedStr):
             skipped |= {id(each) for each in node.values}
     texts = (_text(node) for node in ast.walk(tree) if id(node) not in skipped)
@@ -203,6 +209,17 @@ def sentences_in(path: Path) -> list[str]:
 TRANSLATED = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy",
               "npgettext", "say", "say_n", "warn", "compile"}  # fmt: skip
 LOGGED = {"debug", "info", "exception", "getLogger", "execute"}
+LUCK = {
+    "named_luck",
+    "named_generator",
+    "named_key",
+    "generator",
+    "uniforms",
+    "exponentials",
+    "normals",
+    "child",
+    "row",
+}
 
 
 def _name(node: ast.expr) -> str:

@@ -107,7 +107,7 @@ def test_results_show_themselves_in_notebooks(study, model) -> None:
         assert figure._repr_png_().startswith(b"\x89PNG")
     assert str(sheet.lines()[0]) in str(sheet)
     assert str(forecast) == "\n".join(map(marked, forecast.lines()))
-    assert repr(model) == "Model(up to 20 coupons, 2 rounds, at most 3 per person)"
+    assert repr(model) == "Model(budget=20, rounds=2, max_per_person=3)"
 
 
 def test_schemas_of_any_kind_and_progress_if_asked(study, model, tmp_path, monkeypatch, capsys) -> None:

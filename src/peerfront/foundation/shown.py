@@ -38,7 +38,7 @@ def visible_message(text: str) -> str:
     lines = text.split("\n")
     left_out = len(lines) - _MOST_LINES
     visible_lines = [visible(line, LONGEST_LINE) for line in lines[:_MOST_LINES]]
-    return "\n".join([*visible_lines, f"... and {left_out:,} more lines."] if left_out > 0 else visible_lines)
+    return "\n".join([*visible_lines, f"[... {left_out:,} ...]"] if left_out > 0 else visible_lines)
 
 
 def visible_on_page(value: Any) -> Any:

@@ -50,7 +50,7 @@ class Model:
     """How the people of a study refer, and a planner that uses it. `fit` makes a model, `load` reads a saved one.
 
     >>> model  # pf.fit(study, budget=20, rounds=2)
-    Model(up to 20 coupons, 2 rounds, at most 3 per person)
+    Model(budget=20, rounds=2, max_per_person=3)
     >>> sheet = model.plan(study.waiting)  # sheet.table, sheet.why, sheet.curve, sheet.certificate
     >>> sheet.spend <= 20
     True
@@ -252,8 +252,7 @@ class Model:
 
     def __repr__(self) -> str:
         rules = self.fit.rules
-        capped = "" if rules.max_per_person is None else f", at most {rules.max_per_person} per person"
-        return f"Model(up to {rules.budget:,} coupons, {rules.rounds} rounds{capped})"
+        return f"Model(budget={rules.budget}, rounds={rules.rounds}, max_per_person={rules.max_per_person})"
 
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
