@@ -32,7 +32,7 @@ def test_linked_files_exist(page) -> None:
 def test_quoted_commands_and_their_options_exist(page) -> None:
     commands = {command.name: command for command in generated.commands()}
     for quoted in quoted_commands(page):
-        words = re.split(r"[ ,;:]", quoted)
+        words = re.split(r"[ ,;:]", re.sub(r" --language \w+", "", quoted))
         name = words[1]
         if name.startswith("-") or name == "COMMAND" or quoted.strip() == "peerfront live":
             continue
@@ -41,7 +41,10 @@ def test_quoted_commands_and_their_options_exist(page) -> None:
             if words[2].startswith("-"):
                 continue
         assert name in commands, f"there is no command {name!r}: {quoted}"
-        options = {option for one in commands[name].parameters for option in one.shown.split(", ")} | {"--help"}
+        options = {option for one in commands[name].parameters for option in one.shown.split(", ")} | {
+            "--help",
+            "--language",
+        }
         unknown = set(re.findall(r"(?<=\s)--[a-z-]+", quoted)) - options
         assert not unknown, f"peerfront {name} has no {unknown}: {quoted}"
 
@@ -59,6 +62,13 @@ def test_quoted_source_files_exist(page) -> None:
     text = page.read_text(encoding="utf-8")
     for name in re.findall(r"`(?:python )?((?:\w+/)+\w+\.(?:py|sh))", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         assert (ROOT / name).exists() or (ROOT / "src" / "peerfront" / name).exists(), f"there is no {name}"
+
+
+@every_page
+def test_quoted_make_targets_exist(page) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for target in re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        assert target in targets, f"there is no make {target}"
 
 
 @pytest.mark.parametrize("page", ["use-the-library", "use-in-gymnasium"])
