@@ -31,8 +31,9 @@ def quoted_commands(page: Path) -> list[str]:
     return [command.split(" #")[0] for command in found if command.startswith("peerfront ")]
 
 
-def _generated_pages() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generated_pages", ROOT / "docs" / "generated_pages.py")
+def script(path: str) -> ModuleType:
+    """A script of the project as a module; its folder is not searched for other ones."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -41,4 +42,4 @@ def _generated_pages() -> ModuleType:
     return module
 
 
-generated = _generated_pages()
+generated = script("docs/generated_pages.py")

@@ -1,21 +1,18 @@
 """What the documents say about the code is what a command counts in it."""
 
 import re
-from pathlib import Path
 
-import draw_house
 import pytest
+from pages import ROOT, script
 
-import structure
-
-ROOT = Path(__file__).parents[2]
-
+structure = script("benchmarks/structure.py")
+draw_house = script("docs/draw_house.py")
 NAMES = 16  # of quantities in files, of methods in tables, and a warning of joblib: they look like sentences
 ABOUT = 0.03  # a table is made anew when it is further off
 
 
 @pytest.fixture(scope="module")
-def tree() -> structure.Shape:
+def tree():
     return structure.shape(ROOT / "src", walks=False)
 
 

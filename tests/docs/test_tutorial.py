@@ -1,23 +1,14 @@
 """The tutorial shows what its commands print; those that take seconds are run again."""
 
-import importlib.util
-import sys
-
 import pytest
-from pages import ROOT
+from pages import script
 
 QUICK = ("example", "check")
 
 
 @pytest.mark.slow
 def test_the_tutorial_shows_what_the_commands_print(tmp_path) -> None:
-    spec = importlib.util.spec_from_file_location("run_tutorial", ROOT / "docs" / "run_tutorial.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tutorial = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = tutorial
-    spec.loader.exec_module(tutorial)
-
+    tutorial = script("docs/run_tutorial.py")
     blocks = list(tutorial.BLOCK.finditer(tutorial.PAGE.read_text(encoding="utf-8")))
     assert [block["command"].split()[1] for block in blocks] == [
         "example",
