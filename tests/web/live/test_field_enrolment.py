@@ -321,7 +321,7 @@ def test_a_long_list_of_choices_is_a_list_to_open() -> None:
     from django import forms
 
     from peerfront.web.live.rules.study_settings import Question
-    from peerfront.web.live.screens.interviews import MOST_BUTTONS, InterviewForm
+    from peerfront.web.live.screens.enrolment import MOST_BUTTONS, InterviewForm
 
     for number, widget in ((MOST_BUTTONS, forms.RadioSelect), (MOST_BUTTONS + 1, forms.Select)):
         question = Question("town", "Which town?", choices=tuple(f"town {n}" for n in range(number)))

@@ -13,8 +13,8 @@ from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import new_code, shown_code
 from peerfront.web.live.rules.events import PaymentKind
 from peerfront.web.live.rules.requests import ChangeSettings, EnrolPerson, Pay
-from peerfront.web.live.screens.owed_payments import OwedPayments
 from peerfront.web.live.screens.page_words import shown_amount
+from peerfront.web.live.screens.payments import OwedPayments
 
 NARROW = "\u00a0"
 

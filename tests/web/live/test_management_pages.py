@@ -410,7 +410,7 @@ def test_every_kind_of_event_has_a_sentence_that_its_fields_fill() -> None:
     from peerfront.web.live.rules.actions import Action, Role
     from peerfront.web.live.rules.events import Event, PaymentKind, Stamp
     from peerfront.web.live.rules.stored_events import KINDS
-    from peerfront.web.live.screens.event_words import sentence
+    from peerfront.web.live.screens.audit import sentence
 
     samples = {int: 2, Action: Action.EXPORT, PaymentKind: PaymentKind.INTERVIEW}
     stamp = Stamp("ana", Role.MANAGER, None, None, timezone.now(), "key", "digest")

@@ -13,7 +13,7 @@ from peerfront.web.live.operations import staff
 from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.records.models import Event, Member
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens import passwords, users
+from peerfront.web.live.screens import users
 
 TAKEN = "Somebody has this name already"
 
@@ -21,8 +21,7 @@ TAKEN = "Somebody has this name already"
 @pytest.fixture
 def checked_too_early(monkeypatch):
     """Forms are checked before anybody has the name; what the transaction finds decides."""
-    for module in (users, passwords):
-        monkeypatch.setattr(module, "is_taken", lambda *_, **__: False)
+    monkeypatch.setattr(users, "is_taken", lambda *_, **__: False)
 
 
 @pytest.mark.usefixtures("database", "checked_too_early")

@@ -266,7 +266,7 @@ def test_a_fault_of_the_program_tells_nothing(monkeypatch) -> None:
     def broken(*_, **__):
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr("peerfront.web.live.screens.sites.render", broken)
+    monkeypatch.setattr("peerfront.web.live.screens.settings_page.render", broken)
     response = client.get("/sites/")
     assert response.status_code == 500
     words = response.content.decode()

@@ -149,12 +149,12 @@ def test_many_notes_of_an_import_do_not_drop_the_news_that_it_worked(monkeypatch
     from django.core.files.uploadedfile import SimpleUploadedFile
 
     from peerfront.web.live.rules.deciding import Accepted
-    from peerfront.web.live.screens import import_page
+    from peerfront.web.live.screens import data_pages
 
     notes = [f"Column {number} ({sha256(bytes([number])).hexdigest()}) is not imported." for number in range(60)]
     done = SimpleNamespace(answer=Accepted(()), counts=(40, 2), file=SimpleNamespace(notes=notes))
-    monkeypatch.setattr(import_page, "import_study", lambda *_: done)
-    monkeypatch.setattr(import_page, "_read", lambda *_: None)
+    monkeypatch.setattr(data_pages, "import_study", lambda *_: done)
+    monkeypatch.setattr(data_pages, "_read", lambda *_: None)
     manager = FieldStudy().client(Role.MANAGER)
     file = SimpleUploadedFile("study.csv", b"id\n1\n")
     shown = words_of(manager.post("/import/", {"key": "one", "file": file, "site": "north"}, follow=True))

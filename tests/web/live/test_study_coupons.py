@@ -15,8 +15,15 @@ from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import ImportedCoupon
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.rules.requests import ExtendCoupon, ImportedPerson, ImportPeople, ScanCoupon, VoidCoupon
-from peerfront.web.live.screens.board import counts_by_state
-from peerfront.web.live.screens.coupon_states import EXPIRING, WORDS, CouponState, in_state, shown_state, state_of
+from peerfront.web.live.screens.coupon_board import (
+    EXPIRING,
+    WORDS,
+    CouponState,
+    counts_by_state,
+    in_state,
+    shown_state,
+    state_of,
+)
 from peerfront.web.live.screens.visibility import study_or_404, today_of
 
 

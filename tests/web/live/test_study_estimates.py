@@ -10,7 +10,7 @@ from peerfront.web.live.exporting import live_study
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.estimate_jobs import EstimateOrder, job_for
+from peerfront.web.live.screens.estimates_page import EstimateOrder, job_for
 
 
 def _key(answer) -> str:

@@ -12,10 +12,10 @@ from played_study import PLAYED, PlayedStudy
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon
-from peerfront.web.live.screens import progress
+from peerfront.web.live.screens import progress_page
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve, day_ticks, ticks
-from peerfront.web.live.screens.progress import PICTURES
 from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, returns_by_age, so_far, standings, weekly
+from peerfront.web.live.screens.progress_page import PICTURES
 from peerfront.web.live.screens.visibility import study_or_404, today_of
 
 DAY = date(2026, 3, 2)
@@ -159,9 +159,9 @@ def test_a_study_without_people_has_a_page_of_progress() -> None:
 def test_numbers_of_a_large_study_are_kept_for_a_while(monkeypatch) -> None:
     study = PlayedStudy().play(weeks=1)
     client = study.client(Role.MANAGER)
-    monkeypatch.setattr(progress, "_LARGE", 0)
+    monkeypatch.setattr(progress_page, "_LARGE", 0)
     before = client.get("/progress/").context["now"].people
     study.seed("another")
     assert client.get("/progress/").context["now"].people == before
-    monkeypatch.setattr(progress, "_LARGE_KEPT", -1.0)
+    monkeypatch.setattr(progress_page, "_LARGE_KEPT", -1.0)
     assert client.get("/progress/").context["now"].people == before + 1

@@ -11,9 +11,7 @@ from played_study import PlayedStudy
 
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.chains import Forest, Recruited
-from peerfront.web.live.screens.tree_layout import placed
-from peerfront.web.live.screens.tree_picture import tree_svg
+from peerfront.web.live.screens.chains import Forest, Recruited, placed, tree_svg
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 

@@ -1,10 +1,13 @@
-"""Pay what is owed for a coupon, once for each kind, and print a receipt."""
+"""Pay what is owed, once for each kind, and print a receipt: for interviews, and for recruiting those who came."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from datetime import datetime
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,6 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Payment, Redemption
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Accepted
@@ -21,12 +25,71 @@ from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import Pay
 from peerfront.web.live.rules.situation import find_coupon
+from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX, person_typed
 from peerfront.web.live.screens.form_pages import would_answer
-from peerfront.web.live.screens.owed_payments import Owed, OwedPayments
 from peerfront.web.live.screens.page_words import found_and_to_do, shown_amount
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, site_name
 from peerfront.web.live.screens.visibility import person_in_sight, study_or_404
+
+_RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__holder"}
+"""Who is paid, seen from the redemption of a coupon."""
+
+
+@dataclass(frozen=True)
+class Owed:
+    """A payment that is to be made."""
+
+    code: str
+    kind: PaymentKind
+    person: str
+    amount: str
+    since: datetime
+
+    @property
+    def shown(self) -> str:
+        return shown_code(self.code)
+
+
+@dataclass(frozen=True)
+class OwedPayments:
+    """All payments that are owed at one site, or (None) at all; to one person if one is named."""
+
+    settings: Settings
+    site: str | None = None
+    person: str | None = None
+
+    def count(self) -> int:
+        return sum(rows.count() for rows in self._by_kind().values())
+
+    def newest(self, number: int) -> list[Owed]:
+        """The last few, newest first."""
+        found = [each for kind, rows in self._by_kind().items() for each in self._read(kind, rows[:number])]
+        return sorted(found, key=lambda each: each.since, reverse=True)[:number]
+
+    def _by_kind(self) -> dict[PaymentKind, QuerySet[Redemption]]:
+        amounts = {kind: self._amount(kind) for kind in PaymentKind}
+        return {kind: self._unpaid(kind) for kind, amount in amounts.items() if amount}
+
+    def _amount(self, kind: PaymentKind) -> int:
+        settings = self.settings
+        return settings.interview_payment if kind is PaymentKind.INTERVIEW else settings.recruiting_payment
+
+    def _unpaid(self, kind: PaymentKind) -> QuerySet[Redemption]:
+        receiver = _RECEIVER[kind]
+        paid = Payment.objects.filter(coupon=OuterRef("coupon"), kind=kind.value)
+        wanted: dict[str, Any] = {f"{receiver}__isnull": False}
+        if self.site is not None:
+            wanted[f"{receiver}__site"] = self.site
+        if self.person is not None:
+            wanted[receiver] = self.person
+        return Redemption.objects.filter(~Exists(paid), person__answers__isnull=False, **wanted).order_by("-at")
+
+    def _read(self, kind: PaymentKind, rows: QuerySet[Redemption]) -> Iterator[Owed]:
+        amount = shown_amount(self._amount(kind), self.settings.currency)
+        for code, receiver, at in rows.values_list("coupon_id", _RECEIVER[kind], "at"):
+            yield Owed(code, kind, receiver, amount, at)
+
 
 KINDS: dict[PaymentKind, Promise | str] = {
     PaymentKind.INTERVIEW: _("For the interview, to the person who came with the coupon"),

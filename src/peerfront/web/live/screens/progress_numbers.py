@@ -9,9 +9,8 @@ from zoneinfo import ZoneInfo
 
 from peerfront.web.live.records.models import Coupon, Person, Site
 from peerfront.web.live.rules.records import StudyRow
-from peerfront.web.live.screens.board import counts_by_state
 from peerfront.web.live.screens.chains import Forest, Recruited
-from peerfront.web.live.screens.coupon_states import CouponState
+from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
 
 FEWEST_COUPONS = 5
 """A share of fewer coupons is not told: it says nothing."""

@@ -1,16 +1,21 @@
-"""The settings of the study: shown, changed with a reason; questions are edited row by row, without scripts."""
+"""The settings of the study, changed with a reason; and its sites, which are added, never removed."""
 
+import re
 from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.rules.requests import BeginStudy, ChangeSettings, Wish
+from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings, Wish
 from peerfront.web.live.rules.study_settings import MOST_QUESTIONS, Settings
 from peerfront.web.live.screens.form_pages import ask_whole, asked_before
 from peerfront.web.live.screens.page_words import found_and_to_do
@@ -22,6 +27,7 @@ from peerfront.web.live.screens.settings_forms import (
     initial_of,
     rows_of,
 )
+from peerfront.web.live.screens.staff_requests import RequestForm
 
 _FIRST = Settings(budget=300, cap=3)  # what a study that has not begun is shown
 
@@ -78,3 +84,41 @@ def _with_empty_row(entries: QueryDict, how: dict[str, Any]) -> tuple[SettingsFo
 
 def _whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+class SiteForm(RequestForm):
+    """A new site."""
+
+    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("As people know it, such as North clinic."))
+    short = forms.CharField(
+        label=_("Short name"),
+        max_length=40,
+        help_text=_(
+            "Letters, digits, - and _ without blanks, such as north. It stands in the exported data and stays."
+        ),
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
+    )
+
+    def clean_short(self) -> str:
+        short: str = self.cleaned_data["short"].strip()
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", short):
+            raise forms.ValidationError(gettext("Use letters, digits, - and _ without blanks."))
+        return short
+
+
+def sites(request: HttpRequest) -> HttpResponse:
+    """All sites, and a form for a new one."""
+    form = SiteForm(request.POST or None)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        wish = AddSite(form.cleaned_data["short"], form.cleaned_data["name"].strip())
+        answered = ask_whole(form, request, wish)
+        if isinstance(answered, Accepted):
+            messages.success(request, gettext("The site is added."))
+            return redirect("sites")
+        context["found"], context["to_do"] = found_and_to_do(answered.refusal)
+        form.with_new_key()
+    context["places"] = Site.objects.annotate(
+        n_people=Count("person", distinct=True), n_users=Count("member", distinct=True)
+    )
+    return render(request, "screens/management/sites.html", context)

@@ -15,9 +15,8 @@ from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
-from peerfront.web.live.screens.chains import Forest, Node, Recruited
+from peerfront.web.live.screens.chains import Forest, Node, Recruited, tree_svg
 from peerfront.web.live.screens.svg import COLOURS
-from peerfront.web.live.screens.tree_picture import tree_svg
 from peerfront.web.live.screens.visibility import day_of, only_site, sites_in_sight, study_or_404
 
 MOST_SHOWN = 300
