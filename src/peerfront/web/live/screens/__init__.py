@@ -1,1 +1,1 @@
-"""The pages of a running study (Django): thin shells around the rules; begin with `urls` and `access`."""
+"""The pages of a running study (Django): thin shells around the rules; begin with `urls` and `staff_requests`."""

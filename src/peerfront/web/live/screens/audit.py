@@ -91,13 +91,13 @@ def _noted(fact: events.ActionNoted) -> dict[str, Any]:
     values: dict[str, Any] = {"imported": "?", "there_before": "?", "done": "", "role": "", "site": ""}
     values |= {name: visible(text) for name, text in fact.details}
     site = values["site"] or gettext("all sites")
-    said = {"action": term(fact.action.value), "done": term(values["done"]), "role": term(values["role"]), "site": site}
-    return values | said | {"subject": typed(fact.subject)}
+    terms = {name: term(values[name]) for name in ("done", "role")}
+    return values | terms | {"action": term(fact.action.value), "site": site, "subject": typed(fact.subject)}
 
 
 def details(event: Event, before: Settings | None = None) -> list[tuple[str, str]]:
     """The rest of what an event says, by name; `before` are the settings that a change replaced."""
-    told: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     for each in fields(event.fact):
         if each.name in NOT_TOLD or each.name in ("arguments", "details"):
             continue
@@ -105,15 +105,15 @@ def details(event: Event, before: Settings | None = None) -> list[tuple[str, str
             continue  # the sentence tells it
         value = getattr(event.fact, each.name)
         if value not in (None, "", ()):
-            told.append((term(each.name), visible(reason_words(value)) if each.name == "reason" else _shown(value)))
-    told += [(term(name), visible(text)) for name, text in getattr(event.fact, "details", ())]
-    told += [(term(name), visible(text)) for name, text in getattr(event.fact, "arguments", ())]
+            rows.append((term(each.name), visible(reason_words(value)) if each.name == "reason" else _shown(value)))
+    rows += [(term(name), visible(text)) for name, text in getattr(event.fact, "details", ())]
+    rows += [(term(name), visible(text)) for name, text in getattr(event.fact, "arguments", ())]
     if isinstance(event.fact, events.SettingsChanged) and before is not None:
-        told += _changed(plain_value(before), plain_value(event.fact.settings))
+        rows += _changed(plain_value(before), plain_value(event.fact.settings))
     stamp = event.stamp
-    told.append((gettext("clock of the device"), str(stamp.device_time or gettext("not told"))))
-    told.append((gettext("request"), stamp.request_key))
-    return told
+    rows.append((gettext("clock of the device"), str(stamp.device_time or gettext("not told"))))
+    rows.append((gettext("request"), stamp.request_key))
+    return rows
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -155,22 +155,22 @@ class FilterForm(forms.Form):
         sites = [("", gettext("all sites")), *models.Site.objects.values_list("site", "name")]
         self.fields["site"].choices = sites  # type: ignore[attr-defined]
 
-    def chosen(self) -> QuerySet[models.Event]:
+    def matching_events(self) -> QuerySet[models.Event]:
         """The events that fit, newest first; entries that make no sense are passed over."""
-        found = models.Event.objects.order_by("-number")
+        rows = models.Event.objects.order_by("-number")
         entries = self.cleaned_data if self.is_valid() else getattr(self, "cleaned_data", {})
         for name in ("actor", "kind", "site"):
             if value := entries.get(name):
-                found = found.filter(**{name: value})
+                rows = rows.filter(**{name: value})
         if (day := entries.get("day")) and 1900 <= day.year < 9000:  # other days may lie outside the calendar in UTC
             begins = timezone.make_aware(datetime.combine(day, time.min))
-            found = found.filter(at__gte=begins, at__lt=begins + timedelta(days=1))
+            rows = rows.filter(at__gte=begins, at__lt=begins + timedelta(days=1))
         if person := entries.get("person"):
-            found = found.filter(data__contains=json.dumps(person.strip(), ensure_ascii=False))
+            rows = rows.filter(data__contains=json.dumps(person.strip(), ensure_ascii=False))
         if code := entries.get("code"):
-            known = read_code(code) or foreign_code(code) or code
-            found = found.filter(data__contains=json.dumps(known, ensure_ascii=False))
-        return found
+            exact_code = read_code(code) or foreign_code(code) or code
+            rows = rows.filter(data__contains=json.dumps(exact_code, ensure_ascii=False))
+        return rows
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Line:
 def audit(request: HttpRequest) -> HttpResponse:
     """Everything that happened, with filters."""
     form = FilterForm(request.GET)
-    page = list_page(request, form.chosen())
+    page = list_page(request, form.matching_events())
     sites = dict(models.Site.objects.values_list("site", "name"))
     last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
     context = {
@@ -224,11 +224,15 @@ def verify_page(request: HttpRequest) -> HttpResponse:
     form = RequestForm(request.POST or None)
     context: dict[str, Any] = {"form": RequestForm(), "n_events": models.Event.objects.count()}
     if request.method == "POST" and form.is_valid():
-        found = verify()
-        noted = (("events", str(found.events)), ("head", found.head), ("whole", "yes" if found.whole else "no"))
+        result = verify()
+        noted = (
+            ("events", str(result.events)),
+            ("head", result.head),
+            ("whole", "yes" if result.whole else "no"),
+        )
         wish = NoteAction(Action.SEE_AUDIT, "verify", noted)
         answered = None if asked_before(form) else ask_whole(form, request, wish)
         if isinstance(answered, Refused):
             context["found"], context["to_do"] = found_and_to_do(answered.refusal)
-        context["result"] = found
+        context["result"] = result
     return render(request, "screens/management/verify.html", context)

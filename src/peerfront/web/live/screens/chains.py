@@ -50,11 +50,11 @@ class Node:
 
     def everybody(self) -> list["Node"]:
         """All people who are shown, wave by wave."""
-        wave, found = [self], []
+        wave, people = [self], []
         while wave:
-            found += wave
+            people += wave
             wave = [each for node in wave for each in node.recruits]
-        return found
+        return people
 
 
 class Forest:
@@ -66,11 +66,11 @@ class Forest:
     @cached_property
     def recruits(self) -> dict[str, list[Recruited]]:
         """Recruits of each person in the order in which they came."""
-        found: dict[str, list[Recruited]] = {}
+        by_recruiter: dict[str, list[Recruited]] = {}
         for each in sorted(self.people.values(), key=lambda person: (person.enrolled_at, person.person)):
             if each.recruiter in self.people:
-                found.setdefault(str(each.recruiter), []).append(each)
-        return found
+                by_recruiter.setdefault(str(each.recruiter), []).append(each)
+        return by_recruiter
 
     @cached_property
     def waves(self) -> dict[str, int]:
@@ -84,12 +84,12 @@ class Forest:
 
     def chains(self) -> list[Chain]:
         """All chains, the largest first."""
-        found = []
+        chains = []
         for root in self.roots:
             below = list(self._below(root))
             newest = max(self.people[person].enrolled_at for person, _ in below)
-            found.append(Chain(root, len(below), max(wave for _, wave in below), newest))
-        return sorted(found, key=lambda chain: (-chain.people, chain.root))
+            chains.append(Chain(root, len(below), max(wave for _, wave in below), newest))
+        return sorted(chains, key=lambda chain: (-chain.people, chain.root))
 
     def below(self, root: str) -> int:
         """How many people a chain has, its root included."""
@@ -142,12 +142,12 @@ def placed(root: Node) -> list[Placed]:
         else:
             rows[node.person.person] = next_row
             next_row += 1
-    found: list[Placed] = []
+    places: list[Placed] = []
     wave: list[tuple[Node, float | None]] = [(root, None)]
     while wave:
-        found += [Placed(node, node.wave, rows[node.person.person], above) for node, above in wave]
+        places += [Placed(node, node.wave, rows[node.person.person], above) for node, above in wave]
         wave = [(each, rows[node.person.person]) for node, _ in wave for each in node.recruits]
-    return found
+    return places
 
 
 COLUMN, ROW, MARGIN = 150.0, 26.0, 24.0

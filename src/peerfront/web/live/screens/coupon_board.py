@@ -17,10 +17,10 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.screens.page_frame import list_page
-from peerfront.web.live.screens.visibility import chosen_site, day_of, only_site, sites_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.visibility import day_of, only_site, site_filter, sites_in_sight, study_or_404, today_of
 
 SOON = timedelta(days=7)
-"""Coupons that expire within so many days are shown apart."""
+"""Open coupons that expire within this time are counted separately."""
 
 
 class CouponState(StrEnum):
@@ -66,7 +66,7 @@ def state_of(coupon: CouponRow, used: bool, today: date) -> CouponState:
 
 
 def shown_state(coupon: CouponRow, used: bool, today: date) -> str:
-    """The state, with open coupons that expire soon told apart: a key of `WORDS`."""
+    """The state, or `EXPIRING` for open coupons that expire soon: a key of `WORDS`."""
     state = state_of(coupon, used, today)
     return EXPIRING if state is CouponState.OPEN and coupon.last_day < today + SOON else state.value
 
@@ -110,11 +110,11 @@ class ShownCoupon:
 
 @dataclass(frozen=True)
 class StateCard:
-    """How many coupons are in a state, and the address of their list."""
+    """The number of coupons in a state, and whether the page lists them."""
 
     state: str
     count: int
-    chosen: bool
+    is_selected: bool
 
     @property
     def words(self) -> Promise | str:
@@ -129,7 +129,7 @@ def board(request: HttpRequest) -> HttpResponse:
     """Show how many coupons are in each state, and list those that the address asks for."""
     study = study_or_404()
     today = today_of(study)
-    site = chosen_site(request, Action.SEE_BOARD)
+    site = site_filter(request, Action.SEE_BOARD)
     sites = sites_in_sight(request, Action.SEE_BOARD)
     state = request.GET.get("state", "")
     state = state if state in WORDS else ""
@@ -167,9 +167,9 @@ def counts_by_state(coupons: QuerySet[Coupon], today: date) -> dict[str, int]:
 def like_code(search: str) -> Q:
     """Codes that begin as somebody typed, with blanks, hyphens and look-alikes; or those of a holder."""
     own, foreign = plain_characters(search), foreign_code(search)
-    found = Q(holder_id=search)
-    found |= Q(code__startswith=own) if own else Q()
-    return found | Q(code__startswith=foreign) if foreign else found
+    condition = Q(holder_id=search)
+    condition |= Q(code__startswith=own) if own else Q()
+    return condition | Q(code__startswith=foreign) if foreign else condition
 
 
 def shown_coupon(stored: Coupon, study: StudyRow, sites: dict[str, str]) -> ShownCoupon:

@@ -70,20 +70,20 @@ class Moment:
 def events_about(coupon: CouponRow) -> list[Event]:
     """What was recorded about a coupon, the newest of very many, in time order."""
     written = json.dumps(coupon.code, ensure_ascii=False)
-    found = models.Event.objects.filter(kind__in=_KINDS, data__contains=written).order_by("-number")
-    return [link_of(each).event for each in reversed(found[:_MOST_SHOWN])]
+    stored = models.Event.objects.filter(kind__in=_KINDS, data__contains=written).order_by("-number")
+    return [link_of(each).event for each in reversed(stored[:_MOST_SHOWN])]
 
 
 def life_of(
     coupon: CouponRow, events: Iterable[Event], study: StudyRow, today: date, sites: dict[str, str]
 ) -> list[Moment]:
-    """The life of a coupon; `sites` are names of the sites in sight. Who did what elsewhere is not told."""
+    """The life of a coupon; `sites` are names of the sites in sight. What staff did at other sites is left out."""
     moments = []
     for event in events:
-        told = _told(coupon, event)
-        if told is None:
+        moment = _in_life(coupon, event)
+        if moment is None:
             continue
-        what, tone, lines = told
+        what, tone, lines = moment
         at, site, who = event.stamp.server_time, event.stamp.site or "", event.stamp.actor
         if isinstance(event.fact, PersonImported):  # done for the whole study; the person is of one site
             site = event.fact.site
@@ -117,8 +117,8 @@ def _days(coupon: CouponRow, study: StudyRow, today: date) -> list[Moment]:
     return moments
 
 
-def _told(coupon: CouponRow, event: Event) -> tuple[str, str, tuple[str, ...]] | None:
-    """What an event says of a coupon, its colour, and more lines; None if it is about something else."""
+def _in_life(coupon: CouponRow, event: Event) -> tuple[str, str, tuple[str, ...]] | None:
+    """An event as a sentence about a coupon, its colour, and further lines; None if it concerns something else."""
     fact = event.fact
     match fact:
         case CouponsIssued() if coupon.code in fact.codes:
@@ -144,9 +144,9 @@ def _told(coupon: CouponRow, event: Event) -> tuple[str, str, tuple[str, ...]] |
                 return gettext("%(person)s was paid for the interview.") % whom, "plain", ()
             return gettext("%(person)s was paid for recruiting.") % whom, "plain", ()
         case RequestRefused(code=coupon.code):
-            found = refused_words(fact)
+            why = refused_words(fact)
             asked = gettext("Refused: %(action)s.") % {"action": term(fact.action.value)}
-            return asked, "bad", (found,)
+            return asked, "bad", (why,)
     return None
 
 
@@ -154,8 +154,8 @@ def _imported(coupon: CouponRow, fact: PersonImported) -> tuple[str, str, tuple[
     if fact.code == coupon.code:
         return gettext("Used by %(person)s before the study was run here.") % {"person": fact.person}, "plain", ()
     if any(each.code == coupon.code for each in fact.coupons):
-        told = gettext("Handed out to %(person)s before the study was run here.") % {"person": fact.person}
-        return told, "plain", ()
+        words = gettext("Handed out to %(person)s before the study was run here.") % {"person": fact.person}
+        return words, "plain", ()
     return None
 
 

@@ -67,7 +67,7 @@ _LARGEST_SCHEMA = 200_000
 
 
 class ImportForm(RequestForm):
-    """A file, and what it may not tell."""
+    """The file of a study, its schema, and the site of people for whom the file names none."""
 
     file = forms.FileField(
         label=_("File of the study"), help_text=_("CSV, Excel, RDSAT or a survey app's JSON; at most 20 MB.")

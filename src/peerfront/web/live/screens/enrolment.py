@@ -84,8 +84,8 @@ class InterviewForm(RequestForm):
     @property
     def answers(self) -> Answers:
         """Questions with their answers, as they are recorded; what is not answered is left out."""
-        told = ((question.name, self.cleaned_data[_PREFIX + question.name]) for question in self.questions)
-        return tuple(sorted((name, _written(answer)) for name, answer in told if answer not in (None, "")))
+        answers = ((question.name, self.cleaned_data[_PREFIX + question.name]) for question in self.questions)
+        return tuple(sorted((name, _written(answer)) for name, answer in answers if answer not in (None, "")))
 
     def interview_fields(self) -> Iterator[BoundField]:
         """The fields of the interview, in the order in which they are asked."""

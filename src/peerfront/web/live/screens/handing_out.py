@@ -75,8 +75,8 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
     codes = _codes_of(request, row.person, key)
     if codes is None:
         return render(request, "screens/print_again.html", {"person": row, "held": held, "form": RequestForm()})
-    chosen = request.GET.get("layout", "") or request.session.get("coupon_layout", "")
-    layout = chosen if chosen in LAYOUTS else "a4"
+    wanted = request.GET.get("layout", "") or request.session.get("coupon_layout", "")
+    layout = wanted if wanted in LAYOUTS else "a4"
     if request.session.get("coupon_layout") != layout:
         request.session["coupon_layout"] = layout
     coupons = [_printed(each) for each in held if not codes or each.code in codes]
@@ -151,11 +151,11 @@ class Preview:
             return 0
         if self.refusal is None:
             return self.issued.decided
-        told = dict(self.refusal.arguments)
+        arguments = dict(self.refusal.arguments)
         if self.refusal.reason is Reason.OVER_BUDGET:
-            return max(0, int(told["free"]))
+            return max(0, int(arguments["free"]))
         if self.refusal.reason is Reason.OVER_CAP:
-            return max(0, int(told["cap"]) - (int(told["coupons"]) - self.issued.decided))
+            return max(0, int(arguments["cap"]) - (int(arguments["coupons"]) - self.issued.decided))
         return 0
 
     @property
@@ -187,12 +187,12 @@ def hand_out(request: HttpRequest, person: str) -> HttpResponse:
     if not issued.codes:
         messages.success(request, gettext("It is recorded that %(person)s gets no coupons.") % {"person": person})
         return redirect("home")
-    told = ngettext(
+    words = ngettext(
         "%(person)s gets %(number)d coupon. Print it now.",
         "%(person)s gets %(number)d coupons. Print them now.",
         len(issued.codes),
     )
-    messages.success(request, told % {"person": person, "number": len(issued.codes)})
+    messages.success(request, words % {"person": person, "number": len(issued.codes)})
     return redirect(print_address(person, form.cleaned_data["key"]))
 
 

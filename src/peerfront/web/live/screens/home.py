@@ -64,7 +64,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if the database answers; nothing about the study is told."""
+    """Answer 200 if the database answers, and say nothing about the study."""
     Event.objects.order_by("-number").values_list("number").first()
     return JsonResponse({"status": "ok"})
 

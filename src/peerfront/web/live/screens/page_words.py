@@ -108,7 +108,7 @@ def by_words(decided_by: DecidedBy) -> str:
 
 
 def reason_lines(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
-    """Who decided and why, what the plan said, and all that estimates need of it."""
+    """Who decided and why, the plan's number, and the details that estimates need."""
     values = {"by": by_words(decision.decided_by), "reason": isolated(visible(reason_words(decision.reason)))}
     lines = [gettext("%(by)s: %(reason)s") % values if decision.reason else values["by"]]
     given = len(decision.codes) if isinstance(decision, CouponsIssued) else decision.coupons

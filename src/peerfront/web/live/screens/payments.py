@@ -64,8 +64,8 @@ class OwedPayments:
 
     def newest(self, number: int) -> list[Owed]:
         """The last few, newest first."""
-        found = [each for kind, rows in self._by_kind().items() for each in self._read(kind, rows[:number])]
-        return sorted(found, key=lambda each: each.since, reverse=True)[:number]
+        payments = [each for kind, rows in self._by_kind().items() for each in self._read(kind, rows[:number])]
+        return sorted(payments, key=lambda each: each.since, reverse=True)[:number]
 
     def _by_kind(self) -> dict[PaymentKind, QuerySet[Redemption]]:
         amounts = {kind: self._amount(kind) for kind in PaymentKind}
@@ -119,7 +119,7 @@ class PayForm(RequestForm):
 
 @dataclass(frozen=True)
 class Due:
-    """A payment for a coupon: what is owed, or why nothing is."""
+    """A payment for a coupon, or the reason why none is owed."""
 
     kind: PaymentKind
     person: str | None

@@ -25,11 +25,11 @@ from peerfront.web.live.screens.page_frame import list_page
 from peerfront.web.live.screens.page_words import by_words, details, reason_lines, shown_amount, term
 from peerfront.web.live.screens.staff_requests import AtWork
 from peerfront.web.live.screens.visibility import (
-    chosen_site,
     day_of,
     may,
     only_site,
     person_in_sight,
+    site_filter,
     sites_in_sight,
     study_or_404,
     time_text,
@@ -60,7 +60,7 @@ class ShownPerson:
 def people(request: HttpRequest) -> HttpResponse:
     """List the people in sight, the newest first, as the address filters them."""
     study = study_or_404()
-    site = chosen_site(request, Action.SEE_PEOPLE)
+    site = site_filter(request, Action.SEE_PEOPLE)
     sites = sites_in_sight(request, Action.SEE_PEOPLE)
     shown = request.GET.get("show", "")
     shown = shown if shown in SHOWN else ""
@@ -88,7 +88,7 @@ def people(request: HttpRequest) -> HttpResponse:
 
 
 def filtered(people: QuerySet[Person], shown: str, study: StudyRow) -> QuerySet[Person]:
-    """Those of some people whom a choice of `SHOWN` names; all for another text."""
+    """The people of one group of `SHOWN`; all people for any other text."""
     match shown:
         case "waiting":
             return people.filter(pk__in=waiting(study.settings).values("pk"))
@@ -104,9 +104,9 @@ def filtered(people: QuerySet[Person], shown: str, study: StudyRow) -> QuerySet[
 def like_person(search: str) -> Q:
     """People whose pseudonym contains, or whose code begins with, what somebody typed."""
     own, foreign = plain_characters(search), foreign_code(search)
-    found = Q(person__icontains=search)
-    found |= Q(code__startswith=own) if own else Q()
-    return found | Q(code__startswith=foreign) if foreign else found
+    condition = Q(person__icontains=search)
+    condition |= Q(code__startswith=own) if own else Q()
+    return condition | Q(code__startswith=foreign) if foreign else condition
 
 
 def shown_people(stored: list[Person], study: StudyRow, sites: dict[str, str]) -> list[ShownPerson]:
@@ -134,7 +134,7 @@ def shown_people(stored: list[Person], study: StudyRow, sites: dict[str, str]) -
 
 
 def person_tags(person: Person, *, waits: bool) -> tuple[tuple[str, Promise | str], ...]:
-    """What is special about a person."""
+    """Words for the state of a person: a seed, waiting, withdrawn."""
     tags: list[tuple[str, Promise | str]] = []
     if person.recruiter_id is None:
         tags.append(("plain", _("Seed")))
@@ -228,9 +228,9 @@ def _answers(row: PersonRow, study: StudyRow) -> list[tuple[str, str]] | None:
     """Questions with their answers, in the order in which they are asked; None until they are recorded."""
     if row.answers is None:
         return None
-    told = dict(row.answers)
-    asked = [(question.text, told.pop(question.name, "")) for question in study.settings.questions]
-    return asked + sorted(told.items())
+    answers = dict(row.answers)
+    asked = [(question.text, answers.pop(question.name, "")) for question in study.settings.questions]
+    return asked + sorted(answers.items())
 
 
 def _decisions(row: PersonRow, study: StudyRow) -> list[ShownDecision]:

@@ -59,10 +59,10 @@ class CorrectionForm(InterviewForm):
 
     def __init__(self, person: PersonRow, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        told = dict(person.answers or ())
+        answers = dict(person.answers or ())
         self.initial["network_size"] = person.network_size
         for question, shown in zip(self.questions, list(self.interview_fields())[1:], strict=True):
-            answer = told.get(question.name, "")
+            answer = answers.get(question.name, "")
             self.initial[shown.name] = answer
             field = self.fields[shown.name]
             if isinstance(field, forms.ChoiceField):
@@ -70,7 +70,7 @@ class CorrectionForm(InterviewForm):
                 choices = dict.fromkeys([*question.choices, *([answer] if answer else [])])
                 field.choices = [*((choice, choice) for choice in choices), ("", _("Not answered"))]
         names = {question.name for question in self.questions}
-        self.not_asked = tuple((name, answer) for name, answer in told.items() if name not in names)
+        self.not_asked = tuple((name, answer) for name, answer in answers.items() if name not in names)
         """Answers to questions that are not asked any more; they stay."""
         self.fields["why"] = why_field()
 
@@ -209,15 +209,15 @@ def contact(request: HttpRequest, person: str) -> HttpResponse:
             context["found"], context["to_do"] = found_and_to_do(answered.refusal)
             context["form"] = form.with_new_key()
         else:
-            told = contacts.read_contact(row.person)
+            kept = contacts.read_contact(row.person) or {}
             context |= {
                 "shown": True,
-                "told": [(ContactForm.base_fields[name].label, told[name]) for name in contacts.FIELDS if name in told]
-                if told
-                else [],
-                "write_form": ContactForm(initial=told or {}, auto_id="write_%s"),
+                "entries": [
+                    (ContactForm.base_fields[name].label, kept[name]) for name in contacts.FIELDS if name in kept
+                ],
+                "write_form": ContactForm(initial=kept, auto_id="write_%s"),
                 "may_write": row.withdrawn_at is None and may(request, Action.WRITE_CONTACT, row.site),
-                "may_delete": bool(told) and may(request, Action.DELETE_CONTACT, row.site),
+                "may_delete": bool(kept) and may(request, Action.DELETE_CONTACT, row.site),
             }
     return render(request, "screens/contact.html", context)
 

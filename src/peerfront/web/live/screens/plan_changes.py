@@ -24,7 +24,7 @@ from peerfront.web.live.screens.form_pages import FormPage, answer_form
 from peerfront.web.live.screens.plan_history import STATUS_WORDS
 from peerfront.web.live.screens.plan_page import ShownLine, lines_in_sight, plan_or_404, shown_lines, summary_of
 from peerfront.web.live.screens.staff_requests import RequestForm
-from peerfront.web.live.screens.visibility import chosen_site, sites_in_sight, study_or_404, time_text
+from peerfront.web.live.screens.visibility import site_filter, sites_in_sight, study_or_404, time_text
 
 
 class ChangeForm(RequestForm):
@@ -63,8 +63,8 @@ def change_plan(request: HttpRequest, number: int) -> HttpResponse:
     )
 
     def wish() -> ChangePlan:
-        told = form.cleaned_data
-        return ChangePlan(plan.plan, ((told["person"].strip(), told["coupons"]),), told["why"])
+        entries = form.cleaned_data
+        return ChangePlan(plan.plan, ((entries["person"].strip(), entries["coupons"]),), entries["why"])
 
     return answer_form(request, form, page, wish, site="")
 
@@ -133,7 +133,7 @@ _BOX = Border(*(Side(style="thin"),) * 4)
 def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
     """The sheet to print, or a file (?file=csv, ?file=xlsx); of one site (?site=), or of all sites in sight."""
     study, plan = study_or_404(), plan_or_404(number)
-    sites, site = sites_in_sight(request, Action.SEE_PEOPLE), chosen_site(request, Action.SEE_PEOPLE) or ""
+    sites, site = sites_in_sight(request, Action.SEE_PEOPLE), site_filter(request, Action.SEE_PEOPLE) or ""
     rows = lines_in_sight(request, plan).select_related("person").order_by("person__site_id", "person_id")
     rows = rows.filter(person__site_id=site) if site else rows
     lines = shown_lines(plan, rows, sites, summary_of(plan))
@@ -189,11 +189,11 @@ def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
     assert page is not None
     page.title = gettext("Plan %(plan)s") % {"plan": plan.plan}
     put(page, 1, 1, f"{study.settings.name}: {page.title}").font = Font(bold=True, size=14)
-    made = gettext("Made %(day)s, model %(model)s, seed %(seed)s. %(status)s.") % {
+    origin = gettext("Made %(day)s, model %(model)s, seed %(seed)s. %(status)s.") % {
         "day": time_text(study, plan.proposed_at), "model": plan.model, "seed": plan.seed,
         "status": STATUS_WORDS[plan.status],
     }  # fmt: skip
-    put(page, 2, 1, made)
+    put(page, 2, 1, origin)
     heads = (gettext("Person"), gettext("Site"), gettext("Coupons"), gettext("Numbers of the coupons"),
              gettext("Day"), gettext("Initials"), gettext("Why"))  # fmt: skip
     for column, (head, width) in enumerate(zip(heads, _WIDTHS, strict=True), start=1):

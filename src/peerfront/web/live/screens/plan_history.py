@@ -150,7 +150,7 @@ class Expected:
 
 
 def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
-    """The curve around a plan that spends so many; None if it has one point or the plan's is not among them."""
+    """The curve around a plan that spends this number; None if it has one point or the plan's is not among them."""
     rows = sorted(rows)
     by_spend = dict(rows)
     if len(rows) < 2 or planned not in by_spend:
@@ -204,7 +204,7 @@ MOST_NAMED = 30
 
 @dataclass(frozen=True)
 class Differences:
-    """A plan beside the one before it."""
+    """People of a plan who are new, gone, or get another number than in the plan before."""
 
     new: tuple[str, ...]
     gone: tuple[str, ...]

@@ -13,7 +13,7 @@ from peerfront.web.live.screens.chains import Forest, Recruited
 from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
 
 FEWEST_COUPONS = 5
-"""A share of fewer coupons is not told: it says nothing."""
+"""With fewer coupons no share is shown: it would mean nothing."""
 LONGEST_SHOWN = 60
 """Days since issue that are shown."""
 
@@ -84,13 +84,13 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
     names: dict[str | None, str] = {None: ""}
     names.update((each.site, each.name) for each in Site.objects.all())
     last = study.settings.active_after_days + study.settings.valid_days
-    found: dict[str | None, Standing] = {}
+    by_site: dict[str | None, Standing] = {}
     for site, name in names.items():
         people = [each for each in forest.people.values() if site in (None, each.site)]
         days = [day(each.enrolled_at) for each in people]
         own = [each for each in coupons if site in (None, each.site)]
         ended = [each for each in own if each.ended]
-        found[site] = Standing(
+        by_site[site] = Standing(
             name=name,
             people=len(people),
             seeds=sum(each.recruiter is None for each in people),
@@ -102,7 +102,7 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
             ended_used=sum(each.used is not None for each in ended),
             returns=returns_by_age([(each.age, each.used) for each in own], last),
         )
-    return found
+    return by_site
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ def _day_reader(study: StudyRow) -> Callable[[datetime], date]:
 
 
 def so_far(days: Sequence[date]) -> tuple[tuple[date, int], ...]:
-    """How many there were at the end of each day on which somebody came."""
-    total, found = 0, []
+    """The total at the end of each day on which somebody came."""
+    total, totals = 0, []
     for day, number in sorted(Counter(days).items()):
         total += number
-        found.append((day, total))
-    return tuple(found)
+        totals.append((day, total))
+    return tuple(totals)
 
 
 def weekly(days: Sequence[date], today: date) -> tuple[Week, ...]:
@@ -162,7 +162,7 @@ def weekly(days: Sequence[date], today: date) -> tuple[Week, ...]:
 
 
 def returns_by_age(ages: Sequence[tuple[int, int | None]], last: int) -> tuple[ReturnDay, ...]:
-    """What share of coupons is used within so many days, up to `last` (Kaplan and Meier's estimate).
+    """The share of coupons used by each age in days, up to `last` (Kaplan and Meier's estimate).
 
     Each coupon is its age, today or when it was made void, and its age when it was used, if it was. A coupon counts for
     as long as it has been out, so young ones do not make the share smaller.
@@ -170,11 +170,11 @@ def returns_by_age(ages: Sequence[tuple[int, int | None]], last: int) -> tuple[R
     used_on = Counter(used for _, used in ages if used is not None)
     gone = Counter(age if used is None else used for age, used in ages)
     oldest = min(max((*used_on, last)), LONGEST_SHOWN)
-    found, unused, out = [], 1.0, len(ages)
+    days, unused, out = [], 1.0, len(ages)
     for age in range(oldest + 1):
         if out < FEWEST_COUPONS:
             break
         unused *= 1 - used_on[age] / out
-        found.append(ReturnDay(age, out, used_on[age], 1 - unused))
+        days.append(ReturnDay(age, out, used_on[age], 1 - unused))
         out -= gone[age]
-    return tuple(found)
+    return tuple(days)

@@ -23,11 +23,11 @@ from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve
 from peerfront.web.live.screens.coupon_board import CouponState
 from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, Standing, standings
-from peerfront.web.live.screens.visibility import chosen_site, sites_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.visibility import site_filter, sites_in_sight, study_or_404, today_of
 
 PICTURES = ("people", "weeks", "waves", "returns")
 _MOST_KEPT = 64
-_LARGE, _LARGE_KEPT = 20_000, 60.0  # coupons from which on numbers are kept for so many seconds, whatever happens
+_LARGE, _LARGE_KEPT = 20_000, 60.0  # from this number of coupons on, numbers may be this many seconds old
 _large: dict[str, tuple[float, date, dict[str | None, Standing]]] = {}
 _kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
 _lock = threading.Lock()
@@ -37,7 +37,7 @@ def progress(request: HttpRequest) -> HttpResponse:
     """Show how far the study or one of its sites is, with each picture's numbers as a table."""
     study = study_or_404()
     today = today_of(study)
-    site = chosen_site(request, Action.SEE_PROGRESS)
+    site = site_filter(request, Action.SEE_PROGRESS)
     now = _standing(study, today, site)
     band = None if site is not None else forecast_of(study)
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
@@ -76,7 +76,7 @@ def progress_picture(request: HttpRequest, name: str) -> HttpResponse:
     if name not in PICTURES:
         raise Http404
     study = study_or_404()
-    site = chosen_site(request, Action.SEE_PROGRESS)
+    site = site_filter(request, Action.SEE_PROGRESS)
     today = today_of(study)
     key = (name, site, *_state(today), get_language(), _stamp(_forecast_file(study)))
     picture = _remembered(key, lambda: _drawn(name, study, today, site))
@@ -166,10 +166,10 @@ def _standing(study: StudyRow, today: date, site: str | None) -> Standing:
     database, now = str(connection.settings_dict["NAME"]), time.monotonic()
     large = _large.get(database)
     if large is None or large[1] != today or now - large[0] > _LARGE_KEPT or site not in large[2]:
-        found = _remembered(("numbers", *_state(today)), lambda: standings(study, today))
-        assert isinstance(found, dict)
-        large = (now, today, found)
-        if found[None].handed_out > _LARGE:
+        numbers = _remembered(("numbers", *_state(today)), lambda: standings(study, today))
+        assert isinstance(numbers, dict)
+        large = (now, today, numbers)
+        if numbers[None].handed_out > _LARGE:
             _large[database] = large
     standing: Standing = large[2][site]
     return standing
@@ -190,9 +190,9 @@ def _remembered(key: tuple[object, ...], make: Callable[[], object]) -> object:
         if key in _kept:
             _kept.move_to_end(key)
             return _kept[key]
-    made = make()
+    result = make()
     with _lock:
-        _kept[key] = made
+        _kept[key] = result
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
-    return made
+    return result

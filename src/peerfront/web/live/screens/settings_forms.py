@@ -99,8 +99,8 @@ class SettingsForm(RequestForm):
         for name in ("interview_payment", "recruiting_payment"):
             amount: Decimal | None = entries.get(name)
             if amount is not None and amount != round(amount, places):
-                told = gettext("This currency has at most {places} digits after the point.")
-                self.add_error(name, told.format(places=places))
+                words = gettext("This currency has at most {places} digits after the point.")
+                self.add_error(name, words.format(places=places))
         return entries
 
     def groups(self) -> list[tuple[Any, list[forms.BoundField]]]:
@@ -148,7 +148,7 @@ def initial_of(settings: Settings) -> dict[str, Any]:
 
 
 def fingerprint(settings: Settings) -> str:
-    """Tell settings from others."""
+    """A hash of the settings, which shows whether somebody changed them meanwhile."""
     return hashlib.sha256(one_spelling(plain_value(settings))).hexdigest()
 
 
@@ -201,7 +201,7 @@ class QuestionForm(forms.Form):
         entries = cast(dict[str, Any], super().clean())
         if self.errors or self.is_blank or entries.get("DELETE"):
             return entries
-        told = {
+        errors = {
             "question_name": (
                 "name",
                 gettext("Give a short name: small letters, digits and _, beginning with a letter."),
@@ -210,7 +210,7 @@ class QuestionForm(forms.Form):
             "choices": ("choices", gettext("Give at least two different choices, each of at most 100 characters.")),
         }
         if fault := self.question().fault:
-            self.add_error(*told[fault])
+            self.add_error(*errors[fault])
         return entries
 
 

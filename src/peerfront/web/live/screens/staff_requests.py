@@ -88,10 +88,10 @@ def page_names() -> frozenset[str]:
     """All pages of the site."""
 
     def names(patterns: list[URLPattern | URLResolver]) -> set[str]:
-        found = set()
+        all_names = set()
         for each in patterns:
-            found |= names(each.url_patterns) if isinstance(each, URLResolver) else {each.name or str(each.pattern)}
-        return found
+            all_names |= names(each.url_patterns) if isinstance(each, URLResolver) else {each.name or str(each.pattern)}
+        return all_names
 
     return frozenset(names(get_resolver().url_patterns))
 
@@ -176,9 +176,9 @@ class _StudyZone(tzinfo):
 def _work_site(request: HttpRequest, member: Member) -> str | None:
     if member.site is not None:
         return member.site
-    chosen: str | None = request.session.get("work_site")
-    sites = list(Site.objects.values_list("site", flat=True)[:2]) if chosen is None else []
-    return sites[0] if len(sites) == 1 else chosen
+    site: str | None = request.session.get("work_site")
+    sites = list(Site.objects.values_list("site", flat=True)[:2]) if site is None else []
+    return sites[0] if len(sites) == 1 else site
 
 
 def work_at(request: HttpRequest) -> HttpResponse:
@@ -225,10 +225,10 @@ class RequestForm(forms.Form):
 
 
 def device_clock(text: str) -> datetime | None:
-    """What the device's clock said, if its script told and it can be read."""
+    """The time of the device's clock; None if it was not sent or cannot be read."""
     try:
-        told = datetime.fromisoformat(text)
-        return told.astimezone(UTC) if told.tzinfo else None
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else None
     except (ValueError, OverflowError):  # the first and the last day of the calendar may have no time in UTC
         return None
 
@@ -248,7 +248,7 @@ def ask_with(form: RequestForm, request: HttpRequest, wish: Wish, **how: Any) ->
     return ask(request, wish, key=form.cleaned_data["key"], device_time=form.device_clock, **how)
 
 
-_CHOSEN = "work_at_site"
+_SITE_FIELD = "work_at_site"
 
 View = Callable[..., HttpResponse]
 
@@ -262,13 +262,13 @@ def at_a_site(view: View) -> View:
         is_left_to_the_rules = request.method == "POST" and at_work.work_site is not None
         if not is_left_to_the_rules and DatabaseRecords().study() is None:
             raise StudyNotBegun
-        chosen = request.POST.get(_CHOSEN, "")
-        if at_work.work_site is None and chosen and Site.objects.filter(site=chosen).exists():
-            at_work.work_site = request.session["work_site"] = chosen
+        wanted = request.POST.get(_SITE_FIELD, "")
+        if at_work.work_site is None and wanted and Site.objects.filter(site=wanted).exists():
+            at_work.work_site = request.session["work_site"] = wanted
         if at_work.work_site is None:
             entries = entries_of(request)
-            fields = [each for each in entries.fields if each[0] != _CHOSEN] if entries else []
-            context = {"fields": fields, "choice": _CHOSEN, "path": request.get_full_path()}
+            fields = [each for each in entries.fields if each[0] != _SITE_FIELD] if entries else []
+            context = {"fields": fields, "choice": _SITE_FIELD, "path": request.get_full_path()}
             return render(request, "screens/choose_site.html", context)
         return view(request, *arguments, **named)
 

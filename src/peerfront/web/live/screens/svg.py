@@ -14,12 +14,12 @@ FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 def element(name: str, *inside: str, **attributes: object) -> str:
     """One element; underscores in names of attributes become hyphens, and `inside` is markup."""
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{told}>{''.join(inside)}</{name}>" if inside else f"<{name}{told}/>"
+    return f"<{name}{written}>{''.join(inside)}</{name}>" if inside else f"<{name}{written}/>"
 
 
 def label(x: float, y: float, words: str, *, size: float = 13, anchor: str = "start", **attributes: object) -> str:

@@ -126,29 +126,30 @@ def _usual(study: StudyRow) -> str:
 
 
 def _groups(request: HttpRequest, key: str, forest: Forest, people: list[str]) -> dict[str, str]:
-    """The group of each person; answers of people who withdrew are not told."""
+    """The group of each person; answers of people who withdrew are left out."""
     if key == _SITE:
         names = sites_in_sight(request, Action.SEE_PEOPLE)
         return {person: names.get(forest.people[person].site, "") for person in people}
     if key == _WAVE:
         return {person: gettext("Wave %(wave)s") % {"wave": forest.waves[person]} for person in people}
-    told: dict[str, str] = {}
+    by_person: dict[str, str] = {}
     for start in range(0, len(people), 500):
         stored = Person.objects.filter(pk__in=people[start : start + 500], withdrawn_at=None)
-        told |= {person: dict(answers or ()).get(key, "") for person, answers in stored.values_list("pk", "answers")}
-    return {person: told.get(person) or gettext("Not answered") for person in people}
+        rows = stored.values_list("pk", "answers")
+        by_person |= {person: dict(answers or ()).get(key, "") for person, answers in rows}
+    return {person: by_person.get(person) or gettext("Not answered") for person in people}
 
 
 def _nested(root: Node, study: StudyRow) -> SafeString:
     """The chain as nested lists, from the deepest wave on, so that no chain is too long."""
-    made: dict[str, SafeString] = {}
+    lists: dict[str, SafeString] = {}
     for node in reversed(root.everybody()):
         person = node.person.person
-        below = format_html_join("", "{}", ((made.pop(each.person.person),) for each in node.recruits))
+        below = format_html_join("", "{}", ((lists.pop(each.person.person),) for each in node.recruits))
         more = format_html(
             ' <a href="?root={}">{}</a>', person, gettext("and %(number)s more") % {"number": node.hidden}
         ) if node.hidden else ""  # fmt: skip
-        made[person] = format_html(
+        lists[person] = format_html(
             '<li><a href="{}"><bdi>{}</bdi></a> <span class="quiet">{}</span>{}{}</li>',
             reverse("person", args=[person]),
             person,
@@ -156,4 +157,4 @@ def _nested(root: Node, study: StudyRow) -> SafeString:
             more,
             format_html("<ul>{}</ul>", below) if node.recruits else "",
         )
-    return made[root.person.person]
+    return lists[root.person.person]

@@ -53,7 +53,7 @@ class _LastManager(Exception):
 
 
 class RoleForm(RequestForm):
-    """What somebody is in the study."""
+    """The role of a user, at one site or at all."""
 
     role = forms.ChoiceField(label=_("Role"), widget=forms.RadioSelect)
     site = forms.ChoiceField(
@@ -68,12 +68,12 @@ class RoleForm(RequestForm):
         cast(forms.ChoiceField, self.fields["site"]).choices = sites
 
     @property
-    def chosen(self) -> tuple[Role, str | None]:
+    def role_and_site(self) -> tuple[Role, str | None]:
         return Role(self.cleaned_data["role"]), self.cleaned_data["site"] or None
 
 
 class NewUserForm(RoleForm):
-    """Somebody new."""
+    """The name and role of a new user."""
 
     name = forms.CharField(
         label=_("Name for logging in"),
@@ -99,12 +99,12 @@ class NewUserForm(RoleForm):
 
 
 def name_taken() -> str:
-    """What is said of a name that somebody has."""
+    """The refusal of a name that somebody else has."""
     return gettext("Somebody has this name already. Choose another.")
 
 
 def users(request: HttpRequest) -> HttpResponse:
-    """Everybody who may log in, or might once."""
+    """List all users, also those who can no longer log in."""
     people = User.objects.select_related("member", "member__site").order_by("-is_active", "username")
     return render(request, "screens/management/users.html", {"people": people})
 
@@ -114,7 +114,7 @@ def add_user(request: HttpRequest) -> HttpResponse:
     form = NewUserForm(request.POST or None)
     found = to_do = ""
     if request.method == "POST" and form.is_valid():
-        name, (role, site) = form.cleaned_data["name"], form.chosen
+        name, (role, site) = form.cleaned_data["name"], form.role_and_site
         note = staff_note("added", name, role, site)
         try:
             answered = ask_whole(form, request, note, alongside=lambda _: _add(name, role, site))
@@ -166,7 +166,7 @@ def user(request: HttpRequest, number: int) -> HttpResponse:
 def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, small: RequestForm) -> Answer:
     """Note a change and make it, in one transaction."""
     if what == "role":
-        role, site = form.chosen
+        role, site = form.role_and_site
         note: NoteAction = staff_note("role changed", person.username, role, site)
         done = gettext("The role is changed.")
 
@@ -244,7 +244,7 @@ class _Passwords(_SetPasswordForm):
 
 
 class _NameAndPasswords(_Passwords):
-    """Managers who log in for the first time may choose their name as well: it stands on nothing yet."""
+    """Managers who log in for the first time may choose their name as well: no record carries it yet."""
 
     user_name = forms.CharField(
         label=_("Your name for logging in"),

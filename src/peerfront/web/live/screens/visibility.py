@@ -33,7 +33,7 @@ def sites_in_sight(request: HttpRequest, action: Action) -> dict[str, str]:
     return {each.site: each.name for each in sites}
 
 
-def chosen_site(request: HttpRequest, action: Action) -> str | None:
+def site_filter(request: HttpRequest, action: Action) -> str | None:
     """The site by which a page is filtered: the only one, the one of the address, or None for all."""
     only = only_site(request, action)
     wanted = request.GET.get("site", "")
