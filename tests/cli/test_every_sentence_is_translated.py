@@ -13,6 +13,7 @@ from study.small_advice import a_fit, study_csv
 from words.made_up_language import bracketing, outside_brackets, untranslated
 
 FRONTIER = "id,sex,town,date\nann,f,north,2024-08-01\nbob,m,south,2024-08-02\ncleo,f,south,2024-08-03\n"
+SETTINGS = ("plan", "name", *(option for entry in POLICIES.values() for option in entry.options))
 # What files and people are called, and settings as they are typed.
 NAMES = "|".join(
     (
@@ -20,7 +21,8 @@ NAMES = "|".join(
         r"\b[\w-]+\.(?:csv|json|toml|txt|xlsx|pdf|html|md|svg|png|safetensors)\b",
         r"--[a-z-]+(?: [\w./-]+)?",
         r"\bperson-\d+|\b(?:ann|bob|cleo|sex|town|date|north|south|peerfront)\b",
-        rf"\b(?:{'|'.join((*WORLDS, *POLICIES))})\b",
+        rf"\b(?:{'|'.join(sorted((*WORLDS, *POLICIES, *SETTINGS), key=len, reverse=True))})\b",
+        r"\bRDS-I+\b|\(mean\)",
     )
 )
 
@@ -57,6 +59,8 @@ COMMANDS = {
     "plan": "plan model frontier.csv --budget 9 --out sheet.csv --overwrite",
     "plan with too few": "plan model frontier.csv --budget -3",
     "forecast": "forecast model frontier.csv --budget 9 --target 5 --rounds-left 3 --episodes 20 --out forecast",
+    "backtest": "backtest study.csv --cuts 2 --episodes 20",
+    "week": "week study.csv --folder running --budget 9 --date 2024-09-02 --deadline 2024-10-31 --valid-days 30",
     "report": "report model study.csv --frontier frontier.csv --budget 9 --episodes 20 --out report.html",
     "estimate": "estimate study.csv --outcome sex --bootstraps 50 --out estimates --overwrite",
     "convert": "convert study.csv --to rdsat --out study.rdsat",
@@ -71,7 +75,9 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "week" else name for name in COMMANDS]
+)
 def test_a_command_speaks_the_language(spoken, name: str) -> None:
     shown = spoken(*COMMANDS[name].split())
     assert "⟦" in shown
