@@ -4,10 +4,10 @@
 - `manifest.json`: format, schema, rules, settings of the models, how the fit was made (settings, versions, fingerprint
   of the data), its scores, and the SHA-256 of the weights and of the manifest itself. Sorted and indented, for people.
 
-The same fit gives the same bytes. No participant is in it: neither ids nor rows, only what models learned. A fit is
-saved as a whole or not at all, even if the program is killed meanwhile: the weights are renamed in one step, and the
-manifest that belongs to them is there before (`PENDING`). Reading trusts nothing: format, checksums, schema, shapes and
-numbers are checked, and what was read must be the whole of what was written.
+The same fit gives the same bytes. It holds no participant: neither ids nor rows, only what models learned. A fit is
+saved as a whole or not at all, even if the program is killed meanwhile: the new manifest is written first (`PENDING`),
+then the weights are renamed in one step. Reading checks format, checksums, schema, shapes and numbers, and that the
+files hold nothing else.
 """
 
 import contextlib
@@ -74,21 +74,21 @@ class Fit:
     schema: Schema
     offspring: "Generator"
     planner: Planner
-    """Its stories hold the response models; it knows the discount."""
+    """The planner; its stories hold the response models."""
     rules: Rules
     """What the planner was prepared for: coupons, people, rounds, caps."""
     study_schema: str = ""
-    """The study's own description of its columns, as it was given; this module does not look inside."""
+    """The study's own description of its columns, saved unread."""
     data_fingerprint: str = ""
     """`fingerprint` of the history the models were fitted to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """How the models were fitted, seeds included: anything JSON can hold."""
     scores: Mapping[str, Any] = field(default_factory=dict)
-    """How good they are: anything JSON can hold."""
+    """How good the models are: anything JSON can hold."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """What made the fit; filled in when it is saved for the first time."""
+    """Versions of the software that made the fit; filled in when it is first saved."""
     returns: ReturnTimes | None = None
-    """When people return; None where the study's dates do not say (and in models of earlier versions)."""
+    """When people return; None if the study's dates do not show it, and in models of earlier versions."""
 
     @property
     def discount(self) -> float:
@@ -96,13 +96,13 @@ class Fit:
 
     @property
     def responses(self) -> dict[str, LearnedResponse]:
-        """What a coupon does by each story that is left, the most believed first."""
+        """The response model of each remaining story, the most credible first."""
         believed = sorted(self.planner.stories, key=lambda story: -story.weight)
         return {story.name: cast(LearnedResponse, story.response) for story in believed}
 
     @property
     def most_shown(self) -> int | None:
-        """The most coupons that a few people of the study had at once; None if that is not known."""
+        """The most coupons that at least a few people of the study had at once; None if unknown."""
         return next(iter(self.responses.values())).most_shown
 
     @property
@@ -113,7 +113,7 @@ class Fit:
 
     @property
     def warnings(self) -> tuple[Message, ...]:
-        """Those of the messages that warn."""
+        """The messages that are warnings."""
         return tuple(each for each in self.messages if each.severity is Severity.WARNING)
 
     @property
@@ -122,9 +122,9 @@ class Fit:
         return str(json.loads(self.files()[MANIFEST])["sha256"])
 
     def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
-        """A world of the fitted models whose first frontier is this one, if the rules have as many people.
+        """A world of the fitted models that starts from this frontier, if the rules have as many people.
 
-        `story` says what a coupon does there; None takes the story that is believed most.
+        `story` names the response model; None takes the most credible one.
         """
         responses = self.responses
         name = next(iter(responses)) if story is None else story
@@ -134,7 +134,7 @@ class Fit:
         return BranchingWorld("learned", self.schema, responses[name], self.offspring, people)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
-        """Write the fit; an existing one is replaced only if asked, and anything else never."""
+        """Write the fit; replace an existing fit only if asked, and never anything else."""
         files = self.files()
         with claimed_target(folder, overwrite):
             place = output_path(folder)
@@ -142,7 +142,7 @@ class Fit:
             try:
                 write_temporary(weights, place / WEIGHTS, files[WEIGHTS])
                 write_bytes(pending, files[MANIFEST])
-                # From here on the fit is the new one: readers take the pending manifest if it belongs to the weights.
+                # From here on the new fit counts: readers take the pending manifest if it belongs to the weights.
                 weights.replace(place / WEIGHTS)
                 pending.replace(place / MANIFEST)
             except (OSError, DataFileError) as problem:
@@ -170,7 +170,7 @@ class Fit:
             raise SettingError("saved_fits.not_json", problem=str(problem)) from None
 
     def _manifest(self) -> dict[str, Any]:
-        """All of the manifest but the checksums."""
+        """The manifest without its checksums."""
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -235,17 +235,17 @@ class _ThesePeople:
 
 
 def load_fit(folder: Path) -> Fit:
-    """Read the fit of this folder and check it in every respect; it plans and samples as the saved one, bit for bit."""
+    """Read and fully check the fit of this folder; it plans and samples exactly as the saved one."""
     manifest, weights = _read_files(folder)
     listed = manifest["files"][WEIGHTS]
     try:
-        # Copies: arrays that can be written to are what compiled code was compiled for.
+        # Copies: compiled code expects writable arrays.
         arrays: dict[str, NDArray[Any]] = {name: array.copy() for name, array in load_arrays(weights).items()}
         fit = _restored(manifest, arrays)
         fit._check()
         whole = fit._stored().arrays.keys() == arrays.keys()
         same = json.loads(_text(fit._manifest()))
-        _ = fit.messages  # which can be read
+        _ = fit.messages  # refuses messages that cannot be read
     except (SafetensorError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         _refuse(folder, note("saved_fits.contents", kind=type(problem).__name__, problem=str(problem)))
     except RecursionError:
@@ -258,7 +258,7 @@ def load_fit(folder: Path) -> Fit:
 
 
 def fingerprint(history: History) -> str:
-    """SHA-256 of a history: shows whether data are the same, and nobody can be read from it."""
+    """SHA-256 of a history: shows whether data are the same, without showing anybody in them."""
     hashed = hashlib.sha256(repr(history.schema).encode())
     exposure = history.exposure_of(np.arange(len(history.coupons)))
     arrays = [history.referrers, history.coupons, history.recruits, history.parents, history.children]
@@ -350,7 +350,7 @@ def _refuse(folder: Path, fault: Message) -> NoReturn:
 
 @contextmanager
 def claimed_target(folder: Path, overwrite: bool) -> Iterator[None]:
-    """Hold the folder that a fit is to be saved in; one that cannot be used is refused at once."""
+    """Lock the folder that a fit will be saved in; refuse at once one that cannot be used."""
     with claimed_folder(folder, lambda: check_target(folder, overwrite)):
         yield
 
@@ -379,8 +379,8 @@ def _text(manifest: Mapping[str, Any]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    made_by = {"python": platform.python_version(), "peerfront": peerfront.__version__}
+    versions = {"python": platform.python_version(), "peerfront": peerfront.__version__}
     for library in _LIBRARIES:
         with contextlib.suppress(ModuleNotFoundError):
-            made_by[library] = version(library)
-    return made_by
+            versions[library] = version(library)
+    return versions

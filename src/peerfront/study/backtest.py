@@ -1,9 +1,9 @@
-"""The back-test: forecasts that could have been made on earlier days of a study, beside what came.
+"""The back-test: forecasts that could have been made on earlier days of a study, compared with what happened.
 
-A study is cut at several days (or waves), the models are fitted to what was known then, and the rest is forecast
-(`past_forecast` says what a forecast knows). How often the 8-of-10 bands hold what came, and by how much forecasts
-miss on average, says whether forecasts can be trusted on this study. The forecasts of one study are not independent:
-later cuts see what earlier ones were to forecast.
+A study is cut at several days (or waves), the models are fitted to the data up to the cut, and the rest is forecast
+(`past_forecast` says what a forecast may use). How often the true number lies in the 80% band, and how far forecasts
+miss on average, says whether forecasts of this study can be trusted. The forecasts of one study are not independent:
+later cuts include the days that earlier ones had to forecast.
 """
 
 import hashlib
@@ -68,9 +68,9 @@ class BacktestSettings:
     """Where the study is cut, and how it is simulated."""
 
     at: tuple[str, ...] = ()
-    """Days (year-month-day, or numbers where the file numbers its days) or waves; none for quarters of its time."""
+    """Days (year-month-day, or numbers if the file numbers its days) or waves; none: the quarters of its time."""
     by_waves: bool = False
-    """Whether to cut by waves although there are dates."""
+    """Whether to cut by waves even if there are dates."""
     studies: int = 300
     """Simulated studies for each cut."""
     interviews_per_week: float | None = None
@@ -91,7 +91,7 @@ class BacktestSettings:
 
 @dataclass(frozen=True, eq=False)
 class Backtest(Readable):
-    """Forecasts of the past, and what came; `backtest` makes it."""
+    """Forecasts of the past, and what happened; returned by `backtest`."""
 
     _in_words = "backtest_words.backtest_lines"
 
@@ -102,7 +102,7 @@ class Backtest(Readable):
     """One row per cut and week (or day, or wave): cut, day, date, and totals since the cut: expected, median, p10, p90,
     realised."""
     recruits: pd.DataFrame
-    """What came: date (or wave), recruits, by week."""
+    """What happened: date (or wave), recruits, by week."""
     by_waves: bool
     source: str
     people: int
@@ -122,11 +122,11 @@ class Backtest(Readable):
 
     @property
     def is_flat(self) -> bool:
-        """Whether recruits came evenly week by week, as if interviews were the limit."""
+        """Whether each week brought about as many recruits, as if interviews were the limit."""
         return not self.by_waves and flat_weeks(self.recruits["recruits"].to_numpy(dtype=np.int64))
 
     def plot(self, *, narrow: bool = False) -> "Figure":
-        """Draw what came, and the forecasts from each cut."""
+        """Draw what happened, and the forecasts from each cut."""
         figure: Figure = import_module("peerfront.words.outlook_figures").backtest_figure(self, narrow=narrow)
         return figure
 
@@ -160,10 +160,10 @@ def trust_in(row: Mapping[Hashable, Any]) -> Trust:
 
 
 def flat_weeks(recruits: NDArray[np.int64]) -> bool:
-    """Whether recruits came evenly, as if interviews were the limit.
+    """Whether each week brought about as many recruits, as if interviews were the limit.
 
-    Of the weeks between the first and the last with recruits: at least 4, at least 5 recruits each on average, and a
-    standard deviation of at most 40% of that. Chains that grow or die out vary more.
+    True if there are at least 4 weeks between the first and the last with recruits, with 5 recruits or more on average
+    and a standard deviation of at most 40% of that. Chains that grow or die out vary more.
     """
     there = np.flatnonzero(recruits)
     if not len(there):
@@ -184,7 +184,7 @@ def backtest(
 ) -> Backtest:
     """Forecast the study from earlier days, or waves where it has no dates.
 
-    `kept` is a folder in which every finished cut is kept: a run that was stopped goes on there.
+    `kept` is a folder in which every finished cut is saved: a stopped run continues from there.
     """
     settings = settings or BacktestSettings()
     by_waves = settings.by_waves or study.day is None or study.days is None
@@ -218,7 +218,7 @@ def backtest(
 def _judged(
     study: Study, schema: StudySchema, settings: BacktestSettings, cut: str, by_waves: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """One cut: its forecasts by horizon, and its totals by week."""
+    """The forecasts of one cut by horizon, and its totals by week."""
     if by_waves:
         past = forecast_from_wave(study, schema, int(cut), settings.studies, settings.seed)
         horizons = [(1, "next wave"), (2, "next 2 waves")]
@@ -306,7 +306,7 @@ def _on(study: Study, cut: str, day: int) -> str:
 
 
 def _came(study: Study, by_waves: bool) -> pd.DataFrame:
-    """Recruits by week from the first person on, or by wave."""
+    """Observed recruits by week since the first person, or by wave."""
     came = study.recruiter != NOBODY
     if by_waves:
         counts = np.bincount(study.trees.wave[came])
@@ -326,7 +326,7 @@ def _came(study: Study, by_waves: bool) -> pd.DataFrame:
 
 
 def _fingerprint(study: Study, schema: StudySchema, settings: BacktestSettings) -> str:
-    """Whether a cut that was kept is one of the same study, settings and version."""
+    """Identify study, settings and version, to recognise saved cuts that still hold."""
     hashed = hashlib.sha256(json.dumps([peerfront.__version__, asdict(settings), repr(schema.schema)]).encode())
     for array in (encode_study(study, schema), study.recruiter, study.issued, study.days, study.issued_days):
         if array is not None:
@@ -337,7 +337,7 @@ def _fingerprint(study: Study, schema: StudySchema, settings: BacktestSettings) 
 def _remembered(
     place: Path | None, name: str, cut: str, make: Callable[[], dict[str, list[dict[str, Any]]]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The result of a cut that was kept, if it is the same; otherwise a new one, which is kept."""
+    """Read the saved result of a cut if it still holds; otherwise compute and save it."""
     if place is not None and place.exists():
         try:
             stored = json.loads(place.read_text(encoding="utf-8"))
@@ -345,7 +345,7 @@ def _remembered(
                 kept: dict[str, list[dict[str, Any]]] = stored["result"]
                 return kept
         except (OSError, ValueError, LookupError, TypeError):
-            pass  # not ours, or not whole: made again
+            pass  # not ours, or incomplete: computed again
     result = make()
     if place is not None:
         write_text(place, json.dumps({"fingerprint": name, "cut": cut, "result": result}) + "\n")

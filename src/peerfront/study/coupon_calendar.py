@@ -1,4 +1,4 @@
-"""What a study's dates show about coupons, whether they suffice, and when people return according to them."""
+"""What a study's dates show about coupons, whether they suffice to fit return times, and these return times."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ FEW_RETURNS = 30
 def why_undated(study: Study) -> Message | None:
     """Why return times cannot be fitted to a study; None if they can.
 
-    The settings must leave it to the dates which coupons are open (`still_open = "auto"`), at least 10 people with
-    coupons must have a date of issue, and at least 8 of 10 people with coupons; and somebody must have come.
+    Needed are `still_open = "auto"` (the dates decide which coupons are open), a date of issue for at least 10 people
+    and 80% of the people with coupons, and at least one recruit.
     """
     if not study.settings.open_by_dates:
         return note("undated.still_open", still_open=study.settings.still_open)
@@ -49,10 +49,10 @@ def why_undated(study: Study) -> Message | None:
 
 
 def coupons_seen(study: Study) -> tuple[CouponsSeen, NDArray[np.int64]]:
-    """What the study shows on its day about holders with a known date of issue, and their rows in the study.
+    """Coupons of holders with a known date of issue, as on the study's day, and the holders' rows in the study.
 
-    Left out are people who brought more than they had coupons for. Ages count from the day on which coupons can first
-    be used (`active_after_days`). Returns whose dates are unknown, or contradict the issue, are returns of unknown age.
+    People who brought more recruits than they had coupons are left out. Ages count from the day on which coupons can be
+    used (`active_after_days`). Returns with unknown dates, or dates before the issue, count as returns of unknown age.
     """
     if study.day is None or study.issued_days is None or study.redeemed_days is None or study.valid_days is None:
         raise SettingError("undated.needed", source=study.source)
@@ -73,9 +73,9 @@ def coupons_seen(study: Study) -> tuple[CouponsSeen, NDArray[np.int64]]:
 
 
 def exposure_of(study: Study, times: ReturnTimes) -> NDArray[np.float64]:
-    """The chance that somebody who will come with a person's coupon has come, [people]; nan where dates do not say.
+    """The expected share of each person's eventual recruits who have come already, [people]; nan without dates.
 
-    In steps of 1%, and at least one: people of about the same age are then alike, and models are fitted faster.
+    In steps of 1%, at least 1%: coupons of about the same age are then alike, and models are fitted faster.
     """
     seen, rows = coupons_seen(study)
     exposure = np.full(len(study), np.nan)
@@ -89,7 +89,7 @@ def _holders(study: Study) -> NDArray[np.bool_]:
 
 
 def _sites(study: Study, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """The sites of some people, [rows], and their names: those where at least five of them took part."""
+    """The sites of these people, [rows], and the names of sites with at least five of them."""
     if "site" not in study.columns:
         return np.full(len(rows), -1), ()
     names = study.people[study.columns["site"][0]].to_numpy(dtype=object)[rows]
@@ -101,7 +101,7 @@ def _sites(study: Study, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], tu
 
 
 def _site_codes(study: Study, rows: NDArray[np.int64], sites: tuple[str, ...]) -> NDArray[np.int64]:
-    """Places of people's sites among those that are known, [rows]; -1 for others."""
+    """Positions of people's sites among the known ones, [rows]; -1 for others."""
     if not sites or "site" not in study.columns:
         return np.full(len(rows), -1)
     code = {name: number for number, name in enumerate(sites)}
@@ -114,12 +114,12 @@ def _site_codes(study: Study, rows: NDArray[np.int64], sites: tuple[str, ...]) -
 
 @dataclass(frozen=True, eq=False)
 class Returning:
-    """Return times fitted to a study, and what its coupons looked like on its day."""
+    """Return times fitted to a study, and its coupons on its day."""
 
     times: ReturnTimes
     seen: CouponsSeen
     rows: NDArray[np.int64]  # [holders], rows in the study
-    exposure: NDArray[np.float64]  # [people], nan where dates do not say
+    exposure: NDArray[np.float64]  # [people], nan without dates
     day: str
 
     @property
@@ -128,7 +128,7 @@ class Returning:
 
     @property
     def share_seen(self) -> float:
-        """The share of the recruits of coupons given out so far that have come, if all bring equally many."""
+        """The share of all recruits of the coupons given out so far who have come, if everybody brings equally many."""
         return float(np.average(self.exposure[self.rows], weights=self.seen.coupons))
 
     @property
@@ -150,7 +150,7 @@ class Returning:
         return float(self.times.quantile(share, self.usual_validity))
 
     def days_interval(self, share: float) -> tuple[float, float]:
-        """The same, by the least and the most that 8 of 10 draws say."""
+        """The 80% interval of `days`."""
         draws = self.times.draws
         if draws is None:
             return self.days(share), self.days(share)
@@ -159,7 +159,7 @@ class Returning:
         return float(low), float(high)
 
     def expected(self, responses: Mapping[str, ResponseModel], weights: Mapping[str, float], people: Codes) -> float:
-        """Open coupons that will be used, by each story's model weighed, given the codes of everybody in the study."""
+        """Expected number of open coupons that will be used, averaged over the stories; `codes` are everybody's."""
         total = 0.0
         for name, weight in weights.items():
             chances = count_chances(responses[name], people[self.rows], self.seen.coupons)
@@ -168,7 +168,7 @@ class Returning:
         return total
 
     def scores(self, expected: float) -> dict[str, Any]:
-        """Numbers for a saved fit: nothing about fewer than five coupons."""
+        """Numbers for a saved fit; none about fewer than five coupons."""
         is_open = rounded_count(self.open_coupons)
         return {
             "family": self.times.family,
@@ -185,9 +185,9 @@ class Returning:
 
 
 def fitted_returns(study: Study, settings: "ReturnSettings | None" = None) -> tuple[Returning | None, Message | None]:
-    """Fit return times to the study's dates; None, and why, where they do not suffice (`why_undated`).
+    """Fit return times to the study's dates; None and the reason if these do not suffice (`why_undated`).
 
-    `settings` hold what is expected before; None for what was published.
+    `settings` hold the prior; None for the published one.
     """
     why = why_undated(study)
     if why is not None:

@@ -1,7 +1,7 @@
-"""The coupon sheet: who gets how many coupons now and why, what other numbers would bring, and how good the plan is.
+"""The coupon sheet: who gets how many coupons now and why, what other spends would bring, and how good the plan is.
 
 `planning.plan_coupons` makes a `CouponSheet`: tables, numbers, codes and messages. `words.sheet` writes its sentences,
-`words.printed_sheet` and `words.sheet_pdf` the pages to print. `Heading` is what stands above them.
+`words.printed_sheet` and `words.sheet_pdf` the pages to print.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ LONGEST_STUDY = 120
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands above a sheet or a report. What is empty is left out, or left open to be written by hand.
+    """The heading of a sheet or a report. Empty parts are left out, or left blank to be filled in by hand.
 
     >>> pf.Heading("Harbour study", "2026-03-02", 4).line
     'Harbour study, 2026-03-02, round 4'
@@ -43,7 +43,7 @@ class Heading:
 
     study: str = ""
     date: str = ""
-    """Year, month and day: 2026-03-02. Nothing is filled in, so that the same settings give the same page."""
+    """Year, month and day: 2026-03-02. Never filled in by itself, so that the same settings give the same page."""
     round: int | None = None
     """Which round this is; the first is 1."""
 
@@ -52,11 +52,11 @@ class Heading:
 
     @property
     def line(self) -> str:
-        """Everything that is given, in one line."""
+        """All parts that are not empty, in one line."""
         return str(import_module("peerfront.words.sheet").heading_line(self))
 
     def or_study(self, source: str) -> "Heading":
-        """The same, named after the study's file if it has no name."""
+        """The same heading, named after the study's file if it has no name."""
         return self if self.study else Heading(study_name(source), self.date, self.round)
 
 
@@ -74,7 +74,7 @@ def _name(name: str, value: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CouponSheet(Readable):
-    """Who gets how many coupons this round, why, and how good that is. `Model.plan` makes it.
+    """Who gets how many coupons this round, why, and how good that is; returned by `Model.plan`.
 
     >>> sheet = model.plan(study.waiting, budget=20)
     >>> int(sheet.table["coupons"].sum()) == sheet.spend <= 20
@@ -97,28 +97,28 @@ class CouponSheet(Readable):
     curve: pd.DataFrame
     """spend, value: recruits expected in all, by the plan's own value, for every spend that was evaluated."""
     certificates: Mapping[str, Certificate]
-    """What no plan can expect to exceed, by each story of what a coupon does; empty where nothing is to decide."""
+    """The upper bound on what any plan can expect, by story; empty if there is nothing to decide."""
     by_story: tuple[StoryResult, ...]
-    """What the plan brings by each story that is left, the most believed first; empty where the rest of the
-    study is too large to simulate."""
+    """What the plan brings by each remaining story, the most credible first; empty if the rest of the study is too
+    large to simulate."""
     expected: float
-    """Recruits expected in all, discounted, if later rounds are planned too, averaged over the stories: simulated, or
-    `promised` if that is too large."""
+    """Recruits expected in all, discounted, later rounds included, averaged over the stories: simulated, or `promised`
+    if the study is too large for that."""
     expected_error: float | None
     """Its standard error (0 in the last round, which needs no simulation); None if `promised` stands in."""
     promised: float
-    """The same by the plan's own value."""
+    """`expected` by the plan's own value, without simulation."""
     discount: float
     rounds_left: int
     notes: tuple[Message, ...]
-    """What to know about the order, the lots that were drawn, and where the plan goes beyond what the study shows."""
+    """Notes about the order, the lots that were drawn, and where the plan goes beyond what the study shows."""
     gap: float | None = None
-    """Planned by a common price of a coupon: the share by which `promised` can be below the best plan's own value, at
-    most. None where coupons were given out one by one (exact greedy)."""
+    """If the plan uses a common price of a coupon: the most by which `promised` can fall short of the best plan's own
+    value, as a share. None if coupons were given out one by one (exact greedy)."""
     learning: tuple[LearningWorth, ...] = ()
-    """What random numbers of coupons for some of the people would bring, if the order asked; else empty."""
+    """What random numbers of coupons for a share of the people would bring; empty unless the order asked."""
     costs: tuple[Cost, ...] = ()
-    """Recruits that strata and random numbers cost, beside a plan without them; empty where the order has neither."""
+    """Recruits that strata and random numbers cost, compared with a plan without them; empty if there are neither."""
     study: str = ""
     """Name of the file that the model was fitted to; empty if the model does not say."""
     model_fingerprint: str = ""
@@ -126,7 +126,7 @@ class CouponSheet(Readable):
     warnings: tuple[Message, ...] = ()
     """Warnings of the model itself, from its fit."""
     chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """By stratum: everybody's chance of 0, 1, ... coupons; empty where coupons do not differ by strata."""
+    """By stratum: everybody's chance of 0, 1, ... coupons; empty without strata."""
 
     @property
     def why(self) -> "pd.Series[str]":
@@ -136,12 +136,12 @@ class CouponSheet(Readable):
     @property
     def stories(self) -> pd.DataFrame:
         """One row for each story: name, weight, now (recruits of this round), expected (recruits in all), error, regret
-        (what knowing it would add), regret_error."""
+        (recruits that knowing the true story would add), regret_error."""
         return story_table(self.by_story)
 
     @property
     def certificate(self) -> Certificate | None:
-        """What no plan can expect to exceed by the story that is believed most; None where nothing is to decide."""
+        """The upper bound on any plan by the most credible story; None if there is nothing to decide."""
         return next(iter(self.certificates.values()), None)
 
     def csv(self) -> str:
@@ -183,7 +183,7 @@ class CouponSheet(Readable):
         return figure
 
     def _rendered(self, module: str, function: str, heading: Heading | None) -> bytes:
-        """The sheet as a file of `words`, a room above this one."""
+        """Make a file of the sheet with a module of `words`, which this package must not import at the top."""
         written: bytes = getattr(import_module(f"peerfront.words.{module}"), function)(self, heading or Heading())
         return written
 
@@ -192,7 +192,7 @@ class CouponSheet(Readable):
 
 
 def sheet_kind(path: Path) -> str:
-    """What a sheet of this name is: a workbook (`.xlsx`), a PDF, or else CSV; other spreadsheets are refused."""
+    """The kind of a sheet's file, by its name: workbook (`.xlsx`), PDF, or else CSV; refuse other spreadsheets."""
     ending = path.suffix.lower()
     if ending in _NOT_WRITTEN:
         raise SettingError("sheets.other_spreadsheet", file=path.name, ending=ending, better=f"{path.stem}.xlsx")

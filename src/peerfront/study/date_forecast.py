@@ -1,8 +1,8 @@
-"""What to expect by date: the rest of the study played day by day, under the plan and under the same number for all.
+"""The forecast by date: the rest of the study simulated day by day, under the plan and under three coupons each.
 
-Both meet the same people with the same luck. Bands are quantiles of the simulated studies; they hold luck, what a
-coupon may do (in the shares of the weights), and what the data leave open about how many people bring and when they
-return.
+Both policies meet the same people with the same luck. Bands are quantiles of the simulated studies; they include luck,
+the stories of what a coupon does (in proportion to their weights), and the uncertainty about how many people bring and
+when they return.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ PLAN = "plan"
 
 @dataclass(frozen=True, eq=False)
 class DateForecast(Readable):
-    """Interviews by date, under the plan and its rivals; `forecast_by_date` makes it."""
+    """Interviews by date, under the plan and its rivals; returned by `forecast_by_date`."""
 
     _in_words = "date_forecast_words.date_forecast_lines"
 
@@ -50,7 +50,7 @@ class DateForecast(Readable):
     with mean, p10, p25, median, p75, p90 (`total_p10` ...); arrivals, queue, spent, spent_so_far, open: means."""
     summary: pd.DataFrame
     """One row per policy, the plan first: recruits with quantiles, reaches_target, target_p25, target_date, target_p75
-    (dates; empty where fewer simulated studies get there), spent, never_issued, open, queue, plan_lead and its
+    (dates; empty if too few simulated studies reach it), spent, never_issued, open, queue, plan_lead and its
     error."""
     target_dates: pd.DataFrame
     """policy, date, reached: the share of simulated studies that have reached the target by each date."""
@@ -62,7 +62,7 @@ class DateForecast(Readable):
     in_hand: int
     """Open coupons in people's hands today."""
     from_open: float
-    """Recruits expected from them by the deadline."""
+    """Recruits expected from these open coupons by the deadline."""
     budget: int
     """Coupons left to give out."""
     already: int
@@ -74,7 +74,7 @@ class DateForecast(Readable):
     """Simulated studies."""
     seed: int
     notes: tuple[Message, ...] = ()
-    """Where the numbers rest on an assumption, or are to be taken with care."""
+    """Assumptions behind the numbers, and reasons to take them with care."""
 
     @property
     def of_plan(self) -> "pd.Series[Any]":
@@ -94,7 +94,7 @@ class DateForecast(Readable):
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Everything, by the name of the file that keeps it."""
+        """All tables, by the name of the file they are saved in."""
         return {"weeks.csv": self.weeks, "summary.csv": self.summary, "target.csv": self.target_dates}
 
     def plot(self, *, narrow: bool = False) -> "Figure":
@@ -104,7 +104,7 @@ class DateForecast(Readable):
 
 
 def days_until(today: date, until: date) -> int:
-    """Days from today to a deadline that can be looked ahead to."""
+    """Days from today to the deadline; refuse one that is past or too far ahead."""
     days = (until - today).days
     if not 1 <= days <= MOST_DAYS:
         raise SettingError(
@@ -132,7 +132,7 @@ def forecast_by_date(
 ) -> DateForecast:
     """Simulate the study from where it stands to a deadline, under the plan and under three coupons each.
 
-    `share_left` says how a population runs out. The same arguments give the same tables, to the last bit.
+    `share_left` says how a population runs out. The same arguments give exactly the same tables.
     """
     n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), seed_number("seed", seed)
     n_wanted = None if target is None else whole_number("target", target, 1)

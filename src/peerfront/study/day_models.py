@@ -1,10 +1,9 @@
-"""The models of a simulation by days: stories of what a coupon does, whom people bring, when they return; and draws of
-what the data leave open about them.
+"""The models of a simulation by days (how many recruits, whom, when), with random draws of their errors.
 
-Every simulated study has a story (in the shares of the weights), an error of the response model (`uncertainty`) and one
-of the draws of the return times. The last two belong together: if returns are slower than thought, fewer of those who
-will come have come, so that more coupons are used in the end than thought. A response that was fitted with the mean
-times therefore has its log rates shifted by
+Every simulated study has a story (in proportion to the weights), an error of the response model (`uncertainty`) and one
+draw of the return times. The last two belong together: if returns are slower than estimated, more recruits are still to
+come, so that more coupons are used in the end. A response that was fitted with the mean times therefore has its log
+rates shifted by
 
     log (sum over holders of coupons * exposure by the mean times / the same by the drawn times).
 """
@@ -28,7 +27,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 MOST_DRAWS = 50
 """Draws of return times that simulated studies share."""
-_LARGEST_LOG_RATE = 1.5  # by which slow or fast returns may change what is used in the end
+_LARGEST_LOG_RATE = 1.5  # limit of this shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class DayModels:
     """The models that a simulation by days draws from."""
 
     names: tuple[str, ...]
-    """Stories of what a coupon does, the most believed first."""
+    """Stories of what a coupon does, the most credible first."""
     weights: tuple[float, ...]
     responses: tuple[ResponseModel, ...]
     offspring: OffspringModel
@@ -61,14 +60,14 @@ class DrawnModels:
 
     models: DayModels
     story: Whole  # [studies]
-    weights: tuple[Array | None, ...]  # by story, [studies, members]; None where the response is taken as exact
+    weights: tuple[Array | None, ...]  # by story, [studies, members]; None if the response is taken as exact
     times: tuple[ReturnTimes, ...]
-    time_of: Whole  # [studies], which of `times`
+    time_of: Whole  # [studies], index into `times`
     log_rate: Array  # [studies]
 
     @classmethod
     def of(cls, models: DayModels, seen: CouponsSeen, luck: Luck, *, exact: bool = False) -> "DrawnModels":
-        """Draw the errors of one study for each row of luck; `exact` models have none."""
+        """Draw the errors of each study (one row of luck each); `exact` models have none."""
         studies = len(luck)
         story = story_of_episode(models.weights, studies)
         if exact or models.times.draws is None or not len(models.times.draws):
@@ -87,7 +86,7 @@ class DrawnModels:
         return cls(models, story, weights, times, time_of, by_draw[time_of])
 
     def recruits(self, study: Whole, covariates: Codes, coupons: Whole, luck: Luck) -> Whole:
-        """How many each person brings in the end with their coupons, [people]; `study` is the study of each."""
+        """Recruits that each person brings in the end, [people]; `study` is the study of each person."""
         brought = np.zeros(len(study), np.int64)
         for number, response in enumerate(self.models.responses):
             own, errors = np.flatnonzero(self.story[study] == number), self.weights[number]
@@ -121,7 +120,7 @@ class DrawnModels:
 
 
 def _log_rate(mean: ReturnTimes, drawn: ReturnTimes, seen: CouponsSeen) -> float:
-    """By how much log rates are off if returns take the drawn times."""
+    """The shift of the log rates for the drawn return times."""
     if drawn is mean or not len(seen):
         return 0.0
     expected = float((seen.coupons * seen.exposure(mean)).sum())

@@ -1,6 +1,6 @@
 """Policies of a simulation by days, and what they see on a planning day.
 
-The plan knows what is open and when the study ends; any rule by rounds can be asked on planning days, too.
+The plan counts open coupons and the days left; any policy by rounds can be used on planning days, too.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from peerfront.study.study_state import OpenHolders, generation_days, part_of, r
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_POLICY = 1 << 40  # a policy's luck is nobody's
+_POLICY = 1 << 40  # a policy draws from a stream that belongs to no person
 _HARDLY = 1e-3
 
 
@@ -38,7 +38,7 @@ class Holders:
     returned: Whole
     """Coupons used so far."""
     issued: Array
-    """Day of issue, from which on ages count; negative before today."""
+    """Day of issue, from which ages count; negative before today."""
     valid: Array
 
     def take(self, rows: Whole | NDArray[np.bool_]) -> "Holders":
@@ -56,7 +56,7 @@ class Holders:
 
 @dataclass(frozen=True, eq=False)
 class PlanningDay:
-    """What a policy sees on a planning day, of all simulated studies."""
+    """What a policy sees of all simulated studies on a planning day."""
 
     day: int
     days_left: int
@@ -70,7 +70,7 @@ class PlanningDay:
 
 
 class DayPolicy(Protocol):
-    """Who gets how many coupons on a planning day."""
+    """A rule that decides who gets how many coupons on a planning day."""
 
     @property
     def name(self) -> str: ...
@@ -81,9 +81,9 @@ class DayPolicy(Protocol):
 
 
 def left_by_holders(story: Story, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf) -> Array:
-    """What the recruits still to come of each holder leave uncovered by one story, [holders, latent].
+    """The part that each holder's recruits still to come leave uncovered, by one story, [holders, latent].
 
-    Recruits who come after `days_left` days are none.
+    Recruits who come after `days_left` days do not count.
     """
     seen = holders.seen
     more = still_to_come(count_chances(story.response, holders.covariates, seen.coupons), seen, times)
@@ -94,14 +94,14 @@ def left_by_holders(story: Story, holders: OpenHolders, times: ReturnTimes, days
 
 
 def may_still_come(seen: CouponsSeen, times: ReturnTimes) -> NDArray[np.bool_]:
-    """Mark holders of whose recruits at least one in a thousand is still to come, [holders]; others count as done."""
+    """Mark holders with at least 0.1% of their recruits still to come, [holders]; the others count as finished."""
     return times.survival(seen.ages, seen.validity, seen.site_codes) > _HARDLY
 
 
 def coming_of(
     planner: Planner, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf
 ) -> dict[str, Array] | None:
-    """What recruits still to come leave uncovered, by story, for `Planner.with_coming`; None without open coupons."""
+    """The part that recruits still to come leave uncovered, by story, for `Planner.with_coming`; None without any."""
     rows = np.flatnonzero(may_still_come(holders.seen, times))
     if not len(rows):
         return None
@@ -123,12 +123,12 @@ def expected_to_come(planner: Planner, holders: OpenHolders, times: ReturnTimes,
 
 @dataclass(frozen=True, eq=False)
 class PlanByDate:
-    """The plan of each planning day: with what is open, and the rounds that fit until the deadline."""
+    """The plan of each planning day, with open coupons counted and the rounds that fit until the deadline."""
 
     planner: Planner
     times: ReturnTimes
     rules: Rules
-    """The order's: caps, and the most rounds that the value tells apart."""
+    """The order's caps, and the most rounds that the value distinguishes."""
     planning_days: int = 7
     valid_days: float = np.inf
     name: str = "plan"
@@ -145,7 +145,7 @@ class PlanByDate:
         return _spread(moment, living, [part.coupons for part in parts])
 
     def _coming(self, moment: PlanningDay, living: Whole) -> Array | None:
-        """What recruits still to come leave uncovered in each living study, the stories side by side."""
+        """The part that recruits still to come leave uncovered in each `living` study, stories side by side."""
         place = np.full(len(moment.remaining), -1)
         place[living] = np.arange(len(living))
         kept = place[moment.holders.episode] >= 0
@@ -168,7 +168,7 @@ class PlanByDate:
 
 @dataclass(frozen=True, eq=False)
 class ByRule:
-    """Any policy of rounds, asked on every planning day with the people who wait then."""
+    """Any policy by rounds, applied on every planning day to the people who wait then."""
 
     policy: Policy
     rules: Rules
@@ -186,7 +186,7 @@ class ByRule:
 
 
 def _states(moment: PlanningDay, rules: Rules) -> tuple[list[State], Whole]:
-    """The states of studies in which somebody waits and coupons are left, and which studies these are."""
+    """The states of studies in which somebody waits and coupons are left, and the indices of these studies."""
     there = np.unique(moment.crowd.episode)
     living = there[moment.remaining[there] > 0]
     ends = np.searchsorted(moment.crowd.episode, living, side="right").tolist()
@@ -205,16 +205,16 @@ def _lucks(moment: PlanningDay, living: Whole) -> list[Luck]:
 
 
 def _spread(moment: PlanningDay, living: Whole, parts: Sequence[Whole]) -> Whole:
-    """Coupons of everybody in the crowd; nothing in studies that have none left."""
+    """Put the coupons of some studies back into the order of the whole crowd; 0 in the others."""
     coupons = np.zeros(len(moment.crowd), np.int64)
     coupons[np.isin(moment.crowd.episode, living)] = np.concatenate(parts)
     return coupons
 
 
 def _as_seen(holders: Holders, day: int) -> CouponsSeen:
-    """Holders of a simulation as a study sees them; when their coupons were used does not matter any more."""
+    """Simulated holders as observed coupons, without the dates of their returns."""
     holder = np.repeat(np.arange(len(holders.keys)), holders.returned)
-    ages = np.maximum(day - holders.issued, 0.0)  # coupons that cannot be used yet are as new
+    ages = np.maximum(day - holders.issued, 0.0)  # coupons that cannot be used yet have age 0
     return CouponsSeen(
         holders.coupons,
         ages,

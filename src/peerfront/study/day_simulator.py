@@ -1,13 +1,13 @@
-"""A study played day by day, many at once: coupons on planning days, returns when people return, interviews in a queue.
+"""Simulate many studies day by day: coupons on planning days, returns after their own times, interviews from a queue.
 
 Day 0 is today. On planning days (today, and every `planning_days` days after) a policy gives coupons to the people who
 were interviewed since the last one. Their recruits come days later, within the coupons' validity; they are interviewed
 on the day they come, or in the first week with a free place (first come, first served), and wait for the next planning
-day. Coupons presented in time count although the interview is later. The last day is the study's deadline: nobody is
+day. A coupon presented in time counts even if the interview is later. The last day is the study's deadline: nobody is
 interviewed after it.
 
 Everybody has their own luck (`foundation.randomness`): the same person brings the same people at the same times under
-every policy, as far as the coupons reach. A plain version for one study, in loops, is in the tests.
+every policy, as far as the coupons reach. The tests hold a plain version for one study, written with loops.
 """
 
 from dataclasses import dataclass, fields
@@ -31,14 +31,14 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 MOST_DAYS = 3 * 366
 """The longest time that is looked ahead."""
-_HOLDER = 1 << 32  # holders of open coupons are members of a study far above people waiting
-_JOINER = 1 << 48  # and people who join later, by the day
-_COMING = 1 << 20  # recruits still to come of a holder, apart from those who came
+_HOLDER = 1 << 32  # member numbers of today's holders start here, far above those of people waiting
+_JOINER = 1 << 48  # and those of people who join later, by day
+_COMING = 1 << 20  # a holder's recruits still to come, numbered apart from those who came
 
 
 @dataclass(frozen=True)
 class DaySettings:
-    """How long is looked ahead, and how the study works."""
+    """How many days are simulated, and how the study works."""
 
     days: int
     """Days until the deadline."""
@@ -60,7 +60,7 @@ class DaySettings:
 
     @property
     def ends(self) -> list[int]:
-        """The last days of the weeks (of the time between planning days), the deadline included."""
+        """The last day of each week (time between two planning days), the deadline included."""
         ends = list(range(self.planning_days, self.days, self.planning_days))
         return [*ends, self.days]
 
@@ -76,10 +76,10 @@ class DaySettings:
 class Joiners:
     """People who get coupons without being recruited in the simulation, such as seeds that are added later.
 
-    What they get is given, and does not count against the budget.
+    Their coupons are given, and do not count against the budget.
     """
 
-    day: Whole  # [people], from which on; the first planning day then
+    day: Whole  # [people]; coupons come on the next planning day
     covariates: Codes  # [people, fields]
     coupons: Whole  # [people]
 
@@ -90,13 +90,13 @@ class Joiners:
 
 @dataclass(frozen=True, eq=False)
 class DayPaths:
-    """What happened in each simulated study; weeks are the times between planning days."""
+    """The course of each simulated study; a week is the time between two planning days."""
 
     interviews: Whole  # [studies, days + 1], by day, from today (day 0) on
     arrivals: Whole  # [studies, weeks]
     queue: Whole  # [studies, weeks], waiting for an interview at the end of the week
     spent: Whole  # [studies, weeks], coupons given out at the week's beginning
-    open: Whole  # [studies, weeks], coupons open at its end
+    open: Whole  # [studies, weeks], coupons open at the week's end
     ends: tuple[int, ...]
     """The last day of each week."""
 
@@ -135,7 +135,7 @@ class _Coming:
 
 @dataclass
 class _Queue:
-    """People who have come and wait for their interview, in the order of their coming."""
+    """People who have come and wait for their interview, first come first."""
 
     episode: Whole
     day: Whole
@@ -152,7 +152,7 @@ def simulate_days(
     share_left: SharesLeft | None = None,
     joiners: Joiners | None = None,
 ) -> DayPaths:
-    """Play one study for each row of luck, from where it stands today to the deadline."""
+    """Simulate one study for each row of luck, from today to the deadline."""
     return _Simulation(models, standing, policy, settings, luck, share_left, joiners).run()
 
 
@@ -210,7 +210,7 @@ class _Simulation:
         return Holders(episode, keys, np.tile(now.covariates, (studies, 1)), coupons, returned, issued, valid)
 
     def _still_to_come(self) -> _Coming:
-        """Who returns with a coupon that is open today, and when."""
+        """Draw who returns with a coupon that is open today, and when."""
         seen, covariates, models = self.standing.open.seen, self.standing.open.covariates, self.models
         parts = []
         for study in range(len(self.luck) if len(seen) else 0):
@@ -235,7 +235,7 @@ class _Simulation:
     # A planning day, and the days until the next -------------------------------------------------------------------
 
     def _plan(self, day: int) -> Whole:
-        """Give coupons to the people waiting, and draw who will come of them; coupons given out, [studies]."""
+        """Give coupons to the people waiting, and draw their recruits; return the coupons given out, [studies]."""
         crowd, studies = self.waiting, len(self.luck)
         if not len(crowd):
             return np.zeros(studies, np.int64)
@@ -270,7 +270,7 @@ class _Simulation:
         self._issue(crowd, np.tile(new.coupons, studies), day)
 
     def _issue(self, given: Crowd, coupons: Whole, day: int) -> None:
-        """Put coupons into people's hands, and draw who will come of them and when."""
+        """Hand out coupons, and draw who will come with them and when."""
         first, number = len(self.holders.keys), len(given)
         begins = day + self.standing.active_after_days
         new = Holders(
@@ -290,7 +290,7 @@ class _Simulation:
             self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
 
     def _week(self, first: int, last: int) -> Whole:
-        """Let people come and be interviewed from day `first` to day `last`; arrivals, [studies]."""
+        """Let people come and be interviewed from day `first` to day `last`; return the arrivals, [studies]."""
         studies = len(self.luck)
         due = self.coming.day <= last
         come = self.coming.take(due)
@@ -313,7 +313,7 @@ class _Simulation:
         starts = np.searchsorted(episode, np.arange(studies))
         rank = np.arange(len(episode)) - starts[episode]
         served = np.ones(len(episode), bool) if places is None else rank < places
-        held = np.where(before, first, day)[served]  # who waited is interviewed when the week begins
+        held = np.where(before, first, day)[served]  # people who waited are interviewed when the week begins
         np.add.at(self.interviews, (episode[served], held), 1)
         self.waiting = Crowd(episode[served], keys[served], covariates[served])
         self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served])

@@ -1,4 +1,4 @@
-"""The decision log: a CSV file to which every round's decisions are added, and what estimates read from it.
+"""The decision log: a CSV file to which every round's decisions are added, and which estimates read.
 
 One row for each person and round: how many coupons, how likely that number was, how it was decided, in which stratum,
 with which seed and model. Coupon sheets, as CSV or as workbooks, hold the same for one round and are read alike.
@@ -55,7 +55,7 @@ def log_rows(sheet: "CouponSheet", heading: "Heading") -> pd.DataFrame:
 
 
 def extended_log(path: Path, sheet: "CouponSheet", heading: "Heading") -> pd.DataFrame:
-    """The log with a sheet's decisions added; refuse a file that is no log, and decisions that stand there already."""
+    """Add a sheet's decisions to the log; refuse a file that is no log, and decisions that are in it already."""
     rows = log_rows(sheet, heading)
     if not path.exists():
         return rows
@@ -86,16 +86,16 @@ class RecordedStrata:
 
     of_person: Mapping[str, str]
     what: str | Message
-    """What the strata are, in a few words."""
+    """A description of the strata."""
     kind: Message
-    """What was read: the decision log or coupon sheets."""
+    """Where they were read from: the decision log or coupon sheets."""
     notes: tuple[Message, ...] = ()
     coupons: Mapping[str, int] = field(default_factory=dict)
     """Coupons decided for people, all rounds together."""
 
 
 def recorded_strata(files: Iterable[Path | str | pd.DataFrame], kind: Message) -> RecordedStrata:
-    """Read people's strata; where none was recorded, the number of coupons decided stands in. `kind` is for messages.
+    """Read people's strata; without a recorded stratum, the number of coupons decided is used. `kind` is for messages.
 
     Somebody who is recorded in two different strata is refused: the rule was not the same for them.
     """

@@ -1,6 +1,5 @@
-"""Who gets how many coupons, and how that was decided: by the plan, by lot among people who cannot be told apart, or at
-random to find out what a coupon does. Every number has the probability with which it was handed out: later estimates
-from the study need it.
+"""Who gets how many coupons, and how that was decided: by the plan, by lot among people with equal claims, or at random
+to find out what a coupon does. The probability of every number is kept: later estimates from the study need it.
 """
 
 from collections.abc import Mapping
@@ -33,9 +32,9 @@ from peerfront.study.stories import believed, can_be_simulated
 from peerfront.study.uncertainty import gain_noise, member_chances, unequal_groups
 
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
-_STUDIES = 60  # simulated studies by which the share of people to learn from is planned
+_STUDIES = 60  # simulated studies that choose the share of people with random numbers
 _NO_COST = 0.005  # recruits
-_CLEAR = 1.0  # standard errors by which a share must gain to be planned
+_CLEAR = 1.0  # standard errors by which a share must be better to be used
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +42,26 @@ class Decision:
     """Coupons of one round, and how each number came about."""
 
     plan: Plan
-    """Its allocation is what is handed out."""
+    """The final plan: its allocation is handed out."""
     planned: Allocation
-    """The same before floors, lots and random numbers."""
+    """The plan before floors, lots and random numbers."""
     decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
     probability: Array  # [people], of the number each person got, before lots and random numbers were drawn
     notes: tuple[Message, ...]
     learning: tuple[LearningWorth, ...] = ()
-    """What random numbers for other shares of the people would bring; empty where it was not asked."""
+    """What random numbers for other shares of the people would bring; empty unless the order asked."""
     stratum: tuple[str, ...] = ()
     """Everybody's stratum, [people], if coupons may differ only between strata."""
     free_value: float = 0.0
-    """What the plan before all limits expects, by its own value."""
+    """What the plan without any limits expects, by its own value."""
     tied_with: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Others in the same lottery, [people]; of nobody where coupons differ only between strata."""
+    """How many others took part in each person's lottery, [people]; 0 if coupons differ only between strata."""
     chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """By stratum: everybody's chance of 0, 1, ... coupons; empty without strata."""
 
 
 def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Decision:
-    """Plan a round, draw ties by lot, and hand out random numbers where the order asks for it."""
+    """Plan a round, draw ties by lot, and draw random numbers if the order asks for them."""
     state, order = task.state, task.order
     if order.learn is not None and order.at_least:
         raise SettingError("orders.random_and_floors", random=Remedy("learn", True), floors=Remedy("at_least"))
@@ -196,7 +195,7 @@ def _restricted(
     chances = _member_chances(planner, kinds.rows)
     weights, anyway = planner.weights_and_base(state)
     ties = None
-    if within.label is None:  # people may differ one by one, so ties are drawn by lot as in every plan
+    if within.label is None:  # without strata, ties are drawn by lot as in every plan
         worth = planner.discount * weights[state.remaining_budget - min(int(within.planned.sum()), state.spendable)]
         noise = gain_noise(chances[:, kinds.kind], tables, worth, within.planned, kinds.kind)
         ties = draw_ties(
@@ -213,7 +212,7 @@ def _restricted(
     notes += [*drawn.notes, *unequal_groups(restriction.schema, people, drawn.coupons, chances[:, kinds.kind])]
     handed_out = _with(free, tables, kinds.kind, weights, anyway, planner.discount, drawn.coupons)
     values = np.full(state.spendable + 1, np.nan)
-    if within.floor is None:  # otherwise how many coupons go out is left to chance
+    if within.floor is None:  # with a floor, how many coupons go out is left to chance
         values[: len(within.values)] = within.values
     if np.isnan(values[handed_out.spend]):
         values[handed_out.spend] = within.value
@@ -226,7 +225,7 @@ def _restricted(
 
 
 def _by_stratum(plan: RestrictedPlan, names: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
-    """The chances of each number in each stratum: everybody in it has the same."""
+    """The chances of each number in each stratum: the same for everybody in it."""
     if plan.label is None:
         return {}
     chances = plan.chances()
@@ -252,7 +251,7 @@ def _with(
     discount: float,
     coupons: NDArray[np.int64],
 ) -> Plan:
-    """The plan with other coupons, and what each of them is worth; `tables` are by kind."""
+    """The plan with another allocation and the gains that belong to it; `tables` are by kind."""
     if (coupons == plan.allocation.coupons).all():
         return plan
     everybody, spend = tables.take(kind), int(coupons.sum())
@@ -261,7 +260,7 @@ def _with(
     if anyway is not None:
         value += discount * float(anyway[len(weights) - 1 - spend])
     values = plan.values.copy()
-    if np.isnan(values[spend]):  # other spends are compared as plans, before floors, lots and random numbers
+    if np.isnan(values[spend]):  # the other spends' values are those of plans, before floors, lots and random numbers
         values[spend] = value
     if plan.bound is None:
         person, now, later = worth_of_each(everybody, worth, coupons)
@@ -283,7 +282,7 @@ def _with(
 
 
 def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningWorth]:
-    """What random numbers for some people would bring in the rest of the study, by simulation."""
+    """Simulate what random numbers for some people would bring in the rest of the study."""
     if len(fit.planner.stories) < 2:
         pinned = fit.scores.get("coupon_stories", {}).get("pinned")
         if pinned:
@@ -308,7 +307,7 @@ def _best_share(worths: tuple[LearningWorth, ...]) -> float:
 
 
 def _learning_notes(worths: tuple[LearningWorth, ...], share: float, n_random: int) -> list[Message]:
-    """What random numbers would bring and teach, and how many people got one."""
+    """Notes on what random numbers would bring and show, and how many people got one."""
     after = {each.share: round(each.sure * _STUDIES) for each in worths}
     notes = []
     for each in worths:

@@ -1,8 +1,8 @@
-"""Before launch: what each rule for coupons brings in recruits, and what it costs the study's own estimates.
+"""Before a study starts: how many recruits each rule for coupons brings, and how it affects the study's estimates.
 
-Whole studies are played on networks in which everybody's outcome is known, under the same number of coupons for
-everybody, under the plan, and under plans restricted to strata or with a floor of randomisation. From each study the
-outcome is estimated with every estimator, and compared with the truth.
+Whole studies are simulated on networks in which everybody's outcome is known: with the same number of coupons for
+everybody, with the plan, and with plans restricted to strata or with a floor of randomisation. Every estimator is
+applied to each study, and compared with the truth.
 """
 
 import json
@@ -50,12 +50,12 @@ from peerfront.study.study_sample import coupon_strata
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FEWEST_RECRUITS = 20  # from fewer nothing is estimated
+_FEWEST_RECRUITS = 20  # fewest from which anything is estimated
 
 
 @dataclass(frozen=True, eq=False)
 class Design(Readable):
-    """What rules for coupons bring and cost, as `design` makes it.
+    """What each rule for coupons brings and costs; returned by `design`.
 
     >>> result = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
     >>> list(result.rules.columns)[:3]
@@ -81,7 +81,7 @@ class Design(Readable):
 
     @property
     def recommended(self) -> str | None:
-        """The rule that brings the most recruits without spoiling the estimate; None if all spoil it."""
+        """The rule that brings the most recruits without spoiling the estimate; None if all do."""
         return recommended(self.rules)
 
     def plot(self, *, narrow: bool = False) -> "Figure":
@@ -97,9 +97,9 @@ def design(
     progress: ShowProgress = False,
     **fields: Any,
 ) -> Design:
-    """Compare rules for coupons before a study starts: what they bring, and what they do to its estimates.
+    """Compare rules for coupons before a study starts: recruits, and the error of its estimates.
 
-    `fields` are those of `DesignSettings`. With a model, networks are made of people like the model's and the plan is
+    `fields` are those of `DesignSettings`. With a model, networks consist of people like the model's and the plan is
     the model's own; without one, both come from the assumptions.
 
     >>> result = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
@@ -116,9 +116,9 @@ def design(
 def design_in_folder(
     folder: Path, model: Model | None, settings: DesignSettings, *, resume: bool, progress: Progress = silent
 ) -> Design:
-    """Design as `design` does, and keep each network's studies in a folder when they are finished.
+    """Run `design`, and save each network's studies in a folder as soon as they are finished.
 
-    With `resume`, studies that the folder holds are not played again.
+    With `resume`, studies that the folder holds are not simulated again.
     """
     record = json.loads(json.dumps(settings_record(settings, model)))
     parts = [kept_rows(folder, record)] if resume else []
@@ -144,9 +144,9 @@ def design_parts(
     progress: Progress = silent,
     is_done: Callable[[int], bool] = lambda network: False,
 ) -> Iterator[pd.DataFrame]:
-    """Play the studies network by network and give the rows of each; networks that are done are left out.
+    """Simulate the studies network by network and yield the rows of each; networks that are done are left out.
 
-    The same settings give the same rows, whatever was done before.
+    The same settings give the same rows, wherever the work resumes.
     """
     count = -(-settings.repetitions // PER_NETWORK)
     left = [number for number in range(count) if not is_done(number)]
@@ -159,7 +159,7 @@ def design_parts(
         if strata is None:
             strata = (GROUP,) if model is None else (widest_field(networks, first, settings),)
         for text in strata:
-            read_strata(text, networks.schema)  # refused before anything is learned
+            read_strata(text, networks.schema)  # refuses unknown fields before anything is learned
         progress(0.0, note("design.learning"))
         planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
         arms = arms_of(planner, networks.schema, settings.max_per_person, strata, settings.randomise)
@@ -184,7 +184,7 @@ def _on_network(
     repetitions: list[int],
     progress: Progress,
 ) -> pd.DataFrame:
-    """Play all rules on one network: the estimates of every study. Rules meet the same people with the same luck."""
+    """Apply all rules to one network, with the same people and luck; return the estimates of every study."""
     luck = named_luck(("design", settings.seed), max(repetitions) + 1)
     own = Luck(luck.keys[repetitions])
     rows: list[pd.DataFrame] = []
@@ -220,7 +220,7 @@ def _estimated(
         empty = {"estimator": "", "estimate": np.nan, "low": np.nan, "high": np.nan, "design_effect": np.nan}
         return pd.DataFrame([about | empty | {"valid": False, "advised": False}], columns=list(ROW_COLUMNS))
     coupons = study.coupons
-    if arm.is_constant:  # those for whom coupons ran out got fewer, whoever they are
+    if arm.is_constant:  # people for whom coupons ran out got fewer, whoever they are
         coupons = np.where(coupons == UNKNOWN, UNKNOWN, coupons.max())
     if strata is not None:
         stratum, names = strata[0][who], strata[1]
@@ -250,7 +250,7 @@ def _estimated(
 
 
 def settings_record(settings: DesignSettings, model: Model | None) -> dict[str, Any]:
-    """Settings that must be the same to go on with a design: all but the number of repetitions."""
+    """The settings that must be unchanged to resume a design: all but the number of repetitions."""
     record = asdict(settings) | {"model": "" if model is None else model.fit.fingerprint}
     del record["repetitions"]
     return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}

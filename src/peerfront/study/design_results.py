@@ -1,4 +1,4 @@
-"""What a design found: tables of every rule and estimator, the rule to use, and the folder that keeps its studies."""
+"""The results of a design: tables by rule and estimator, the rule to use, and the folder that keeps its studies."""
 
 import json
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def _error(values: NDArray[np.float64]) -> float:
 
 
 def trusted(rules: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rules give an estimate in nearly every study, whose intervals hold the truth about as often as they say."""
+    """Mark rules that nearly always give an estimate, with intervals that cover the truth about as often as stated."""
     if "coverage" not in rules:
         return np.zeros(len(rules), dtype=bool)
     chance = 2.0 * np.sqrt(LEAST_COVERAGE * (1.0 - LEAST_COVERAGE) / np.maximum(rules["estimated"].fillna(0.0), 1.0))
@@ -96,7 +96,7 @@ def trusted(rules: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def acceptable(rules: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rules can be trusted and are nearly as exact as the best of those; without clear bias, if there are any."""
+    """Mark trusted rules nearly as exact as the best of them; only those without clear bias, if there are any."""
     fine = trusted(rules)
     if not fine.any():
         return fine
@@ -107,7 +107,7 @@ def acceptable(rules: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def clearly_biased(rules: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rules' advised estimates are off on average by more than chance explains, and by enough to matter."""
+    """Mark rules whose advised estimates are biased by more than chance explains, and by enough to matter."""
     bias, error = (rules[name].to_numpy(dtype=np.float64) for name in ("bias", "bias_error"))
     return np.asarray(np.abs(bias) > np.fmax(2.0 * error, MOST_BIAS))
 
@@ -127,9 +127,9 @@ class Recommendation:
     more: float
     """Recruits compared with the first rule; negative if there are fewer."""
     bias: float | None
-    """How far its estimate is off on average; None if that is not clear."""
+    """The bias of its estimate; None if it is not clear."""
     price: int
-    """Recruits that the plan without restrictions would bring in addition."""
+    """How many more recruits the plan without restrictions would bring."""
 
 
 def recommendation(rules: pd.DataFrame) -> Recommendation | None:
@@ -152,7 +152,7 @@ def recommendation(rules: pd.DataFrame) -> Recommendation | None:
 
 
 def in_order(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """All rows, study by study, the rules in their order: the same whether or not the work was interrupted."""
+    """Sort all rows by study and rule, so that they are the same whether or not the work was interrupted."""
     rows = pd.concat([part for part in parts if len(part)], ignore_index=True)
     order = {rule: place for place, rule in enumerate(dict.fromkeys(rows["rule"]))}
     network = rows["repetition"].astype(int) // PER_NETWORK
@@ -165,7 +165,7 @@ def in_order(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def kept_rows(folder: Path, record: dict[str, Any]) -> pd.DataFrame:
-    """The studies that a folder holds, if they were played with the same settings."""
+    """Read the studies that a folder holds, if they were simulated with the same settings."""
     empty = pd.DataFrame(columns=list(ROW_COLUMNS))
     settings, file, overwrite = folder / SETTINGS_FILE, folder / ROWS_FILE, Remedy("overwrite", True)
     if not settings.exists():

@@ -1,7 +1,7 @@
 """Simulated networks with a known outcome, and the rules for coupons that a design compares on them.
 
-Networks come from assumptions (`simulation.outcome_network`) or from a fitted model (`simulation.outcome_network`). The
-plan is learned in the world that the assumptions make, or is the fitted model's own.
+Networks come from assumptions or from a fitted model (`simulation.outcome_network`). The plan is learned in the world
+of the assumptions, or is the fitted model's own.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ from peerfront.study.study_sample import MOST_STRATA
 
 @dataclass(frozen=True)
 class DesignSettings:
-    """What is assumed about the population, what is to be given out, and how often it is tried.
+    """What is assumed about the population, how many coupons there are, and how often a study is simulated.
 
     >>> pf.DesignSettings(population=1000, coupons=300).repetitions
     100
@@ -73,21 +73,21 @@ class DesignSettings:
     brings: float = 1.5
     """Mean number of people whom somebody with enough coupons would bring."""
     unequal: float = 1.0
-    """How much kinds of people differ in what they bring (more: with the outcome, in group a); 0: not at all."""
+    """How much people with the outcome, and people of group a, bring more than others; 0: not at all."""
     coupons: int = 500
     """Coupons for the whole study."""
     max_per_person: int = 3
     sample: int | None = None
-    """People after whom interviews end; None: as many as the coupons bring."""
+    """Number of people at which interviews end; None: as many as the coupons bring."""
     seeds: int = 10
     rounds: int = 12
     outcome: str = ""
-    """With a model: its field that is the outcome, such as "housing=none"; empty: one is spread over the network."""
+    """With a model: the field that is the outcome, such as "housing=none"; empty: an assumed outcome."""
     strata: tuple[str, ...] | None = None
-    """Fields between which alone coupons may differ, one text for each rule to try, such as ("district",
-    "district+sex"); None: the group, or of a model the field whose people differ most."""
+    """The only fields by which coupons may differ, one text for each rule to try, such as ("district",
+    "district+sex"); None: the group, or with a model the field whose categories differ most."""
     randomise: tuple[float, ...] = (0.1,)
-    """Chances of each number that everybody has, one for each rule to try; none tries no random numbers."""
+    """The least chance that everybody has of each number, one for each rule to try; empty: no such rule."""
     repetitions: int = 100
     bootstraps: int = 50
     effort: float = 0.2
@@ -152,7 +152,7 @@ class AssumedNetworks:
 
     settings: OutcomeNetworkSettings
     brings: float
-    """Mean number of people whom somebody would bring."""
+    """Mean number of people whom a person would bring."""
     unequal: float
     """How much kinds of people differ in that; 0: not at all."""
     effort: float
@@ -197,7 +197,7 @@ class ModelNetworks:
     people: int
     mean_degree: float
     outcome: tuple[str, str] | None
-    """Field and category; None spreads an outcome of this prevalence and homophily over the network."""
+    """Field and category; None: an assumed outcome with this prevalence and homophily."""
     prevalence: float
     homophily: float
 
@@ -209,7 +209,7 @@ class ModelNetworks:
         society = model_network(
             self.fit.schema, self.fit.offspring, self.people, mean_degree=self.mean_degree, draw=number
         )
-        # What a coupon does is not known from most studies: networks take turns, in the shares of the stories' weights.
+        # Most studies leave open what a coupon does: networks follow different stories, in proportion to their weights.
         stories = sorted(self.fit.planner.stories, key=lambda story: -story.weight)
         place = np.searchsorted(np.cumsum([story.weight for story in stories]), (number * 0.6180339887498949) % 1.0)
         response: Any = stories[min(int(place), len(stories) - 1)].response
@@ -233,7 +233,7 @@ class ModelNetworks:
 
 
 def networks_for(fit: Fit | None, settings: DesignSettings) -> Networks:
-    """Where networks come from, by the settings."""
+    """The source of networks that the settings ask for."""
     if fit is None:
         assumed = OutcomeNetworkSettings(
             settings.population, settings.prevalence, settings.homophily, settings.activity, settings.mean_degree
@@ -246,7 +246,7 @@ def networks_for(fit: Fit | None, settings: DesignSettings) -> Networks:
 
 
 def read_outcome(text: str, schema: Schema) -> tuple[str, str]:
-    """Read FIELD or FIELD=CATEGORY; of a field with two categories the second is meant."""
+    """Read FIELD or FIELD=CATEGORY; FIELD alone means the second of its two categories."""
     name, equals, category = text.partition("=")
     name = one_of(note("design.field_of_the_model"), name.strip(), schema.names)
     field = schema.fields[schema.names.index(name)]
@@ -262,7 +262,7 @@ def read_outcome(text: str, schema: Schema) -> tuple[str, str]:
 
 
 def widest_field(networks: Networks, network: TrueNetwork, settings: DesignSettings) -> str:
-    """The field of a model whose categories differ most in how many a first coupon brings; not the outcome's."""
+    """The field, except the outcome's, whose categories differ most in how many recruits a first coupon brings."""
     people = network.world.society.covariates
     gains = network.world.response.willingness.gains(people, settings.max_per_person).sum(axis=1)
     outcome = settings.outcome.partition("=")[0].strip()
@@ -288,7 +288,7 @@ class Arm:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the rule is the same for everybody: then there is one stratum, unless columns form some."""
+        """Whether everybody gets the same number: then there is one stratum, unless columns form some."""
         return isinstance(self.policy, Constant)
 
     def strata(self, network: TrueNetwork, schema: Schema) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -305,7 +305,7 @@ def arms_of(
 ) -> list[Arm]:
     """Constant coupons, the plan, and the plan within every restriction; restricted plans give everybody at least 1.
 
-    Constant coupons are tried with strata kept, too: people who bring more bias estimates as coupons do.
+    Constant coupons are tried with recorded strata, too: people who bring more bias estimates just as coupons do.
     """
     one_each = replace(planner, least_per_person=1)
     each = min(3, most)

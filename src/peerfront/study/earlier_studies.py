@@ -1,9 +1,9 @@
-"""Earlier studies help a new one: saved models are asked what they would expect of its people, and count as they agree.
+"""Models of earlier studies support the fit of a new one, with more weight the better they agree with it.
 
-Only saved models are read, which hold nobody's rows. They know people by columns; those with the same name and
-categories are shared, and each model reads the new study's file by its own rules. What they say about how many people
-bring, whom and when is pooled with what the study shows (`models.response.pooled_response`, `models.pooling`). The new
-model knows shared columns by the categories of the earlier one, which are public already.
+Only saved models are read, which hold nobody's rows. Columns with the same name and categories are shared, and each
+model reads the new study's file by its own rules. Its predictions of how many people bring, whom and when are pooled
+with the new study's data (`models.response.pooled_response`, `models.pooling`). The new model uses the earlier model's
+categories for shared columns, which are public already.
 """
 
 from collections.abc import Collection, Sequence
@@ -39,11 +39,11 @@ Array = NDArray[np.float64]
 FEWEST_WITH_EARLIER = 3
 """Coupon holders with usable counts below which nothing is fitted, earlier studies or not."""
 MOST_EARLIER = 50
-_ASKED = 400  # synthetic people of whom earlier models are asked
+_ASKED = 400  # synthetic people for whom earlier models predict
 _PAIRS = 4_000  # drawn from an earlier generator to see how much recruits are like recruiters
-_LAG_VARIES = 0.3  # of log medians between studies, the usual spread
+_LAG_VARIES = 0.3  # usual spread of log medians between studies
 _LEAST_VARIATION = 0.1
-_LEAST_WEIGHT = 0.02  # of a story in an earlier study that does not have it
+_LEAST_WEIGHT = 0.02  # weight of a story in an earlier study without it
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +53,12 @@ class _Earlier:
     fit: Fit
     schema: StudySchema
     shared: tuple[str, ...]
-    """Columns that both know by the same categories."""
+    """Columns with the same categories in both."""
     unlike: tuple[str, ...]
-    """Columns of the same name in which no answer of the new study is one that the model knows."""
+    """Columns of the same name in which the model knows no answer of the new study."""
 
     def encode(self, table: pd.DataFrame) -> Codes:
-        """Codes of people of the new study by this model's own rules; what it does not know is unknown."""
+        """Encode people of the new study by this model's own rules; what it does not know becomes unknown."""
         return _encoded(table, self.schema, self.shared)
 
 
@@ -68,14 +68,14 @@ class EarlierStudies:
 
     models: tuple[_Earlier, ...]
     schema: StudySchema
-    """How the new model knows people: shared columns by an earlier model's categories, others by the study's."""
+    """The new model's schema: shared columns with an earlier model's categories, others with the study's."""
     merged: dict[str, Message]
 
     @classmethod
     def of(
         cls, fits: Sequence[Fit], study: Study, schema: StudySchema, private: StudySchema, merged: dict[str, Message]
     ) -> "EarlierStudies":
-        """Compare columns; `private` is the study's own schema as it may leave the house."""
+        """Compare columns; `private` is the study's own schema with rare answers merged, as it may be published."""
         if len(fits) > MOST_EARLIER:
             raise SettingError("earlier_studies.too_many", most=MOST_EARLIER, found=len(fits))
         seen = [fit.data_fingerprint for fit in fits]
@@ -101,7 +101,7 @@ class EarlierStudies:
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """Columns that at least one earlier model knows, too."""
+        """Columns that at least one earlier model has, too."""
         return tuple(r.name for r in self.schema.used if any(r.name in model.shared for model in self.models))
 
     # How many people bring -------------------------------------------------------------------------------------------
@@ -109,9 +109,9 @@ class EarlierStudies:
     def responses(
         self, study: Study, history: History, alone: "Alone | None" = None
     ) -> tuple[dict[str, PooledStory], tuple[StoryFit, ...]]:
-        """Each story with the earlier studies' help, and what it says of people left out.
+        """Fit each story with the earlier studies' help, and predict held-out people.
 
-        `alone` is what was fitted to the study without them, if it is large enough for that.
+        `alone` is the fit to the study without them, if it is large enough for one.
         """
         from peerfront.models.response.rates import folds_of
         from peerfront.models.response.response_training import FEWEST_SHOWN
@@ -166,7 +166,7 @@ class EarlierStudies:
         return _encoded(table, self.schema)
 
     def _synthetic_people(self, study: Study) -> pd.DataFrame:
-        """People who are like those of the study in each column, and not together, with rare answers more often."""
+        """Synthetic people: each column drawn on its own from the study's answers, rare answers more often."""
         chance = named_generator("people that earlier studies are asked about", 0)
         columns = {}
         for rule in self.schema.used:
@@ -181,7 +181,7 @@ class EarlierStudies:
         return pd.DataFrame(columns, index=range(_ASKED), dtype=object)
 
     def weigh(self, weighed: StoryWeights, share: float) -> StoryWeights:
-        """Stories as the study weighs them, drawn to what earlier studies believe as far as these count."""
+        """Weights of the stories by the study, shrunk towards those of the earlier studies as far as these count."""
         odds = {}
         for name, weight in weighed.weights.items():
             each = [next((s.weight for s in m.fit.planner.stories if s.name == name), 0.0) for m in self.models]
@@ -192,7 +192,7 @@ class EarlierStudies:
     # Whom they bring -------------------------------------------------------------------------------------------------
 
     def offspring(self, study: Study, history: History) -> tuple[OffspringChoice, dict[str, Pooled]]:
-        """Whom people bring, with homophily drawn to the earlier studies'."""
+        """Fit whom people bring, with homophily shrunk towards that of the earlier studies."""
         people_asked = self._synthetic_people(study).iloc[np.arange(_PAIRS) % _ASKED].reset_index(drop=True)
         by_field: dict[str, list[EarlierAlike]] = {name: [] for name in self.shared}
         for number, model in enumerate(self.models):
@@ -218,15 +218,15 @@ class EarlierStudies:
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """What was fitted to the study without earlier ones."""
+    """The fit to the study without earlier ones."""
 
     fitted: tuple[StoryFit, ...]
     private: dict[str, LearnedResponse]
-    """The same models as they may leave the house, by story."""
+    """The same models by story, rounded as they may be published."""
     schema: StudySchema
 
     def rates(self, story: str, people: pd.DataFrame, coupons: int) -> OwnRates | None:
-        """What it says about people with this number of coupons each."""
+        """Predicted rates of people with this number of coupons each."""
         model = next((each.response for each in self.fitted if each.name == story), None)
         if model is None:
             return None
@@ -237,7 +237,7 @@ class Alone:
 
 
 def _encoded(table: pd.DataFrame, schema: StudySchema, only: Collection[str] | None = None) -> Codes:
-    """Codes of people by a schema, or by some of its columns; what it does not know is unknown."""
+    """Encode people by a schema, or by some of its columns; what it does not know becomes unknown."""
     codes = np.full((len(table), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
     if not schema.used:
         codes[:] = 0  # everybody is alike
@@ -262,7 +262,7 @@ def _compared(fit: Fit, study: Study, schema: StudySchema) -> _Earlier:
 
 
 def _understands(rule: FieldRule, values: pd.Series) -> bool:
-    """Whether the rule knows at least half of the answers by themselves, not only as "other"."""
+    """Whether at least half of the answers have a category of their own, and are not only "other"."""
     given = values[values != ""].reset_index(drop=True)
     if not len(given):
         return False
@@ -274,7 +274,7 @@ def _understands(rule: FieldRule, values: pd.Series) -> bool:
 
 
 def own_is_better(own: Sequence[StoryFit], helped: Sequence[StoryFit]) -> tuple[bool, float, float]:
-    """Whether the study by itself clearly predicts people left out better; and by how much, with its error."""
+    """Whether the study alone clearly predicts held-out people better; and by how much, with the standard error."""
     best = [max(stories, key=lambda story: float(story.held_out.sum())).held_out for stories in (own, helped)]
     gains = best[0] - best[1]
     return clearly(gains, SURE), float(gains.sum()), total_error(gains)
@@ -282,20 +282,20 @@ def own_is_better(own: Sequence[StoryFit], helped: Sequence[StoryFit]) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Help:
-    """How earlier studies help, for the saved scores."""
+    """How far earlier studies help, for the saved scores."""
 
     studies: EarlierStudies
     people: int
-    """Of this study, with usable counts."""
+    """People of this study with usable counts."""
     level: Pooled | None = None
     slope: Pooled | None = None
     believed: float = 1.0
-    """How far differences between people are the earlier studies'."""
+    """The share of the earlier studies in the differences between people."""
     alike: dict[str, Pooled] | None = None
     behind: tuple[float, float] | None = None
-    """Why they are not used: how far they predict worse than the study alone, with its error."""
+    """If they are not used: by how much they predict worse than the study alone, with the standard error."""
     times: tuple[float, float] | None = None
-    """Median days and their factor of variation, by earlier studies; None where they do not say when people return."""
+    """Median days to return and their factor of variation by the earlier studies; None if they have no return times."""
 
     @property
     def used(self) -> bool:
@@ -303,7 +303,7 @@ class Help:
 
     @property
     def counts_as(self) -> int:
-        """People of this study, to the nearest five."""
+        """How many people of this study the earlier ones are worth, to the nearest five."""
         return 0 if self.level is None or not self.used else round(self.level.counts_as(self.people) / 5.0) * 5
 
     def scores(self) -> dict[str, Any]:
@@ -327,7 +327,7 @@ class Help:
 
 
 def return_settings(fits: Sequence[Fit]) -> "tuple[ReturnSettings, tuple[float, float] | None]":
-    """The prior of return times by earlier studies and the published ones; and its median and factor, if any say."""
+    """The prior of return times from earlier and published studies; and `Help.times`."""
     from peerfront.models.returns.return_fit import ReturnSettings
 
     usual = ReturnSettings()

@@ -1,4 +1,4 @@
-"""Estimate outcomes of a study: which estimator is valid given how coupons were handed out, numbers, diagnostics."""
+"""Estimate outcomes of a study: the estimators that are valid for how coupons were handed out, and diagnostics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ Recorded = Path | str | pd.DataFrame | Sequence[Path | str | pd.DataFrame]
 
 @dataclass(frozen=True, eq=False)
 class Estimates(Readable):
-    """Estimates of one or more outcomes of a study, as `estimate` makes them.
+    """Estimates of one or more outcomes of a study; returned by `estimate`.
 
     >>> estimates = pf.estimate(study, outcome=["gender", "housing"], by="district", bootstraps=20)
     >>> sorted(estimates.plot("housing"))
@@ -51,7 +51,7 @@ class Estimates(Readable):
     population: int | None
     interval: str
     notes: tuple[Message, ...]
-    """What was decided about the file: answers and network sizes that are not known, strata that were joined."""
+    """Notes on how the file was read: unknown answers and network sizes, joined strata."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -93,12 +93,12 @@ def estimate(
     interval: str = NEIGHBOURHOOD,
     seed: int = 0,
 ) -> Estimates:
-    """Estimate shares or means in the population from a study, also where coupons depended on people.
+    """Estimate shares or means in the population from a study, even if coupons depended on people.
 
     `outcome` names columns, `by` columns whose categories are subgroups, and `strata` the columns by which coupons were
-    given out. Instead of columns, coupon sheets (`sheet`) or the decision log (`decisions`) say everybody's stratum;
-    without any of them it is how many coupons people were issued. `population` is the number of people there are, if
-    it is known.
+    given out. Instead of columns, coupon sheets (`sheet`) or the decision log (`decisions`) give everybody's stratum;
+    without any of them, strata are formed by the number of coupons issued. `population` is the size of the population,
+    if known.
 
     >>> study = pf.read_study(pf.demo_study(people=300).study)
     >>> estimates = pf.estimate(study, outcome="housing", bootstraps=50)

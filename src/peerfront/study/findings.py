@@ -1,4 +1,4 @@
-"""The findings of a fit: numbers about the study and its models that may be shared, and warnings about them."""
+"""The findings of a fit: numbers about the study and its models that may be published, and warnings about them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -31,11 +31,11 @@ MISFIT = 0.01
 """p-value of the counts below which the model is said not to fit."""
 CLEARLY = 2.0
 """Standard errors that chance does not explain."""
-_FEWEST_SIZES = 50  # answers to "how many do you know" from which their quantiles are saved
-_MOST_COUPONS = 10  # coupons up to which the findings say what they bring
-_AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is called none
+_FEWEST_SIZES = 50  # fewest answers to "how many do you know" of which quantiles are saved
+_MOST_COUPONS = 10  # most coupons for which the findings list what they bring
+_AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is not mentioned
 _FEW_PAIRS = 50
-_MOST_SEEN = 0.6  # share of the recruits to come that have come, below which the fit warns
+_MOST_SEEN = 0.6  # the fit warns if a smaller share of all recruits of the coupons has come
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,32 +48,32 @@ class Findings:
     small: bool
     """Whether only simple models were tried."""
     n_learned_from: int | None
-    """Rows drawn at random that the models were fitted to; None for all."""
+    """Number of rows, drawn at random, that the models were fitted to; None for all."""
     responses: Mapping[str, LearnedResponse]
-    """What a coupon does by each story that was fitted."""
+    """The fitted response of each story."""
     stories: StoryWeights
     offspring: OffspringChoice
     values: Mapping[str, ValueReport]
-    """What was learned in the world of each story that is left, the most believed first."""
+    """The value learned in the world of each remaining story, the most credible first."""
     planner: Planner
     rules: Rules
     played: Rules
-    """What was simulated: the rules, or fewer people and coupons in proportion."""
+    """The rules that were simulated: the study's, or scaled down to fewer people and coupons."""
     discount: float
     merged: Mapping[str, Message]
-    """Columns of which answers were merged or left out because too few people gave them, and what was done."""
+    """Columns with answers that too few people gave, and what was done with these: merged or left out."""
     notes: tuple[Message, ...] = ()
-    """Warnings about columns that are used because the user says so."""
+    """Warnings about doubtful columns that are used because the user wants it."""
     returning: Returning | None = None
-    """When people return, if dates say so."""
+    """The return times, if dates show them."""
     undated: Message | None = None
-    """Why they do not."""
+    """Why there are no return times."""
     help: Help | None = None
-    """How earlier studies help, if there are some."""
+    """How far earlier studies help, if there are any."""
 
     @property
     def n_holders(self) -> int:
-        """People whose coupons show how many one brings: finished, or open and dated."""
+        """People with usable coupons: finished, or open and dated."""
         return int((self.history.coupons > 0).sum())
 
     @property
@@ -94,37 +94,37 @@ class Findings:
 
     @property
     def best(self) -> str:
-        """The story that is believed most."""
+        """The name of the most credible story."""
         return next(iter(self.values))
 
     @property
     def response(self) -> LearnedResponse:
-        """The model of the story that is believed most."""
+        """The response model of the most credible story."""
         return self.responses[self.best]
 
     @property
     def value(self) -> ValueReport:
-        """What was learned where that story is true."""
+        """The value learned in the world of the most credible story."""
         return self.values[self.best]
 
     @cached_property
     def reports(self) -> dict[str, CapacityReport]:
-        """How well the model of each story that is left describes the study."""
+        """How well each remaining story's model describes the study."""
         return {name: response_report(self.responses[name], self.history) for name in self.values}
 
     @property
     def report(self) -> CapacityReport:
-        """The same of the story that is believed most."""
+        """How well the most credible story's model describes the study."""
         return self.reports[self.best]
 
     @property
     def best_fit(self) -> CapacityReport:
-        """The same of the story that describes the study best."""
+        """The report of the model that describes the study best."""
         return max(self.reports.values(), key=lambda report: np.nan_to_num(report.p_value, nan=1.0))
 
     @property
     def all_used(self) -> bool:
-        """Whether every coupon was used, so that nobody's limit was ever seen."""
+        """Whether every coupon was used, so that the study shows nobody's limit."""
         return bool(self.history.saturated[self.history.coupons > 0].all())
 
     @property
@@ -134,14 +134,14 @@ class Findings:
 
     @cached_property
     def shown(self) -> tuple[int, int]:
-        """The fewest and the most coupons that at least five people had (all of them, if they are fewer)."""
+        """The fewest and the most coupons that at least five people had (or all people, if there are fewer)."""
         coupons = np.sort(self.history.coupons[self.history.coupons > 0])
         place = min(FEWEST, len(coupons)) - 1
         return int(coupons[place]), int(coupons[-1 - place])
 
     @cached_property
     def coupon_stories(self) -> dict[str, Any]:
-        """What the study says about what a coupon does: `shown` and, by story, weights and recruits of 1 .. coupons."""
+        """What the study shows about coupons: `shown` and, by story, weights and recruits of 1, 2, ... coupons."""
         most = max(self.shown[1], self.rules.max_per_person or 3, 3)
         people = self.history.referrers[self.history.coupons > 0]
         expected = expected_recruits(self.responses, people, min(most, _MOST_COUPONS))
@@ -170,7 +170,7 @@ class Findings:
 
     @cached_property
     def gain(self) -> tuple[float, float]:
-        """Held-out log-likelihood gained by knowing people's answers, over "everybody is alike", and its error."""
+        """Held-out log-likelihood gained by people's answers over "everybody is alike", and its standard error."""
         return self.response.gain_of_knowing or (0.0, 0.0)
 
     @cached_property
@@ -180,7 +180,7 @@ class Findings:
 
     @property
     def _network_size(self) -> dict[str, Any]:
-        """How many people somebody knows, five rounded numbers for plans in which the population runs out."""
+        """Five rounded quantiles of people's network sizes, for plans in which the population runs out."""
         sizes = self.study.network_size
         given = None if sizes is None else sizes[np.isfinite(sizes) & (sizes > 0)]
         if given is None or len(given) < _FEWEST_SIZES:
@@ -188,7 +188,7 @@ class Findings:
         return {"network_sizes": [max(round(float(f"{size:.2g}")), 1) for size in np.quantile(given, QUANTILES)]}
 
     def messages(self) -> list[Message]:
-        """What whoever uses this fit must know: notes and warnings."""
+        """Notes and warnings for users of this fit."""
         rules = [rule_against_plans(report) for report in self.values.values()]
         parts = [*self._columns(), *self._about_data(), *self._misfits(), *self._about_coupons(), *rules]
         return [each for each in parts if each is not None]
@@ -222,7 +222,7 @@ class Findings:
         ]
 
     def _about_coupons(self) -> list[Message | None]:
-        """Warnings about numbers of coupons that hardly anybody had."""
+        """Warnings about numbers of coupons that only a few people had."""
         messages: list[Message | None] = []
         fewest, most_shown = self.shown[0], self.response.most_shown
         if fewest > 1 and (len(self.stories.weights) > 1 or self.stories.pinned):
@@ -234,7 +234,7 @@ class Findings:
         return [*messages, warning("evidence.all_used") if self.all_used else None]
 
     def scores(self) -> dict[str, Any]:
-        """The findings as a saved fit keeps them."""
+        """The findings as JSON for a saved fit."""
         gain, gain_error = self.gain
         return {
             "people": rounded_count(len(self.study)),
@@ -283,7 +283,7 @@ def _value_scores(report: ValueReport) -> dict[str, Any]:
 
 
 def about(count: int) -> Message:
-    """A count as a model may say it: to the nearest five."""
+    """A count as a saved model may state it: to the nearest five."""
     return note("fits.about", count=rounded_count(count)) if count >= FEWEST else note("fits.fewer_than_five")
 
 
@@ -292,8 +292,8 @@ def _rarely(p_value: float) -> Message:
 
 
 def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
-    """Per field the chance that a first coupon is used if everybody had one category of it, other things equal."""
-    kinds = kinds_of(people)  # a national study has a million people, of far fewer kinds
+    """For each category: the chance that a first coupon is used if everybody had it, all else unchanged."""
+    kinds = kinds_of(people)  # a national study may have a million people, but far fewer kinds
     effects = []
     for number, field in enumerate(planner.schema.fields):
         there = [code for code in range(len(field)) if (people[:, number] == code).sum() >= FEWEST]
@@ -307,7 +307,7 @@ def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:
 def rounded_use(calibration: pd.DataFrame) -> list[dict[str, Any]]:
     """`CapacityReport.calibration` from rounded numbers alone: coupon, people, predicted, observed, low, high, by.
 
-    Where nearly all or hardly any people used a coupon, observed, low and high are None and `by` says which.
+    If nearly everybody or almost nobody used a coupon, observed, low and high are None and `by` says which.
     """
     rows: list[dict[str, Any]] = []
     for row in calibration.to_dict("records"):
@@ -327,7 +327,7 @@ def rounded_use(calibration: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def rule_against_plans(report: ValueReport) -> Message | None:
-    """A message if a simple rule earned more than every planner; sheets come from the best planner all the same."""
+    """A message if a simple rule earned more than every planner; sheets still come from the best planner."""
     plans, kept = report.best_planner, report.kept
     if plans is None or kept is None or kept.is_planner:
         return None

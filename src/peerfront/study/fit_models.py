@@ -1,7 +1,7 @@
-"""Models of a study: its data as models see it, how many people bring by each story, and whom they bring.
+"""Fit the models of a study: how many recruits people bring, by each story, and whom they bring.
 
-A small study says little, and more flexible models would only repeat it by heart: with few people the capacity model
-is linear and strongly drawn to "everybody is alike", and the generator is the inheritance table.
+Flexible models would overfit a small study: with few people the capacity model is linear and strongly shrunk towards
+"everybody is alike", and the generator is the inheritance table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,22 +57,22 @@ _NAMED = 3  # columns that a message names
 
 @dataclass(frozen=True, eq=False)
 class FitData:
-    """A study as models see it."""
+    """A study's data, prepared for fitting."""
 
     study: Study
     schema: StudySchema
-    """As it may leave the house: categories that few people share are merged."""
+    """The schema as it may be published: categories that few people share are merged."""
     merged: Mapping[str, Message]
     history: History
     learned_from: History
-    """The history, or as much of it as models are fitted to."""
+    """The history that models are fitted to: all of it, or a random part."""
     n_holders: int
     small: bool
     returning: Returning | None
     undated: Message | None
     earlier: EarlierStudies | None
     return_days: tuple[float, float] | None
-    """Median days and their factor of variation by earlier studies, if they say."""
+    """Median days to return and their factor of variation by earlier studies, if they have return times."""
 
     @property
     def exposure(self) -> NDArray[np.float64] | None:
@@ -112,7 +112,7 @@ def prepared(study: Study, schema: StudySchema, settings: FitSettings, prior: Se
 
 
 def _too_small(study: Study, n_holders: int, fewest: int) -> DataFileError:
-    """Why a study is refused, and what it shows all the same."""
+    """Why a study is refused, and what it shows nevertheless."""
     issued, used = int(study.issued.sum()), int(np.minimum(study.recruits, study.issued).sum())
     why = (
         note("too_small.few_holders", people=n_people(n_holders), fewest=fewest)
@@ -132,7 +132,7 @@ def _too_small(study: Study, n_holders: int, fewest: int) -> DataFileError:
 
 
 def _at_most(history: History, rows: int, seed: int) -> History:
-    """The history, or as many of its triples and pairs, drawn at random."""
+    """The history with at most this many triples and pairs, drawn at random."""
     if len(history.coupons) <= rows and len(history.parents) <= rows:
         return history
     rng = named_generator("rows to learn from", seed)
@@ -145,7 +145,7 @@ def _at_most(history: History, rows: int, seed: int) -> History:
 
 @dataclass(frozen=True, eq=False)
 class Helped:
-    """A study as earlier ones help it."""
+    """A study together with the earlier ones that help its fit."""
 
     studies: EarlierStudies
     history: History
@@ -159,7 +159,7 @@ class Counts:
 
     fitted: Sequence[StoryFit]
     responses: Mapping[str, LearnedResponse]
-    """As they may leave the house, by story."""
+    """The models by story, rounded as they may be published."""
     weights: StoryWeights
     helped: Helped | None
 
@@ -167,7 +167,7 @@ class Counts:
 def fitted_counts(
     data: FitData, settings: FitSettings, start: Planner | None, progress: Progress
 ) -> tuple[FitData, Counts]:
-    """Fit every story, alone and with earlier studies, and weigh them; the data as they are used from here on."""
+    """Fit every story, alone and with earlier studies, and weigh them; also return the data to use from here on."""
     how = response_settings(data.small, start)
     alone = data.n_holders >= FEWEST and len(data.history.parents) > 0
     fitted = fit_stories(data.learned_from, how, progress) if alone else ()
@@ -200,7 +200,7 @@ def _with_help(data: FitData, earlier: EarlierStudies, alone: Alone | None) -> H
 
 
 def check_gain(data: FitData, counts: Counts, settings: FitSettings, allowed: Vetted | None) -> list[Message]:
-    """Stop where columns predict recruits implausibly well, unless the user accepts that; then warn."""
+    """Refuse columns that predict recruits implausibly well, unless the user accepts them; then warn."""
     reason = implausible_gain(counts.fitted, data.learned_from)
     if reason is None:
         return []
@@ -218,7 +218,7 @@ def check_gain(data: FitData, counts: Counts, settings: FitSettings, allowed: Ve
 def fitted_offspring(
     data: FitData, counts: Counts, settings: FitSettings, progress: Progress
 ) -> tuple[OffspringChoice, Counts]:
-    """Fit whom people bring; with earlier studies' help also how much that is, in the counts."""
+    """Fit whom people bring; if earlier studies help, the returned counts say how much."""
     rivals = ("inheritance",) if len(data.learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
     helped = counts.helped
     if helped is None or not helped.help.used or len(rivals) > 1:
@@ -230,10 +230,10 @@ def fitted_offspring(
 
 
 def response_settings(small: bool, start: Planner | None = None) -> ResponseSettings:
-    """Everything there is to choose from; for a small study one linear shape, drawn to "everybody is alike".
+    """All shapes to choose from; for a small study one linear shape, shrunk towards "everybody is alike".
 
-    Where there is an earlier planner, its models' shapes are kept: choosing takes most of the time. The seed is always
-    the same: which columns count must depend on the study, not on how its rows are split.
+    An earlier planner's shapes are kept: choosing takes most of the time. The seed is always the same: which columns
+    count must depend on the study, not on how its rows are split.
     """
     if small:
         return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES)
@@ -250,7 +250,7 @@ def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def _pinned(fitted: Sequence[StoryFit], story: str) -> StoryWeights:
-    """Believe one story, because the user knows it; what the study alone would say is kept."""
+    """Give all weight to the story that the user names; the weights by the study alone are kept beside it."""
     names = [each.name for each in fitted]
     if story not in names:
         raise SettingError("fits.no_such_story", story=story, names=names)
@@ -261,10 +261,10 @@ def _pinned(fitted: Sequence[StoryFit], story: str) -> StoryWeights:
 
 
 def implausible_gain(fitted: Sequence[StoryFit], history: History) -> Message | None:
-    """Why the predictions for people left out are too good to be true; None if they are not.
+    """Why the predictions for held-out people are too good to be true; None if they are not.
 
-    `data.column_findings` looks at columns one by one and in pairs; here the models' own predictions meet the same
-    test (`data.counting_noise`): columns may know the outcome together although none does so alone.
+    `data.column_findings` tests columns one by one and in pairs; here the models' own predictions take the same test
+    (`data.counting_noise`): several columns together may give the outcome away although none does so alone.
     """
     if not history.schema.fields or all(len(field.categories) < 2 for field in history.schema.fields):
         return None

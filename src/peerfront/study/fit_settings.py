@@ -1,4 +1,4 @@
-"""What a fit prepares plans for, and how much is simulated for it."""
+"""The settings of a fit: the coupons and rounds it prepares for, and how much is simulated."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,7 +25,7 @@ USUAL = "usual"
 AUTO = "auto"
 USUAL_MOST = 3
 """Coupons for one person that most studies give; plans give no more unless asked."""
-_USUAL_SIZE = 250.0  # people and coupons beyond which fewer episodes are simulated
+_USUAL_SIZE = 250.0  # with more people and coupons, fewer episodes are simulated
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FitSettings:
     budget: int
     """Most coupons that are left to give out."""
     discount: float = 1.0
-    """What a recruit of the next round is worth beside one of this round; 1 for the same."""
+    """The worth of a recruit of the next round relative to one of this round; 1 for the same."""
     rounds: int = 5
     """Most rounds that are left, this one included."""
     max_per_person: int | str | None = USUAL
@@ -52,19 +52,19 @@ class FitSettings:
     max_per_round: int | None = None
     """Most coupons in one round; None for no limit."""
     people: int | None = None
-    """About how many people wait for coupons at once; None: those whose coupons are open in the study if they are 10
-    or more (a value learned with one or two would be used on many), else 20."""
+    """About how many people wait for coupons at once; None: the number of people with open coupons in the study if
+    that is at least 10 (a value learned with one or two would be used on many), else 20."""
     seed: int = 0
     """Names the luck of simulations and splits: the same seed gives the same fit."""
     effort: float = 1.0
     """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
     response: str = "auto"
     """What a coupon does, if you know it: capacity (people bring a limited number, and use the first coupons first),
-    per_coupon (each coupon is used on its own) or both; auto lets the study say as much as it can."""
+    per_coupon (each coupon is used on its own) or both; auto weighs these by the study."""
     learning: PolicyIterationSettings | None = None
-    """How the value is learned; None chooses by the size of the study and the effort."""
+    """How the value is learned; None: chosen by the size of the study and the effort."""
     accept_gain: bool = False
-    """Whether to go on although the columns together predict recruits too well to have been known before."""
+    """Whether to go on even if the columns predict recruits so well that they were probably filled in afterwards."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -87,7 +87,7 @@ class FitSettings:
         return Rules(self.budget, people, self.rounds, most, self.max_per_round)
 
     def learning_for(self, people: int) -> PolicyIterationSettings:
-        """Enough for a study of some hundred coupons; fewer episodes where each is larger."""
+        """Learning settings: enough for some hundred coupons, with fewer episodes if each is larger."""
         if self.learning is not None:
             if not self.learning.surrogate.deadline:
                 raise SettingError("fits.no_deadline")

@@ -1,12 +1,12 @@
 """Fit models and a planner to a checked study.
 
-Where dates suffice, return times are fitted first (`coupon_calendar`): coupons that are still open then count for as
-long as they were out, instead of as failures. Otherwise all coupons count as finished, or as `still_open` says.
+If dates suffice, return times are fitted first (`coupon_calendar`): coupons that are still open then count for as long
+as they were out, instead of as failures. Otherwise all coupons count as finished, or as `still_open` says.
 
 Capacity and offspring models are fitted to the study and chosen by held-out scores (`fit_models`); then a value that
-knows the deadline is learned in the world these models make. First recruits of that world are drawn, with replacement,
-from the study's own people; their rows are used while learning and are not part of what is saved. For more people and
-coupons than can be simulated the value is learned for fewer, and stretched (`gfp.learning`).
+depends on the rounds left is learned in the simulated world of these models. The first recruits of that world are
+drawn, with replacement, from the study's own people; their rows are used in learning and are not saved. For more people
+and coupons than can be simulated the value is learned for fewer, and stretched (`gfp.learning`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from peerfront.models.stored_models import Generator
 
 _USUAL_PEOPLE = 20
-_FEW_WAITING = 10  # fewer with open coupons do not say how many wait at once
+_FEW_WAITING = 10  # fewer people with open coupons do not show how many wait at once
 # Grids of simple rules: cutoffs of a threshold, its least spend as shares of the budget, and even paces.
 _CUTOFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _SHARES = (0.04, 0.12, 0.3)
@@ -60,18 +60,18 @@ def fit_study(
     start: Planner | None = None,
     prior: Sequence[Fit] = (),
 ) -> Fit:
-    """Fit models and planner to the study. One that is too small is refused, with what can still be said of it.
+    """Fit models and planner to the study. Refuse one that is too small, and say what it shows nevertheless.
 
     Columns that together predict recruits implausibly well stop the fit, unless the settings accept that or the schema
     says `use = true` of a column that does so by itself (`allowed`, which also brings its warnings).
 
-    What comes out may leave the house: models know only categories that at least five people share, tables of whom
-    people bring are made from rounded counts, and findings tell no count under five. The same study gives the same
-    fit, to the last bit, whatever the number of threads.
+    The result may be published: models hold only categories that at least five people share, tables of whom people
+    bring are made from rounded counts, and findings give no count under five. The same study gives exactly the same
+    fit, whatever the number of threads.
 
     `start` is the planner of an earlier fit of the same study: shapes of its models are kept, learning starts from it
-    and may keep its value, so that fewer simulations do. `prior` are models of earlier studies, which help as far as
-    they agree with each other and with this one (`earlier_studies`): with them a study of a few people can be fitted.
+    and may keep its value, so that fewer simulations suffice. `prior` are models of earlier studies, which help as far
+    as they agree with each other and this one (`earlier_studies`): with them a study of a few people can be fitted.
     """
     with one_thread(training=True):
         return _fitted(study, schema, settings, progress, allowed, start, prior)
@@ -146,7 +146,7 @@ class _Values:
     reports: Mapping[str, ValueReport]
     rules: Rules
     played: Rules
-    """What was simulated: the rules, or fewer people and coupons in proportion."""
+    """The rules that were simulated: the study's, or scaled down to fewer people and coupons."""
     learning: PolicyIterationSettings
 
 
@@ -158,7 +158,7 @@ def _learned_values(
     start: Planner | None,
     progress: Progress,
 ) -> _Values:
-    """Learn a value in the world of each story that is left, the most believed first."""
+    """Learn a value in the world of each remaining story, the most credible first."""
     waiting = int(data.study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
     most_shown = counts.fitted[0].response.most_shown
@@ -197,7 +197,7 @@ def _earlier(
 ) -> Planner | None:
     """The planner of an earlier fit for one story, with today's response; None if it cannot plan for these rules.
 
-    It must know people by the same fields, have a value for as many coupons and rounds, and not be stretched.
+    It must have the same fields, a value for as many coupons and rounds, and not be stretched.
     """
     story = None if start is None else next((each for each in start.stories if each.name == name), None)
     if start is None or story is None or start.schema != schema.schema or start.budget < rules.budget:
@@ -210,7 +210,7 @@ def _earlier(
 
 
 def simple_rules(response: ResponseModel, rules: Rules) -> list[Policy]:
-    """Heuristics that initialise learning and explore: rules that spend everything by the last round."""
+    """Simple rules that start learning and explore; all spend everything by the last round."""
     least = sorted({max(1, round(share * rules.budget)) for share in _SHARES})
     thresholds = [AllAtLast(response, Threshold(response, c, m)) for c, m in product(_CUTOFFS, least)]
     return [*thresholds, *(Evenly(response, pace) for pace in _PACES)]
@@ -237,7 +237,7 @@ def _rounded(data: Any) -> Any:
 
 
 def _plain(settings: object) -> object:
-    """Settings as lists and tables, which is what JSON can hold and give back unchanged."""
+    """Settings as lists and dicts, which survive JSON unchanged."""
     if isinstance(settings, dict):
         return {str(key): _plain(value) for key, value in settings.items()}
     return [_plain(each) for each in settings] if isinstance(settings, list | tuple) else settings

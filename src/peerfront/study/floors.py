@@ -22,7 +22,7 @@ _SHARE = up_to(1.0)
 
 @dataclass(frozen=True)
 class Floor:
-    """The least share of everybody's mean coupons that people of one category get on average."""
+    """A floor: people of one category get on average at least this share of everybody's mean coupons."""
 
     field: str
     category: str
@@ -60,7 +60,7 @@ def _read(text: str, schema: Schema) -> Floor:
 
 
 def split_group(text: str, schema: Schema) -> tuple[str, str]:
-    """Split FIELD=CATEGORY; where names hold an = of their own, the split that the study knows."""
+    """Split FIELD=CATEGORY; if names contain an =, take the split that the schema has."""
     for field in schema.fields:
         if text.startswith(f"{field.name}=") and text[len(field.name) + 1 :] in field.code_of:
             return field.name, text[len(field.name) + 1 :]
@@ -72,7 +72,7 @@ def split_group(text: str, schema: Schema) -> tuple[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class FloorTask:
-    """Floors for some people who wait, with those of groups in which nobody waits left out."""
+    """Floors for the people who wait, without those of groups in which nobody waits."""
 
     floors: tuple[Floor, ...]
     groups: GroupFloors
@@ -80,7 +80,7 @@ class FloorTask:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """People in the same groups have the same label, [people]: a lottery within labels keeps every floor."""
+        """Label people by their groups, [people]: a lottery among people with the same label keeps every floor."""
         if not self.floors:
             return np.zeros(self.groups.members.shape[1], np.int64)
         _, labels = np.unique(self.groups.members.T, axis=0, return_inverse=True)

@@ -1,9 +1,9 @@
-"""What to expect from here on: the learned world simulated from a frontier, under the plan and under its rivals.
+"""The forecast by rounds: the learned world simulated from a frontier, under the plan and under its rivals.
 
 All policies meet the same people with the same luck, so their differences are not luck, and leaving a rival out changes
-no other number. Bands are quantiles of the simulated studies: what luck alone does if the fitted models are right.
-A second band adds what the data leave open about capacities (`uncertainty`). No band allows for models that are wrong
-in kind or for people who change during a study; the population runs out only where its size is given.
+no other number. Bands are quantiles of the simulated studies: the effect of luck alone if the fitted models are right.
+A second band adds the uncertainty about capacities (`uncertainty`). No band allows for models of the wrong form or for
+people who change during a study; the population runs out only if its size is given.
 """
 
 from collections.abc import Sequence
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLAN, KNOWING = "plan", "knowing the story"
-_APART = 0.02  # share of the recruits by which stories must differ before the headline is a range
+_APART = 0.02  # if stories differ by more than this share of the recruits, the headline is a range
 _QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast(Readable):
-    """What to expect from here on, under the plan and under its rivals. `Model.forecast` makes it.
+    """Recruits to expect under the plan and under its rivals; returned by `Model.forecast`.
 
     >>> forecast = model.forecast(study.waiting, budget=20, target=15, episodes=50)
     >>> list(forecast.summary["policy"])[:2]
@@ -58,13 +58,13 @@ class Forecast(Readable):
     """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its standard error."""
     stories: pd.DataFrame
     """One row per policy and story of what a coupon does: policy, story, weight, episodes, recruits, error, p10, p90,
-    reaches_target, plan_lead and its standard error. Every simulated study belongs to one story, in the shares of the
+    reaches_target, plan_lead and its standard error. Every simulated study belongs to one story, in proportion to the
     weights. The last rows, `KNOWING`, are plans that know the story."""
     story_rounds: pd.DataFrame
     """The plan by each story: story, round, recruits and total (so far), means."""
     rules: Rules
     people: int
-    """On the frontier now."""
+    """People on the frontier now."""
     target: int | None
     """People wanted in all."""
     already: int
@@ -72,11 +72,11 @@ class Forecast(Readable):
     episodes: int
     seed: int
     with_model: bool
-    """Whether the second band could be made."""
+    """Whether there is the second band, with the uncertainty of the model."""
     nothing_because: Message | None = None
-    """Why nothing is given out, in any simulated study; None where something is."""
+    """Why nothing is given out in any simulated study; None if something is."""
     warnings: tuple[Message, ...] = ()
-    """Why the numbers are to be taken with care."""
+    """Reasons to take the numbers with care."""
     population: int | None = None
     """People in the population, which runs out in the simulations; None if it does not."""
     assumed: tuple[Message, ...] = ()
@@ -94,7 +94,7 @@ class Forecast(Readable):
 
     @property
     def stories_differ(self) -> bool:
-        """Whether the stories expect clearly different numbers of recruits: by more than chance, and not a little."""
+        """Whether the stories' expected recruits differ by more than chance and by a relevant amount."""
         own = self.stories_of(PLAN)
         low, high = own["recruits"].min(), own["recruits"].max()
         return bool(high - low > max(2.0 * own["error"].max(), _APART * high))
@@ -111,7 +111,7 @@ class Forecast(Readable):
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Everything, by the name of the file that keeps it."""
+        """All tables, by the name of the file they are saved in."""
         return {"rounds.csv": self.rounds, "summary.csv": self.summary, "stories.csv": self.stories}
 
     def plot(self, *, narrow: bool = False) -> "Figure":
@@ -133,10 +133,10 @@ def forecast(
     rivals: Sequence[tuple[Message | str, Policy]] | None = None,
     progress: Progress = silent,
 ) -> Forecast:
-    """Simulate the plan and its rivals (`usual_rivals`, unless others are given: what they do, and the policy).
+    """Simulate the plan and its rivals (by default `usual_rivals`; each is a description and a policy).
 
-    An order whose round cap is 0 gives out nothing, now or later, and so has no rivals. The same arguments give the
-    same tables, to the last bit.
+    An order whose round cap is 0 gives out nothing, now or later, and so has no rivals. The same arguments give
+    exactly the same tables.
     """
     n_episodes, seed = whole_number("episodes", episodes, 2, MOST_EPISODES), seed_number("seed", seed)
     n_already = whole_number(note("outlook.already"), already, 0)
@@ -153,7 +153,7 @@ def forecast(
     worlds = [fit.world(frontier, story.name) for story in stories]
     restriction = restriction_of(order, fit.schema)
     if restriction.fields:
-        restriction.strata(frontier.covariates)  # too many are refused before anything is simulated
+        restriction.strata(frontier.covariates)  # refuses too many strata before anything is simulated
     planner: Policy = Constant(0) if nothing else restriction.policy(ordered_planner(fit, task))
     progress(0.0, note("rivals.choosing"))
     if nothing:
@@ -214,7 +214,7 @@ def forecast(
 
 
 def usual_rivals(world: World, rules: Rules, discount: float, seed: int = 0) -> list[tuple[Message | str, Policy]]:
-    """What most studies do, and the best simple rules: three each, a tuned threshold, an even pace."""
+    """The usual rule and the best simple ones: three coupons each, a tuned threshold, an even pace."""
     each = min(3, rules.max_per_person or 3)
     threshold = tune_threshold(world, rules, [discount], seed=seed, grid=_QUICK_GRID)[discount]
     return [

@@ -1,4 +1,4 @@
-"""Tables of simulated studies, by rounds and by days: recruits, bands, dates, and one row a policy."""
+"""Tables of simulated studies by rounds and by days: recruits, bands, dates, and a summary row for each policy."""
 
 import math
 from datetime import date, timedelta
@@ -36,7 +36,7 @@ def rounds_table(name: str, played: Trajectories, unsure: Trajectories | None) -
 def _wider(
     prefix: str, certain: NDArray[np.int64], unsure: NDArray[np.int64] | None
 ) -> dict[str, NDArray[np.float64] | float]:
-    """The band with the model's uncertainty: never narrower than the one without, whatever chance does to either."""
+    """The band with the model's uncertainty, widened where chance made it narrower than the band without."""
     if unsure is None:
         return {f"{prefix}{label}": np.full(certain.shape[1:], np.nan) for label in ("p10", "p90")}
     low, high = QUANTILES["p10"], QUANTILES["p90"]
@@ -70,7 +70,7 @@ def story_means(story: str, plan: Trajectories, own: NDArray[np.bool_]) -> pd.Da
 
 
 def _error(values: NDArray[np.int64]) -> float:
-    """Standard error of a mean; not known from a single value."""
+    """Standard error of a mean; unknown for a single value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
@@ -110,7 +110,7 @@ def _share_of(totals: NDArray[np.int64], wanted: int | None) -> float:
 
 
 def _dies_out(played: Trajectories, rules: Rules) -> NDArray[np.bool_]:
-    """Nobody is left who could refer, although coupons and rounds remain, [episodes]."""
+    """Mark episodes in which nobody is left to refer although coupons and rounds remain, [episodes]."""
     ended = (played.ending == Ending.EXTINCT) | (played.ending == Ending.STOPPED)
     return np.asarray(ended & (played.rounds < rules.rounds))
 
@@ -143,14 +143,14 @@ def weeks_table(policy: str, paths: DayPaths, today: date) -> pd.DataFrame:
 
 
 def dates_reached(paths: DayPaths, wanted: int) -> Whole:
-    """The day on which each simulated study has that many interviews, [studies]; `NOT_REACHED` if never."""
+    """The day on which each simulated study reaches a number of interviews, [studies]; `NOT_REACHED` if never."""
     reached = np.cumsum(paths.interviews, axis=1) >= wanted
     days: Whole = np.where(reached[:, -1], reached.argmax(axis=1), NOT_REACHED)
     return days
 
 
 def day_summary(paths: DayPaths, plan: DayPaths, budget: int, wanted: int | None, today: date) -> dict[str, Any]:
-    """One policy in one row; `plan` is what it is compared with."""
+    """The summary row of one policy; it is compared with `plan`."""
     totals, spent = paths.total, paths.spent.sum(axis=1)
     lead = plan.total - totals
     row: dict[str, Any] = {
@@ -183,7 +183,7 @@ def target_table(policy: str, days: Whole, ends: tuple[int, ...], today: date) -
 
 
 def _day_of_share(days: Whole, share: float) -> int | None:
-    """The day by which this share of the studies has reached the target; None if it does not."""
+    """The day by which this share of the studies has reached the target; None if there is none."""
     reached = np.sort(np.where(days == NOT_REACHED, np.iinfo(np.int64).max, days))
     day = int(reached[max(int(np.ceil(share * len(days))) - 1, 0)])
     return None if day == np.iinfo(np.int64).max else day

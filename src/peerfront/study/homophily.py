@@ -1,4 +1,4 @@
-"""Do people recruit people like themselves? Observed shares against what chance would give, field by field."""
+"""Homophily by field: the share of recruits who are like their recruiter, compared with chance."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.randomness import named_generator
 
 _SHUFFLES = 1000
-_TWO_SIDED = 1.959963984540054  # of a normal, 95%
+_TWO_SIDED = 1.959963984540054  # 97.5% quantile of the standard normal
 
 
 def homophily_table(study: Study, schema: StudySchema, seed: int = 0) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def _index(same: float, chance: float) -> float:
 
 
 def _interval(alike: NDArray[np.bool_], recruiter: NDArray[np.int64]) -> tuple[float, float]:
-    """Wilson's interval for as many independent pairs as the recruiters' pairs are worth."""
+    """Wilson's interval for the effective number of independent pairs."""
     pairs, share = len(alike), float(alike.mean())
     off = np.bincount(recruiter, weights=alike - share)
     variance, plain = float((off**2).sum()) / pairs**2, share * (1.0 - share) / pairs

@@ -38,7 +38,7 @@ ShowProgress = bool | Progress
 
 @dataclass(frozen=True, eq=False)
 class FitSummary(Readable):
-    """What a fit shows, for people to read."""
+    """The findings of a fit, for people to read."""
 
     _in_words = "fit_words.summary_lines"
 
@@ -64,7 +64,7 @@ class Model:
 
         `budget` is the number of coupons left for the rest of the study; otherwise the one the model was fitted for.
         `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve; population
-        (people who could be recruited at all, so that it runs out), already. A whole `PlanOrder` may stand in for both.
+        (the people who could be recruited, so that it runs out), already. A whole `PlanOrder` may replace both.
 
         >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
         >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
@@ -124,9 +124,9 @@ class Model:
     ) -> "DateForecast":
         """Simulate the study day by day until a deadline, under the plan and under three coupons each.
 
-        The study says who waits, which coupons are open and since when; it is looked at on its last day, or `as_of` an
-        earlier one. At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits` as in
-        `plan`, `target` as in `forecast`.
+        The study says who waits, which coupons are open and since when; the forecast starts on its last day, or on an
+        earlier one (`as_of`). At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits`
+        as in `plan`, `target` as in `forecast`.
 
         >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
         >>> print(forecast.lines()[0])
@@ -217,12 +217,12 @@ class Model:
 
     @property
     def summary(self) -> "FitSummary":
-        """What the fit shows, most important first; `print(model.summary)` puts each statement on a line."""
+        """The findings, most important first; `print(model.summary)` prints one statement a line."""
         return FitSummary(self.fit)
 
     @cached_property
     def schema(self) -> StudySchema:
-        """The columns the model knows people by: how the files of the study and of its frontier are read."""
+        """The columns that the model uses: how the files of the study and of its frontier are read."""
         if not self.fit.study_schema:
             raise DataFileError("saved_fits.no_columns")
         schema = parse_schema(self.fit.study_schema.encode(), str(note("saved_fits.their_schema")))
@@ -231,13 +231,13 @@ class Model:
         return schema
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
-        """Save the model in a folder of two files; they hold nobody's row and no ids."""
+        """Save the model in a folder of two files, which hold no ids and no rows of the study."""
         self.fit.save(Path(folder), overwrite=overwrite)
 
     def frontier(self, people: People, sheet: str = "", left_column: str | None = None) -> Frontier:
-        """Read the people who wait for coupons, from a table, a CSV or Excel file, or a frontier as it is.
+        """Read the people who wait for coupons from a table, or from a CSV or Excel file; return a frontier unchanged.
 
-        `left_column` names the column of acquaintances who have not taken part, if it is not `acquaintances left`.
+        `left_column` names the column of acquaintances who have not taken part (default `acquaintances left`).
         """
         if isinstance(people, Frontier):
             return people
@@ -273,7 +273,7 @@ def fit(
     Other settings are those of `FitSettings`; `budget`, the most coupons that are left, must be among them (or in
     `settings`). Without a schema the columns are guessed, as `guess_schema` does. Columns that are known only after
     recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
-    earlier model of the same study: learning starts from its planner, so that a smaller `effort` does. `prior` are
+    earlier model of the same study: learning starts from its planner, so that a smaller `effort` suffices. `prior` are
     models of other studies (or their folders), which help as far as they agree with each other and with this one.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
@@ -309,7 +309,7 @@ def _check_names(kind: Message, given: Mapping[str, object], settings: type) -> 
 
 
 def load(folder: Path | str) -> Model:
-    """Read a saved model and check it in every respect; it plans as the saved one did, to the last bit.
+    """Read and fully check a saved model; it plans exactly as the saved one did.
 
     >>> model.save("model")
     >>> pf.load("model").plan(study.waiting).table.equals(model.plan(study.waiting).table)

@@ -26,13 +26,13 @@ from peerfront.study.artifacts import Fit
 
 AUTO = "auto"
 RESPONSES = ("average", "cautious", "capacity", "per_coupon", "both")
-_MISFIT = 0.01  # p-value of the counts below which totals are called rough
+_MISFIT = 0.01  # with a smaller p-value of the counts, totals are called rough
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
 
 
 @dataclass(frozen=True)
 class PlanOrder:
-    """Coupons that are left, and limits for giving them out. A limit of None is the one the model was fitted for.
+    """Coupons that are left, and limits for giving them out. None stands for the limit of the fitted model.
 
     >>> order = pf.PlanOrder(budget=30, max_per_person=2, reserve=5)
     >>> order.available
@@ -50,12 +50,12 @@ class PlanOrder:
     rounds_left: int | None = None
     """Rounds left, this one included."""
     reserve: int = 0
-    """Coupons of the budget to keep back for good: neither this round nor a later one counts on them."""
+    """Coupons of the budget to keep back for good: neither this round nor a later one may use them."""
     response: str = "average"
-    """What a coupon is believed to do: average (over the stories that the study leaves), cautious (smallest worst
-    regret), or one story: capacity, per_coupon, both."""
+    """What a coupon is believed to do: average (over the remaining stories), cautious (smallest worst regret), or one
+    story: capacity, per_coupon, both."""
     at_least: tuple[str, ...] = ()
-    """Floors by group, such as "district=East:0.2": its mean coupons per person are at least this share of all's."""
+    """Floors by group, such as "district=East:0.2": at least this share of everybody's mean coupons per person."""
     learn: float | str | None = None
     """Give random numbers of coupons to a share of the people, to find out what a coupon does: "auto" chooses the share
     by simulation; None does not."""
@@ -67,12 +67,12 @@ class PlanOrder:
     already: int | None = None
     """People who have taken part, those who wait included; None: as many as in the study the model was fitted to."""
     acquaintances: int | None = None
-    """Members of the population whom somebody knows; None: what the study says, or about 10."""
+    """How many members of the population a person knows; None: as the study shows, or about 10."""
     strata: tuple[str, ...] = ()
-    """Fields between whose categories alone coupons may differ, such as ("district", "gender") or "district+gender";
-    none: people may differ one by one."""
+    """The only fields by which coupons may differ, such as ("district", "gender") or "district+gender"; empty: coupons
+    may differ from person to person."""
     randomise: float = 0.0
-    """Chance that everybody has of each allowed number, at least; 0 gives no random numbers."""
+    """The least chance that everybody has of each allowed number; 0 for no random numbers."""
     spend: int | None = None
     """Coupons to give out this round, exactly; None: the best number."""
 
@@ -110,7 +110,7 @@ class PlanOrder:
         return self.budget - self.reserve
 
     def check_study_goes_on(self) -> None:
-        """Refuse an order after which the study is over, where something is to be simulated."""
+        """Refuse an order that ends the study at once, before a simulation of it."""
         if self.budget == 0:
             raise SettingError("orders.no_budget_ahead")
         if self.rounds_left == 0:
@@ -143,11 +143,11 @@ _chance_of_each = between(0.0, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """An order for some people that the model can carry out, with its gaps filled from the model."""
+    """A checked order for the people who wait, completed with the model's limits."""
 
     order: PlanOrder
     state: State
-    """Its rules are the order's; their rounds are the rounds left."""
+    """The state to plan; its rules are the order's, with the rounds that are left."""
     notes: tuple[Message, ...]
     """Where the order goes beyond what the model was fitted for."""
 
@@ -174,7 +174,7 @@ class Task:
         return 0 if self.nothing_because else self.state.spendable
 
     def check_study_goes_on(self) -> None:
-        """Refuse a task in which nobody could ever refer, where something is to be simulated."""
+        """Refuse a task in which nobody could ever refer, before a simulation of it."""
         if not len(self.state.frontier):
             raise SettingError("orders.nobody_waiting")
         self.order.check_study_goes_on()
@@ -197,7 +197,7 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
     if most is not None and order.min_per_person > most:
         raise SettingError("orders.least_above_most", least=order.min_per_person, most=n_coupons(most))
     left = fitted.rounds if order.rounds_left is None else order.rounds_left
-    rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` knows of zeros
+    rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` reports zeros
     task = Task(order, State(order.available, frontier, rules=rules), tuple(_notes(fit, len(frontier), left, most)))
     if order.spend is not None and order.spend > task.spendable:
         raise SettingError("orders.spend_too_large", spend=n_coupons(order.spend), most=task.spendable)

@@ -1,13 +1,13 @@
-"""One forecast of a back-test: fit to what was known on an earlier day, or after an earlier wave, and play the rest.
+"""One forecast of a back-test: fit to the data up to an earlier day or wave, and simulate the rest.
 
-The forecast knows what the staff decided afterwards, not who came. People who are recruited in the simulation get as
-many coupons as the study's own people who took part at about the same time (a number drawn from the 20 nearest by
-date), on the day of their interview. Seeds, people whose recruiter is not known, and people who got their coupons later
-than they took part join on their own days with their own coupons. So it tests the models of how many people bring,
-whom and when, through all generations, and neither the plan nor guesses about staff. (If the real people who came later
-were given instead, the number to be forecast would be known from them.)
+The forecast uses what the staff decided later, but not who came. People who are recruited in the simulation get as many
+coupons as real people who took part at about the same time (a number drawn from the 20 nearest by date), on the day of
+their interview. Seeds, people with an unknown recruiter, and people who got their coupons later than they took part
+join on their own days with their own coupons. So it tests the models of how many people bring, whom and when, through
+all generations, and neither the plan nor guesses about staff. (Giving the forecast the real people who came later would
+give away the number to be forecast.)
 
-By waves, a generation takes one day, everybody of the last wave gets the own coupons, and all that is left is how many.
+By waves, a generation takes one day, everybody of the last wave keeps their own coupons, and only numbers are forecast.
 """
 
 from dataclasses import dataclass
@@ -47,14 +47,14 @@ _FEWEST_ALIVE, _TIMES_ALIVE = 1_000, 10  # a simulated study stops giving out co
 
 @dataclass(frozen=True, eq=False)
 class PastForecast:
-    """Simulated studies from one cut on, and what really came."""
+    """Simulated studies after one cut, and the real number of recruits."""
 
     label: str
     """The day of the cut, or its wave."""
     people: int
-    """People who had taken part by then."""
+    """People who had taken part by the cut."""
     paths: DayPaths
-    realised: Whole  # [days + 1], recruits by day (or wave) since the cut, day 0 is 0
+    realised: Whole  # [days + 1], real recruits by day (or wave) since the cut; 0 on day 0
 
     @property
     def days(self) -> int:
@@ -68,7 +68,7 @@ class PastForecast:
 
 @dataclass(frozen=True, eq=False)
 class AsHandedOut:
-    """A policy: as many coupons as the study's own people got at that time, drawn by each person's luck."""
+    """A policy: as many coupons as real people got at that time, drawn by each person's luck."""
 
     days: Array  # [people], days from the cut to each real person's interview, rising
     coupons: Whole  # [people]
@@ -93,7 +93,7 @@ def forecast_from_day(
     seed: int = 0,
     interviews_per_week: float | None = None,
 ) -> PastForecast:
-    """Forecast the study from one of its days to its last one."""
+    """Forecast the study from one of its days to its last day."""
     past = study.as_of(cut)
     assert past.day is not None, "as_of refuses a study without dates"
     assert study.day is not None, "as_of refuses a study without dates"
@@ -182,7 +182,7 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
 
 
 def _models(history: History, times: ReturnTimes, seed: int) -> DayModels:
-    """Fit what a coupon does and whom people bring as `fit` does for a small study; no plan is learned.
+    """Fit the response and offspring models as `fit` does for a small study; no plan is learned.
 
     Totals hardly depend on the shape of the rates, and a linear one is fitted several times faster.
     """

@@ -1,7 +1,7 @@
-"""Plan one round: who gets how many coupons now and why, what other numbers would bring, and how good the plan is.
+"""Plan one round: who gets how many coupons now and why, what other spends would bring, and how good the plan is.
 
-`plan_coupons` checks the order, plans the round, plays the rest of the study with the fitted models, and bounds what
-any plan could expect.
+`plan_coupons` checks the order, plans the round, simulates the rest of the study with the fitted models, and bounds
+what any plan could expect.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from peerfront.study.restrictions import costs_of, planned_within, restriction_o
 from peerfront.study.stories import SheetFirst, StoryResult, can_be_simulated, last_round, ordered_planner, results_of
 
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
-_WHOLE_CURVE = 400  # coupons up to which every spend of the round is evaluated
+_WHOLE_CURVE = 400  # up to this many coupons, every spend of the round is evaluated
 _POINTS, _POINTS_BY_PRICE = 60, 12  # spends evaluated in a larger round, and in one planned by price
 
 
@@ -43,8 +43,8 @@ def plan_coupons(
 ) -> CouponSheet:
     """Plan one round. The same fit, people and order give the same sheet, byte for byte.
 
-    `coming` is what recruits still to come from open coupons leave uncovered, by story (`Planner.with_coming`). What
-    the sheet expects is then of its own coupons: recruits of open ones are the forecast's business.
+    `coming` is the part that recruits still to come from open coupons leave uncovered, by story
+    (`Planner.with_coming`). The sheet expects recruits of its own coupons only; the forecast counts those of open ones.
     """
     fit, frontier = with_population(fit, frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
@@ -98,7 +98,7 @@ def plan_coupons(
 
 
 def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
-    """A sheet on which nobody gets anything, and which says why."""
+    """A sheet on which nobody gets anything, with the reason."""
     order, why = task.order, task.nothing_because
     assert why is not None, "otherwise something is planned"
     alike_all = Kinds(np.zeros((1, 1), np.int64), np.zeros(len(people), np.int64), np.array([len(people)]))
@@ -144,7 +144,7 @@ def _objects(values: Sequence[object]) -> NDArray[np.object_]:
 
 
 def _padded(row: Array, count: int) -> list[float]:
-    """Chances of `count` coupons; those beyond the table are never used."""
+    """Chances of `count` coupons; 0 for coupons beyond the table."""
     return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
 
 
@@ -156,7 +156,7 @@ def _reason_in_stratum(coupons: int, stratum: str, decided_by: str) -> Reason:
 
 
 def _with_draw(reason: Reason, decided_by: str, tied_with: int, order: PlanOrder) -> Reason:
-    """The reason, with what was left to chance."""
+    """Add to the reason whether it was decided by lot or at random."""
     if decided_by == BY_LOT:
         return replace(reason, draw=Draw.LOT, tied_with=tied_with)
     if decided_by == BY_PLAN:
@@ -172,9 +172,9 @@ def _episodes(task: Task) -> int:
 def _simulated(
     fit: Fit, planner: Planner, later: BulkPolicy, task: Task, sheet: Allocation, planned: Allocation
 ) -> list[StoryResult]:
-    """The rest of the study, played to its end by every story; empty if that takes too long.
+    """Simulate the rest of the study by every story; empty if that takes too long.
 
-    `later` decides the rounds after the sheet's.
+    `later` decides the rounds after this one.
     """
     state = task.state
     if state.rounds_left > 1 and not can_be_simulated(state):
@@ -194,11 +194,11 @@ def _simulated(
 
 
 def _average(results: Sequence[StoryResult]) -> tuple[float, float]:
-    """Recruits averaged over the stories, and the standard error; all are played with the same luck."""
+    """Recruits averaged over the stories, and the standard error; all stories share the same luck."""
     return sum(each.weight * each.expected for each in results), sum(each.weight * each.error for each in results)
 
 
-# What other numbers of coupons would bring ----------------------------------------------------------------------------
+# What other spends would bring ----------------------------------------------------------------------------------------
 
 
 def _is_whole(task: Task) -> bool:
@@ -207,7 +207,7 @@ def _is_whole(task: Task) -> bool:
 
 
 def _spend_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
-    """Columns spend and value: every spend of a small round, some of a larger one; the plan's is always there."""
+    """Columns spend and value: every spend of a small round, some of a larger one; always the plan's."""
     if plan.bound is not None:
         return _curve_by_price(planner, task, plan)
     return _curve_of(plan.values) if _is_whole(task) else _some_of_the_curve(planner, task, plan)
@@ -220,7 +220,7 @@ def _curve_of(values: Array) -> pd.DataFrame:
 
 
 def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
-    """The curve of a large round: some spends from the least to all, with the plan's and the usual alternatives."""
+    """The curve of a large round: some spends from least to most, with the plan's and the usual alternatives."""
     spends, most = _some_spends(task, plan, _POINTS), task.state.most_per_person
     tables = planner.tables(task.state.frontier.covariates, most)
     least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
@@ -229,7 +229,7 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame
 
 
 def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
-    """The same for a round planned by price: the spends of its search are known."""
+    """The curve of a round planned by price: the spends that its search has evaluated."""
     kinds, most = kinds_of(task.state.frontier.covariates), task.state.most_per_person
     tables = planner.tables(kinds.rows, most)
     others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]

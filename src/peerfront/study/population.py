@@ -1,8 +1,8 @@
-"""A population that runs out, as people write it (population 500), and a model that plans and simulates with it.
+"""A population that runs out: read its size from an order, and plan and simulate with it.
 
-`with_population` turns a fit and the people who wait into the same for a population of known size: responses know how
-many acquaintances are left now (`models.depletion`), worlds go on running out. Answers of the people who wait about
-their own acquaintances become one more field of theirs, so that plans, reasons and lots see it as any other.
+`with_population` adapts a fit and the people who wait to a population of known size: responses allow for how many
+acquaintances are left now (`models.depletion`), and simulated worlds go on running out. If people who wait say how many
+acquaintances they have left, the answer becomes one more field, which plans, reasons and lots use as any other.
 """
 
 from collections.abc import Sequence
@@ -35,14 +35,14 @@ LEFT = "acquaintances left"
 """The field of what staff asked: acquaintances who have not taken part."""
 MOST_LEFT = 1_000
 """Acquaintances left above which the answer no longer matters; more count as this number."""
-_LEAST_PART = 0.01  # of a person that a later recruit counts as
+_LEAST_PART = 0.01  # least part of a person that a later recruit counts as
 _GRID = 201
 _DRAWN = 4_000  # recruits drawn to see in which groups people's acquaintances are
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """One part of the population as it was written."""
+    """One part of the population, as the order gives it."""
 
     text: str
     place: tuple[str, str] | None  # field and category
@@ -51,7 +51,7 @@ class _Group:
 
 
 def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Population | None:
-    """Read the order's population and check it against the study; None where the order has none.
+    """Read the order's population and check it against the study; None if the order has none.
 
     One number is the whole population; otherwise every group of one field is written FIELD=CATEGORY:PEOPLE, perhaps
     with :ALREADY, the people of that group who have taken part.
@@ -89,13 +89,13 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
 
 
 def _network_sizes(fit: Fit, order: PlanOrder) -> tuple[int, ...]:
-    """How many people somebody knows: as ordered, as in the study, or as usual."""
+    """Network sizes: as the order says, as in the study, or a usual one."""
     if order.acquaintances is not None:
         return usual_sizes(order.acquaintances)
     stored = fit.scores.get("network_sizes")
     if isinstance(stored, list) and stored and all(type(each) is int and 0 < each <= MOST_KNOWN for each in stored):
         return tuple(stored)
-    # Who used all coupons knew others, too: where people had many, they knew more than is usual.
+    # People who used all coupons knew others, too: where people had many coupons, they knew more than is usual.
     return usual_sizes(max(USUAL_ACQUAINTANCES, 2 * max(fit.most_shown or 0, fit.rules.max_per_person or 0)))
 
 
@@ -104,7 +104,7 @@ def _read(text: str, schema: Schema) -> _Group:
         return _Group(text, None, _size(text, text), None)
     head, _, last = text.rpartition(":")
     group, colon, middle = head.rpartition(":")
-    # With two numbers at the end the last one says who has taken part; a category may hold colons of its own.
+    # Of two numbers at the end, the last says how many have taken part; a category may contain colons.
     if colon and "=" in group and typed_number(middle) is not None and typed_number(last) is not None:
         size = _size(middle, text)
         return _Group(text, split_group(group, schema), size, whole_number("already", float(last), 0, size))
@@ -144,7 +144,7 @@ def _by_group(groups: Sequence[_Group], schema: Schema, counted: int) -> tuple[i
 
 
 def _mixing(fit: Fit, frontier: Frontier, field: int, sizes: Array) -> Array:
-    """In which group recruits of each group are, [groups + 1, groups]: drawn from the generator."""
+    """The share of each group among the recruits of each group, [groups + 1, groups]: drawn from the generator."""
     groups = len(sizes)
     people = frontier.covariates[np.arange(max(_DRAWN, groups * 50)) % len(frontier)].copy()
     people[:, field] = np.arange(len(people)) % (groups + 1)
@@ -160,9 +160,9 @@ def _mixing(fit: Fit, frontier: Frontier, field: int, sizes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ReachableShares:
-    """How many of those who would come are found, by the number who have come since: for forecasts by date.
+    """The share of would-be recruits who can still be recruited, by the number recruited since: for forecasts by date.
 
-    People find others in the place of those who have taken part, so that this is more than the share left.
+    It is more than the share of people left, because people bring others instead of those who have taken part.
     """
 
     population: Population
@@ -177,11 +177,11 @@ class ReachableShares:
 
 
 def reachable_shares(population: Population, fit: Fit, people: Frontier) -> ReachableShares:
-    """The same averaged over these people, with as many coupons as one may have."""
+    """The reachable shares averaged over these people, with the most coupons that one may have."""
     most = int(np.clip(fit.rules.max_per_person or fit.most_shown or 1, 1, max(population.acquaintances)))
     gains = fit.planner.gains(people.covariates, most).sum(axis=0)
     reachable = population.finds(np.linspace(0.0, 1.0, _GRID), most) @ gains / max(float(gains.sum()), 1e-300)
-    reachable[-1] = 1.0  # as when the study's recruits came, which the model was learned from
+    reachable[-1] = 1.0  # nothing changes as long as nobody has come
     return ReachableShares(population, reachable)
 
 
@@ -190,12 +190,12 @@ def reachable_shares(population: Population, fit: Fit, people: Frontier) -> Reac
 
 @dataclass(frozen=True, eq=False)
 class PopulationFit(Fit):
-    """A fit whose people have fewer acquaintances left. It plans and simulates, and is not saved."""
+    """A fit whose people have fewer acquaintances left. It plans and simulates, but cannot be saved."""
 
     fitted: Fit | None = None
     population: Population | None = None
     asked: NDArray[np.int16] | None = None
-    """Acquaintances left of the people who wait, [people]; the last field of the schema where it is there."""
+    """Acquaintances left of the people who wait, [people]; if given, the last field of the schema."""
     notes: tuple[Message, ...] = ()
     """What is assumed about the population."""
 
@@ -215,7 +215,7 @@ class PopulationFit(Fit):
 
 
 def with_population(fit: Fit, frontier: Frontier, order: PlanOrder) -> tuple[Fit, Frontier]:
-    """The fit and the people as a plan or a simulation should see them; unchanged if nothing is known to run out."""
+    """Adapt the fit and the people to the order's population; both are unchanged if nothing runs out."""
     fit.schema.check(frontier.covariates)
     population = read_population(order, fit, frontier) if len(frontier) else None
     if population is None and frontier.left is None:
@@ -238,7 +238,7 @@ def with_population(fit: Fit, frontier: Frontier, order: PlanOrder) -> tuple[Fit
 
 
 def population_notes(fit: Fit) -> tuple[Message, ...]:
-    """What is assumed about the population; empty where it does not run out."""
+    """Notes on what is assumed about the population; empty if it does not run out."""
     return fit.notes if isinstance(fit, PopulationFit) else ()
 
 
@@ -265,7 +265,7 @@ def _new_name(schema: Schema) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Unasked:
-    """What networks see of a person: everything but the answer about acquaintances, of which they know nothing."""
+    """A network that is given all fields except the answer about acquaintances, which it was not trained on."""
 
     inputs: PersonView
     schema: Schema
@@ -275,7 +275,7 @@ class _Unasked:
 
 
 def _story(story: Story, population: Population | None, frontier: Frontier, order: PlanOrder, fit: Fit) -> Story:
-    """The story of people who have fewer acquaintances left, now and when they are asked for recruits in turn."""
+    """The story for people with fewer acquaintances left, now and in later rounds."""
     laplace = story.laplace
     if population is not None:
         most = order.max_per_person or fit.rules.max_per_person or fit.most_shown or 1
@@ -287,8 +287,10 @@ def _story(story: Story, population: Population | None, frontier: Frontier, orde
 def later_recruits_count(
     story: Story, population: Population, people: Codes, budget: int, most_per_person: int
 ) -> LaplaceNetwork:
-    """The recruits' embeddings where each recruit counts as a part of one: that part of the acquaintances they would
-    have found when the value was learned, half of the recruits of the budget having come.
+    """The recruits' embeddings with each recruit counted as a part of one.
+
+    The part is the ratio of recruits that people bring with the population depleted (when half of the recruits of the
+    budget have come) to those they bring without.
     """
     laplace = cast(LaplaceNetwork, story.laplace)
     levels = int(np.clip(most_per_person, 1, max(population.acquaintances)))
@@ -302,7 +304,7 @@ def later_recruits_count(
 
 
 def unasked_story(story: Story, schema: Schema) -> Story:
-    """The story with networks that do not see the last field of the schema, the answer about acquaintances."""
+    """The story with networks that are not given the last field of the schema, the answer about acquaintances."""
     surrogate, laplace = cast(FrozenSurrogate, story.surrogate), cast(LaplaceNetwork, story.laplace)
     inputs = [_Unasked(part.inputs, schema) for part in (surrogate, laplace)]
     return replace(
@@ -313,7 +315,7 @@ def unasked_story(story: Story, schema: Schema) -> Story:
 
 
 def _notes(population: Population | None, frontier: Frontier) -> list[Message]:
-    """What is assumed about the population and the people who wait."""
+    """Notes on what is assumed about the population and the people who wait."""
     notes = []
     if population is not None:
         sizes = sorted(population.acquaintances)

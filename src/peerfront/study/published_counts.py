@@ -1,9 +1,9 @@
 """Counts of people as a page may publish them, by the rule of statistical offices.
 
 Counts are rounded to multiples of five, and those under five are hidden. A hidden count can still follow from a total
-and its other parts: then one more of these is hidden, until it does not (`safe_counts`). The number of people in the
-study, of seeds and of coupons in a plan are published exactly; they are how the study was designed. What follows is
-computed sum by sum; of 1,666 small groups in 1,000 random studies, solving all sums at once finds one.
+and its other parts: then one more of these is hidden, until it does not (`safe_counts`). The numbers of people in the
+study, of seeds and of coupons in a plan are published exactly; they are part of the study's design. What a reader can
+derive is computed sum by sum; solving all sums at once exposes only one more of 1,666 small groups in 1,000 studies.
 """
 
 import math
@@ -23,9 +23,9 @@ from peerfront.foundation.privacy import FEWEST, rounded_count
 
 MOST_ROWS = 12
 """Rows of a table up to which it is published; longer ones would be full of small counts."""
-_FEWEST_VALUES = 2  # numbers that a small count must be able to be, as far as a reader can compute
-_FEWEST_FOR_MEAN = 20  # people of a group whose mean number of coupons is published
-_MOST_PASSES = 100  # over all sums; the narrowest bounds are nearly always there after five
+_FEWEST_VALUES = 2  # a reader's computation must leave at least this many possible values for a small count
+_FEWEST_FOR_MEAN = 20  # smallest group whose mean number of coupons is published
+_MOST_PASSES = 100  # over all sums; five nearly always suffice
 _NO_LIMIT = 10**9
 
 Span = tuple[float, float]
@@ -50,7 +50,7 @@ class PublishedCount:
 
     @property
     def span(self) -> Span:
-        """What a reader learns: the lowest and the highest number it can be."""
+        """What a reader learns: the lowest and the highest possible number."""
         if self.precision is Precision.HIDDEN:
             return 0, _NO_LIMIT
         if self.precision is Precision.FEW:
@@ -71,14 +71,14 @@ HIDDEN = PublishedCount(Precision.HIDDEN)
 
 
 def published(count: int) -> PublishedCount:
-    """A count by itself: rounded to five, or hidden if it is under five."""
+    """Publish a single count: rounded to five, or hidden if it is under five."""
     if count < FEWEST:
         return PublishedCount(Precision.FEW)
     return PublishedCount(Precision.ROUNDED, rounded_count(count))
 
 
 def published_share(part: int, whole: int) -> float | Message | None:
-    """The share of people to whom something applies, unless these or the others are few; None of nobody."""
+    """The share of people to whom something applies; None if these or the others are few, or if there is nobody."""
     if 0 < part < FEWEST:
         return note("published.few_people", fewest=FEWEST)
     if 0 < whole - part < FEWEST:
@@ -91,7 +91,7 @@ def published_share(part: int, whole: int) -> float | Message | None:
 
 @dataclass(frozen=True)
 class Sum:
-    """Something that readers know of several counts: their weighted sum lies from `low` to `high`."""
+    """What readers know about several counts: their weighted sum lies between `low` and `high`."""
 
     weights: Mapping[str, float]
     low: float
@@ -103,7 +103,7 @@ class Sum:
 
 
 def about(count: int) -> Span:
-    """The numbers that round to the same multiple of five, as saved models tell them."""
+    """The numbers that round to the same multiple of five, as in saved models."""
     middle = rounded_count(count)
     return max(middle - FEWEST // 2, 0), middle + FEWEST // 2
 
@@ -111,9 +111,9 @@ def about(count: int) -> Span:
 def safe_counts(
     counts: Mapping[str, int], sums: Sequence[Sum], exact: Collection[str] = (), unpublished: Collection[str] = ()
 ) -> dict[str, PublishedCount]:
-    """Publish counts so that no small one follows from the sums: where one would, hide the next larger count, too.
+    """Publish counts so that no small one follows from the sums: if one would, hide the next larger count, too.
 
-    `exact` counts are published as they are if they can be; those `unpublished` are only part of sums.
+    `exact` counts are published exactly if possible; `unpublished` counts only take part in sums.
     """
     shown = {name: published(count) for name, count in counts.items()}
     shown |= {name: PublishedCount(Precision.EXACT, counts[name]) for name in exact}
@@ -131,17 +131,17 @@ def safe_counts(
 def _exposed(
     counts: Mapping[str, int], shown: Mapping[str, PublishedCount], sums: Sequence[Sum], exact: Collection[str]
 ) -> set[str]:
-    """The groups of one to four people of which too few sizes remain possible."""
+    """The groups of one to four people with too few possible sizes left."""
     small = {name for name, count in counts.items() if 0 < count < FEWEST and name not in exact}
     spans = {name: each.span for name, each in shown.items()}
-    for name in small:  # that there is a row for it, or a fault in the list, says that there is somebody
+    for name in small:  # its row in the table, or its fault in the list, shows that there is somebody
         spans[name] = max(spans[name][0], 1), spans[name][1]
     spans = possible_values(spans, sums)
     return {name for name in small if spans[name][1] - spans[name][0] + 1 < _FEWEST_VALUES}
 
 
 def possible_values(spans: Mapping[str, Span], sums: Sequence[Sum]) -> dict[str, Span]:
-    """Narrow what each count can be by what each sum leaves for it, again and again, until nothing changes."""
+    """Narrow the possible values of each count by each sum, again and again, until nothing changes."""
     possible = dict(spans)
     for _ in range(_MOST_PASSES):
         changed = False
@@ -167,9 +167,9 @@ class PublishedStudy:
     """The counts of a study."""
 
     facts: Mapping[str, PublishedCount]
-    """By the names of `Summary.facts`."""
+    """Counts by the names of `Summary.facts`."""
     rows: tuple[tuple[int, PublishedCount, PublishedCount], ...]
-    """A number, the people who brought that many recruits, those issued that many coupons; empty if not published."""
+    """Number, people who brought that many recruits, people issued that many coupons; empty if not published."""
 
 
 _SEEDS, _UNKNOWN, _COUPONS, _PAIRS = "seeds", "recruiter unknown", "coupons issued", "recruiter-recruit pairs"
@@ -178,7 +178,7 @@ _UNUSABLE = "people without usable recruitment counts"
 
 
 def publish_study(study: Study, summary: Summary) -> PublishedStudy:
-    """Publish the counts of a study; sums take in what a saved model of the same study tells to the nearest five."""
+    """Publish the counts of a study; sums include the counts, to the nearest five, that its saved model gives away."""
     facts = dict(summary.facts)
     numbers = sorted({0, *summary.recruits_per_person, *summary.coupons_per_person})
     if len(numbers) > MOST_ROWS:
@@ -208,7 +208,7 @@ def _by_number(what: str, numbers: Sequence[int], people: Mapping[int, int]) -> 
 
 
 def _study_sums(counts: Mapping[str, int], numbers: Sequence[int], people: int) -> list[Sum]:
-    """What ties the counts of a study together."""
+    """The sums that connect the counts of a study."""
     facts = [
         Sum.equal({_SEEDS: 1.0, _UNKNOWN: 1.0, _PAIRS: 1.0}, people),
         Sum.equal({_USABLE: 1.0, _UNUSABLE: 1.0}, people),
@@ -241,9 +241,9 @@ _MORE = ("", " or more")
 
 
 def _sums_of_numbers(what: str, numbers: Sequence[int], people: Span, total: str = "") -> list[Sum]:
-    """People by number: they add up to the people, and people times number to the total.
+    """People by number add up to all people, and people times number to the total.
 
-    A reader can take the first sum from the second several times, so each number is left out of one sum.
+    A reader can subtract the first sum from the second several times, which makes one more sum for each number.
     """
     low, high = people
     names = {f"{what} {n}": n for n in numbers}
@@ -265,13 +265,13 @@ def _sums_of_numbers(what: str, numbers: Sequence[int], people: Span, total: str
 
 @dataclass(frozen=True)
 class PublishedGroup:
-    """A category of a field among the people who wait."""
+    """The people who wait in one category of a field."""
 
     category: str | None
     """None: the answer is missing."""
     people: PublishedCount
     mean: float | None
-    """Coupons per person to one decimal; None where it is not published."""
+    """Coupons per person to one decimal; None if not published."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def publish_plan(
 def _groups(
     field: Field, codes: NDArray[np.int16], coupons: NDArray[np.int64], people: PublishedCount
 ) -> tuple[PublishedGroup, ...]:
-    """The categories of a field; also those in which nobody waits, which must look like small ones."""
+    """The categories of a field, with empty ones, which must look like small ones."""
     members = {str(code): codes == code for code in (*range(len(field)), UNKNOWN)}
     counts = {name: int(mine.sum()) for name, mine in members.items()}
     safe = safe_counts(counts, [Sum(dict.fromkeys(counts, 1.0), *people.span)])

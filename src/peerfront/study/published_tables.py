@@ -1,10 +1,10 @@
-"""Tables and estimates as the report publishes them: no group of fewer than five people follows.
+"""Tables and estimates as the report publishes them: they reveal no group of fewer than five people.
 
 Tables are computed from counts rounded to five (`published_counts.py` has the counts themselves). An outcome with a
 category that fewer than five recruits have is hidden. Shares are rounded to whole percents, in pictures, too; and
 pictures of parts of the sample (waves, trees, the first people who came) leave out small parts and round to 5%. A plain
-share of some hundred people says how many they are, and so how many did not answer, who may be few: where some did not
-answer, plain shares of small samples are rounded to 5%, too.
+share of some hundred people reveals how many answered, and so how many did not, who may be few: if some did not answer,
+plain shares of small samples are rounded to 5%, too.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ from peerfront.foundation.privacy import FEWEST, rounded_counts
 from peerfront.models.model_diagnostics import CapacityReport, OffspringReport, share_interval
 from peerfront.study.estimation import estimate
 
-_LEAST_PART = 20  # people of a wave, a category or a stratum that is published
-_LEAST_TREE = 30  # people of a tree, or of the sample so far, from which on an estimate is published
-_LEAST_FOR_PERCENTS = 200  # recruits from which on whole percents do not say how many recruits there are
-_EVERY = 5  # of the points of a curve, one is drawn
-_DISCREET = {  # messages that name groups, who may be few, and those that name none
+_LEAST_PART = 20  # smallest wave, category or stratum that is published
+_LEAST_TREE = 30  # smallest tree, or sample so far, with a published estimate
+_LEAST_FOR_PERCENTS = 200  # from this many recruits on, whole percents do not reveal their number
+_EVERY = 5  # one in five points of a curve is drawn
+_DISCREET = {  # messages that name groups, which may be small, and their replacements that name none
     "estimators.brought_more": note("estimators.brought_by_answer"),
     "estimators.brought_unlike": note("estimators.brought_by_answer"),
     "estimators.answers_without_recruits": note("estimators.too_few_in_common"),
@@ -40,9 +40,9 @@ _DISCREET = {  # messages that name groups, who may be few, and those that name 
 
 
 def published_capacity(report: CapacityReport) -> CapacityReport:
-    """People by number of recruits, and use of coupons, computed from counts rounded to five alone.
+    """People by number of recruits, and use of coupons, computed only from counts rounded to five.
 
-    Rounded are the numbers who brought at least 1, 2, ..., as in a saved model.
+    The rounded counts are those of people who brought at least 1, 2, ..., as in a saved model.
     """
     observed = report.rootogram["observed"].to_numpy(dtype=np.int64)
     at_least = rounded_counts(np.cumsum(observed[::-1])[::-1])
@@ -63,14 +63,14 @@ def published_capacity(report: CapacityReport) -> CapacityReport:
 
 
 def published_offspring(report: OffspringReport, homophily: pd.DataFrame) -> OffspringReport:
-    """Shares of recruits like their recruiter, as in `published_homophily`."""
+    """Shares of recruits who are like their recruiter, as in `published_homophily`."""
     return replace(report, fields=report.fields.assign(match_data=homophily["same"].to_numpy()))
 
 
 def published_homophily(table: pd.DataFrame) -> pd.DataFrame:
     """Homophily from counts to the nearest five; intervals and chance to whole percents.
 
-    Where fewer than five pairs are alike, or fewer than five are not, the share is 0 or 1 and has no interval.
+    If fewer than five pairs are alike, or fewer than five are not, the share is 0 or 1 and has no interval.
     """
     pairs = table["pairs"].to_numpy(dtype=np.float64)
     alike = np.nan_to_num(table["same"].to_numpy(dtype=np.float64)) * pairs
@@ -123,7 +123,7 @@ def published_estimates(
     bootstraps: int,
     seed: int,
 ) -> PublishedEstimates:
-    """Estimate the outcomes of a study and round or hide what the page publishes."""
+    """Estimate the outcomes of a study, rounded or hidden as the page may publish them."""
     estimates = estimate(
         study, list(outcomes), population=population, decisions=decisions or (), bootstraps=bootstraps, seed=seed
     )
@@ -156,7 +156,7 @@ def _rounded_outcome(estimates: OutcomeEstimates, diagnostics: Diagnostics, samp
 
 
 def _discreet(message: Message) -> Message:
-    """The same message without saying which people, who may be few, brought how many or nobody."""
+    """The message without naming groups, which may be small."""
     if message.code in _DISCREET:
         return _DISCREET[message.code]
     inside = {name: _discreet(each) if isinstance(each, Message) else each for name, each in message.arguments.items()}
@@ -173,12 +173,12 @@ def _few(outcome: Outcome, sample: Sample) -> Message | None:
 
 
 def _coarse(outcome: Outcome, sample: Sample) -> frozenset[str]:
-    """Estimators whose shares would say how many people answered: plain shares, of a small sample."""
+    """Estimators whose shares would reveal how many people answered: plain shares of a small sample."""
     recruits = ~sample.seed
     answered = int((outcome.answered & recruits).sum())
     if outcome.numeric or answered >= _LEAST_FOR_PERCENTS or answered == int(recruits.sum()):
         return frozenset()
-    alike = bool((sample.network_size == sample.network_size[0]).all())  # then all weigh people alike
+    alike = bool((sample.network_size == sample.network_size[0]).all())  # then all estimators weigh people alike
     return frozenset({MEAN, RDS_II, SS} if alike else {MEAN})
 
 
@@ -203,7 +203,7 @@ def _rounded_table(estimates: OutcomeEstimates, coarse: frozenset[str]) -> pd.Da
 def rounded_diagnostics(
     diagnostics: Diagnostics, sample: Sample, outcome: Outcome, *, coarse: bool = False
 ) -> Diagnostics:
-    """The tables with small parts of the sample left out, and shares rounded; those of everybody to 5% if `coarse`."""
+    """The tables without small parts of the sample, with rounded shares; overall shares to 5% if `coarse`."""
     to = 0.0 if outcome.numeric else 0.05
     curves = []
     for table in (diagnostics.convergence, diagnostics.bottlenecks):

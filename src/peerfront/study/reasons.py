@@ -1,7 +1,7 @@
-"""Why each person gets their number of coupons, as data: codes and numbers of the plan. `words.sheet` writes them.
+"""Why each person gets their number of coupons, as data: codes and numbers. `words.reason_words` writes the sentences.
 
-People with the same answers and the same number of coupons share their reason. In a large file they are counted by
-kind, so that a million people need no more work than the kinds among them.
+People with the same answers and the same number of coupons are of one kind and share their reason. In a large file the
+work depends on the number of kinds, not of people.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -22,7 +22,7 @@ from peerfront.study.orders import Task
 MIN_EFFECT_TO_MENTION = 0.03
 """Texts name a field only if it moves the chance that a coupon is used by at least this much."""
 _ABOUT_AS_LIKELY = 0.05  # chances within this share of the median are "about as likely"
-_MOST_ONE_BY_ONE = 20_000  # people up to whom everybody is looked at, alike or not
+_MOST_ONE_BY_ONE = 20_000  # up to this many people, everybody is a kind of their own
 _BELOW_ONE, _ABOVE_ZERO = 1.0 - 1e-12, 1e-300  # keep logarithms and quotients finite
 
 
@@ -33,7 +33,7 @@ class ReasonCode(StrEnum):
     LESS_LIKELY = "less_likely"
     AS_LIKELY = "as_likely"
     ALONE = "alone"
-    """Planned alone, and so compared with nobody."""
+    """Planned alone, and so not compared with others."""
     STRATUM = "stratum"
     """Everybody in the stratum gets this number."""
     STRATUM_LOT = "stratum_lot"
@@ -45,9 +45,9 @@ class ReasonCode(StrEnum):
     SAME_FOR_ALL = "same_for_all"
     """The study is too small to tell people apart."""
     SAME_FOR_ALL_LOT = "same_for_all_lot"
-    """The same, and lots decide who gets one more."""
+    """The study is too small, and lots decide who gets one more."""
     NO_MORE_FREE = "no_more_free"
-    """The same, as far as coupons last."""
+    """The study is too small, and coupons do not last for everybody."""
     NOTHING = "nothing"
     """Nobody gets anything; `because` says why."""
 
@@ -82,7 +82,7 @@ class Reason:
     code: ReasonCode
     coupons: int = 0
     chance: float | None = None
-    """That a first coupon is used; of a stratum's chances, that of this number."""
+    """The chance that a first coupon is used; for a draw within a stratum, the chance of this number."""
     field: str | None = None
     """The field that sets this person apart most, if one does."""
     category: str | None = None
@@ -90,13 +90,13 @@ class Reason:
     next_gain: float | None = None
     """Recruits in all that one more coupon would bring."""
     weakest: float | None = None
-    """Recruits that the weakest coupon on the sheet brings, where that is why somebody gets no more."""
+    """Recruits that the weakest coupon on the sheet brings, if that is why this person gets no more."""
     is_minimum: bool = False
-    """Whether this is the number that everybody gets at least."""
+    """Whether this is the least number that everybody gets."""
     twin_has_more: bool = False
     """Whether somebody with the same answers gets more."""
     most_shown: int | None = None
-    """The most coupons that the study shows anything about, where this person gets more."""
+    """The most coupons that the study has data about, if this person gets more."""
     draw: Draw | None = None
     tied_with: int = 0
     """Others who took part in the same lottery."""
@@ -104,10 +104,10 @@ class Reason:
     because: str = ""
     """Code of the message that says why nobody gets anything."""
     fewer_free: bool = False
-    """Whether fewer coupons were free than the plan could give."""
+    """Whether the plan could have given out more coupons than were free."""
 
     def as_data(self) -> dict[str, Any]:
-        """The fields that say something, as JSON can hold them."""
+        """The fields that are not empty, as JSON can hold them."""
         values = ((each.name, getattr(self, each.name), each.default) for each in fields(self))
         return {
             name: value.value if isinstance(value, StrEnum) else value
@@ -124,12 +124,12 @@ class Reason:
         return cls(**values | {name: kind(values[name]) for name, kind in kinds.items() if name in values})
 
     def __str__(self) -> str:
-        # `words` is above this room: it is asked only when somebody reads the reason.
+        # This package must not import `words` at the top; it is needed only when somebody reads the reason.
         return str(import_module("peerfront.words.reason_words").reason_text(self))
 
 
 def alike(covariates: Codes, coupons: NDArray[np.int64]) -> Kinds:
-    """People by what their reason depends on: answers and, in the last column of `rows`, coupons.
+    """Group people by what their reason depends on: answers and, in the last column of `rows`, coupons.
 
     In a small file everybody is a kind of their own.
     """
@@ -159,7 +159,7 @@ class Facts:
     at_round_cap: bool
     last_round: bool
     most_shown: int | None
-    """The most coupons that the study shows anything about; None if that is not known."""
+    """The most coupons that the study has data about; None if unknown."""
 
     @classmethod
     def of(cls, fit: Fit, planner: Planner, task: Task, plan: Plan, kinds: Kinds, tables: Tables) -> "Facts":
@@ -175,7 +175,7 @@ class Facts:
         shares = -np.where(given[:, :, None], np.log1p(-np.minimum(covers, _BELOW_ONE)), 0.0).sum(axis=1)
         covered = (shares * number[:, None]).sum(axis=0)
         left = np.exp(-covered)  # [latent]
-        # What is covered together is shared by how much each covers alone: people alike are worth alike.
+        # The joint gain is divided in proportion to what each covers alone: people alike are worth alike.
         later = (shares / np.maximum(covered, _ABOVE_ZERO)) @ (worth * (1.0 - left))
         level = np.minimum(coupons, levels - 1)
         more = coupons < levels
@@ -200,7 +200,7 @@ class Facts:
 
 
 def _weakest(plan: Plan, coupons: NDArray[np.int64], gains: Array, covers: Array, slope: Array) -> float:
-    """What the weakest coupon brings in all. By price there is no last coupon: the one that would be missed least."""
+    """What the weakest coupon brings in all: the last one given, or in a plan by price the one that adds least."""
     if plan.bound is None:
         return float((plan.now + plan.later).min(initial=np.inf))
     getting = np.flatnonzero(coupons)
@@ -219,7 +219,7 @@ def reasons_of(facts: Facts) -> list[Reason]:
 
 
 def reason_for_one(facts: Facts) -> Reason:
-    """The reason for somebody who is planned alone, and so is compared with nobody."""
+    """The reason for a person who is planned alone, and so is not compared with others."""
     return _reason(facts, 0, Reason(ReasonCode.ALONE))
 
 
@@ -276,7 +276,7 @@ def _twins(covariates: NDArray[np.int16], coupons: NDArray[np.int64]) -> NDArray
 def _strongest_answers(
     planner: Planner, covariates: Codes, number_alike: NDArray[np.int64], chance: Array
 ) -> list[tuple[str, str] | None]:
-    """For each kind the field and category that most explain why their chance differs from the others' here."""
+    """For each kind, the field and category that best explain why its chance differs from the others'."""
     people, fields = covariates.shape
     moved = np.zeros((people, fields))
     for number in range(fields):

@@ -1,6 +1,6 @@
-"""What the report shows, as numbers and codes; `words.report_page` makes the page of it.
+"""The contents of the report as numbers and codes; `words.report_page` makes the page.
 
-Counts are published so that no group of fewer than five people follows from them (`published_counts.py`).
+Counts are published so that they reveal no group of fewer than five people (`published_counts.py`).
 """
 
 from collections import Counter
@@ -62,15 +62,15 @@ class ReportSettings:
     with_ids: bool = False
     """Whether the coupon sheet is shown, ids included."""
     with_trees: bool = True
-    """Whether it is drawn who recruited whom: nobody is named there, but single people can be counted."""
+    """Whether to draw who recruited whom: nobody is named there, but single people can be counted."""
     heading: Heading = field(default_factory=Heading)
     """Study, date and round; a study without a name is called after its file."""
     outcomes: tuple[str, ...] = ()
-    """Columns to estimate, with diagnostics of the sample; none: no such section."""
+    """Columns to estimate, with diagnostics of the sample; without any, the section is left out."""
     population: int | None = None
     """People in the population, if that is known; for the estimates."""
     decisions: Path | None = None
-    """The decision log with people's strata; without it, estimates go by the coupons issued."""
+    """The decision log with people's strata; without it, strata are formed by the coupons issued."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -92,9 +92,9 @@ class FieldUse:
     name: str
     categories: int
     is_banded: bool
-    """Whether the categories are bands of a number."""
+    """Whether the categories are ranges of a number."""
     missing: float | Message | None
-    """Share of people without an answer; None: hidden."""
+    """Share of people without an answer; None if hidden."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,27 +109,27 @@ class StudyReport:
     counts: PublishedStudy
     order: PlanOrder
     rules: Rules
-    """Of the plan, or of the model where there is none."""
+    """The order of the plan, or the model's if there is no plan."""
     natural: bool
-    """Whether the plan is for the people of the file who wait, and not for a file of their own."""
+    """Whether the plan is for the people of the study's file who wait, not for those of a second file."""
     another_file: Message | None
     """A warning if the model was fitted to other data."""
     people: Frontier
     """People the plan is for."""
     sheet: CouponSheet | None
     plan: PublishedPlan | None
-    """The same without persons."""
+    """The plan as counts, without persons."""
     outlook: Forecast | None
     problems: tuple[tuple[str, PublishedCount], ...]
-    """Kinds of faults and how many: their texts would name people and coupons."""
+    """Kinds of faults and their numbers, without texts, which would name people and coupons."""
     fields: tuple[FieldUse, ...]
     homophily: pd.DataFrame
     estimates: PublishedEstimates | None
     calendar: CalendarPage | None
     capacity: Any | None
-    """How the model describes how many people bring; None where the file has nobody whose coupons are finished."""
+    """How well the model describes how many people bring; None if the file has nobody with finished coupons."""
     offspring: dict[str, Any] | None
-    """How the model describes whom people bring, by its kind; None where the file shows nothing."""
+    """How well the model describes whom people bring; None if the file shows nothing about it."""
 
 
 def study_report(
@@ -143,9 +143,9 @@ def study_report(
     before: EarlierForecast | None = None,
     backtest: EarlierBacktest | None = None,
 ) -> StudyReport:
-    """Plan, look ahead, and describe study and model. Without a frontier it is for the people of the file who wait.
+    """Plan, forecast, and describe study and model. Without a frontier, plan for the people of the file who wait.
 
-    `before` is a forecast by date that was made earlier, `backtest` one of this study: the calendar shows them.
+    `before` is an earlier forecast by date, `backtest` a back-test of this study: the calendar shows both.
     """
     settings = settings or ReportSettings()
     order.check_study_goes_on()
@@ -199,12 +199,12 @@ def study_report(
 
 
 def _exposure(fit: Fit, study: Study) -> NDArray[np.float64] | None:
-    """How far the study's open coupons have come by the model's return times; None where dates do not say."""
+    """The expected share of each person's recruits who have come, by the model's return times; None without dates."""
     return None if fit.returns is None or why_undated(study) else exposure_of(study, fit.returns)
 
 
 def _another_file(fit: Fit, history: History) -> Message | None:
-    """A warning where the file is not the one that the model was fitted to, or nobody knows."""
+    """A warning if the file is not, or may not be, the one that the model was fitted to."""
     of_file = fingerprint(history)
     if not fit.data_fingerprint:
         return warning("report.no_fingerprint")
@@ -227,7 +227,7 @@ def _fields(study: Study, schema: StudySchema) -> tuple[FieldUse, ...]:
 
 
 def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame) -> dict[str, Any]:
-    """How the models describe this file; None where it shows nothing."""
+    """How well the models describe this file; None for what it shows nothing about."""
     from peerfront.models.model_diagnostics import offspring_report, response_report
     from peerfront.models.offspring.pairs import Pairs
 

@@ -1,7 +1,6 @@
-"""The calendar of the report: recruits by week beside a forecast that was made before, open coupons by age, and the
-back-test.
+"""The calendar of the report: recruits by week beside an earlier forecast, open coupons by age, and the back-test.
 
-Numbers of people and coupons are rounded to fives, so that no week and no age shows a few.
+Numbers of people and coupons are rounded to fives, so that no week and no age reveals single people.
 """
 
 import base64
@@ -34,7 +33,7 @@ _MOST_WEEKS = 600
 
 @dataclass(frozen=True, eq=False)
 class EarlierForecast:
-    """Weeks of a forecast that was made before: the last day of each, interviews expected, and the 8-of-10 band."""
+    """Weeks of an earlier forecast: the last day of each, interviews expected, and the 80% band."""
 
     until: tuple[date, ...]
     interviews: NDArray[np.float64]  # [weeks]
@@ -44,7 +43,7 @@ class EarlierForecast:
 
 @dataclass(frozen=True, eq=False)
 class EarlierBacktest:
-    """A back-test that was written to a folder: its words, and its picture as a data address."""
+    """A back-test read from its folder: its text, and its picture as a data URL."""
 
     lines: tuple[str, ...]
     picture: str
@@ -58,13 +57,12 @@ class CalendarPage:
     """The last day of each week."""
     recruits: NDArray[np.float64]  # [weeks], rounded
     open_by_age: tuple[tuple[int, int | None, int], ...]
-    """First and last day of an age (None: any older one), and open coupons, rounded; empty where nothing says which
-    are open."""
+    """Range of ages in days (None: without end) and open coupons, rounded; empty if it is unknown which are open."""
     before: EarlierForecast | None
     weeks_over: int
-    """Weeks that were forecast before and are over."""
+    """Weeks of the earlier forecast that are over."""
     weeks_inside: int
-    """How many of them came out inside the band."""
+    """How many of these weeks ended inside the band."""
     backtest: EarlierBacktest | None
 
 
@@ -97,7 +95,7 @@ def read_earlier_backtest(folder: Path) -> EarlierBacktest:
 def calendar_page(
     study: Study, before: EarlierForecast | None = None, backtest: EarlierBacktest | None = None
 ) -> CalendarPage | None:
-    """What the report says by date; None for a study without dates (and without a back-test)."""
+    """The calendar of a study; None without dates and without a back-test."""
     if study.day is None or study.days is None or study.numbered_days or not np.isfinite(study.days).any():
         if backtest is None:
             return None
@@ -117,7 +115,7 @@ def calendar_page(
 
 
 def recruits_by_week(study: Study, anchor: float) -> tuple[NDArray[np.float64], Whole]:
-    """Last days of weeks, one of which ends on `anchor`, from the first person to the study's day; recruits in each."""
+    """The last day and the recruits of each week up to the study's day; weeks are counted from `anchor`."""
     assert study.days is not None, "a calendar needs dates"
     assert study.day is not None, "a calendar needs dates"
     days = np.floor(study.days)
@@ -133,7 +131,7 @@ def recruits_by_week(study: Study, anchor: float) -> tuple[NDArray[np.float64], 
 
 
 def _inside(before: EarlierForecast, ends: NDArray[np.float64], counts: Whole, day: float) -> tuple[int, int]:
-    """Weeks that were forecast and are over, and how many of them came out inside the band."""
+    """Weeks of the forecast that are over, and how many of them ended inside the band."""
     forecast = {float((each - EPOCH).days): number for number, each in enumerate(before.until)}
     over = [
         (forecast[end], count)

@@ -1,8 +1,8 @@
 """Plans that keep the study's own estimates valid: coupons that differ only between strata, and random numbers.
 
-An order may say by which fields coupons may differ (strata district+gender), and the chance that everybody has of
-each number (randomise 0.1). Here these are read, planned and drawn, and their cost in recruits is found by playing
-the study with and without them.
+An order may say by which fields coupons may differ (strata district+gender), and the least chance that everybody has of
+each number (randomise 0.1). This module reads these, plans within them, draws, and computes their cost in recruits by
+simulating the study with and without them.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _NOT_KNOWN = "not known"
 
 @dataclass(frozen=True)
 class Restriction:
-    """What an order asks for, with the fields found in the schema."""
+    """The restrictions of an order, with the positions of their fields in the schema."""
 
     schema: Schema
     fields: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Restriction:
         return RestrictedPlanner(planner, self.columns, self.chance) if self.is_any else planner
 
     def strata(self, covariates: Codes) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-        """The stratum of everybody, [people], and the names of the strata; too many are refused."""
+        """Everybody's stratum, [people], and the names of the strata; refuse too many."""
         label = strata_of(covariates, self.columns)
         _, first = np.unique(label, return_index=True)
         names = tuple(self._name(covariates[row]) for row in first.tolist())
@@ -78,7 +78,7 @@ def read_strata(text: str, schema: Schema) -> tuple[str, ...]:
 
 
 def restriction_of(order: PlanOrder, schema: Schema) -> Restriction:
-    """Read what an order restricts; refuse fields that the model does not know, and what does not go together."""
+    """Read an order's restrictions; refuse unknown fields and combinations that are impossible."""
     fields = [name for text in order.strata for name in read_strata(text, schema)]
     if len(set(fields)) < len(fields):
         raise SettingError("strata.field_twice", fields=fields)
@@ -95,7 +95,7 @@ def restriction_of(order: PlanOrder, schema: Schema) -> Restriction:
 
 @dataclass(frozen=True, eq=False)
 class RestrictedCoupons:
-    """Coupons handed out within limits."""
+    """Coupons handed out within the restrictions."""
 
     coupons: NDArray[np.int64]  # [people]
     by_lot: NDArray[np.bool_]  # [people]
@@ -113,7 +113,7 @@ def draw_within(
     ids: Sequence[object] | NDArray[np.generic],
     seed: int,
 ) -> RestrictedCoupons:
-    """Draw lots and random numbers. Where there are no strata, `ties` were drawn before, among people alike."""
+    """Draw lots and random numbers. Without strata, `ties` were already drawn among people alike."""
     luck = person_luck([str(each) for each in ids], seed)
     start = float(named_luck(("random numbers", seed), 1).uniform("start")[0])
     drawn = plan.draw(luck.uniform("lot"), luck.uniform("random number"), start)
@@ -165,12 +165,12 @@ def _notes(
 
 @dataclass(frozen=True)
 class Cost:
-    """Recruits that a restriction costs: those of the free plan minus those within it, under the model."""
+    """Recruits that a restriction costs: those of the free plan minus those of the restricted one, by the model."""
 
     what: Message
     recruits: float
     error: float | None
-    """Standard error by simulation; 0 if exact, None where it is by the plan's own value."""
+    """Standard error of the simulation; 0 if exact, None if computed by the plan's own value."""
 
     @property
     def message(self) -> Message:
@@ -192,10 +192,10 @@ def costs_of(
     own_values: Callable[[Restriction], float],
     free_value: float,
 ) -> tuple[Cost, ...]:
-    """What strata and random numbers cost, each on top of the one before; `free` is the plan without them.
+    """What strata cost, and what random numbers cost in addition; `free` is the plan without them.
 
-    The whole rest of the study is played, later rounds within the same limits; everybody has the same luck. In the last
-    round the means are exact. Where the study is too large to play, `own_values` says what a plan is worth.
+    The rest of the study is simulated with the same limits in later rounds and the same luck for everybody. In the last
+    round the means are exact. If the study is too large to simulate, `own_values` gives the value of a plan.
     """
     steps: list[tuple[Message, Restriction]] = []
     if restriction.fields:
@@ -231,7 +231,7 @@ def costs_of(
 
 
 def planned_within(planner: Planner, task: Task, restriction: Restriction, **more: object) -> RestrictedPlan:
-    """The plan of this round within limits, before anything is drawn."""
+    """The plan of this round within the restrictions, before anything is drawn."""
     state = task.state
     label = restriction.strata(state.frontier.covariates)[0] if restriction.fields else None
     weights, base = planner.weights_and_base(state)

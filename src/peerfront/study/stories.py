@@ -1,9 +1,9 @@
-"""What a plan brings by each story of what a coupon does, and what it would bring if that story were known.
+"""What a plan brings by each story of what a coupon does, and what planning for that story alone would bring.
 
 Two plain stories fit most studies equally well: a person has a limited number of people to bring and uses the first
-coupons first (`capacity`), or each coupon is used on its own (`per_coupon`). A plan is played in the world of every
-story that is left; what planning for that story alone would bring there, with the same luck, is what not knowing costs
-(the regret).
+coupons first (`capacity`), or each coupon is used on its own (`per_coupon`). A plan is simulated in the world of every
+remaining story; the regret is how many more recruits planning for that story alone would bring there, with the same
+luck.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,16 +32,16 @@ STORY_CODES = {
 AVERAGE, CAUTIOUS = "average", "cautious"
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 _CAUTIOUS_EPISODES = 200
-_SHARES = tuple(number / 20 for number in range(21))  # of one story against the rest, for a cautious plan
+_SHARES = tuple(number / 20 for number in range(21))  # weights of one story to try for a cautious plan
 
 
 def responses_to_choose(fit: Fit) -> tuple[str, ...]:
-    """The responses that a plan by this model may believe."""
+    """The stories that a plan by this model may choose from."""
     return (AVERAGE, CAUTIOUS, *fit.responses)
 
 
 def planner_for(fit: Fit, response: str) -> Planner:
-    """The planner that believes what was asked for; a cautious one is chosen by `most_cautious`."""
+    """The planner for the stories that were asked for; `most_cautious` chooses the weights of a cautious one."""
     if response in (AVERAGE, CAUTIOUS):
         return fit.planner
     if response not in fit.responses:
@@ -54,12 +54,12 @@ def planner_for(fit: Fit, response: str) -> Planner:
 
 
 def can_be_simulated(state: State) -> bool:
-    """Whether the rest of the study is small enough to be played many times."""
+    """Whether the rest of the study is small enough to be simulated many times."""
     return state.remaining_budget <= _SIMULATED_BUDGET and len(state.frontier) <= _SIMULATED_BUDGET
 
 
 def ordered_planner(fit: Fit, task: Task) -> Planner:
-    """The planner that believes what the order asks for, and gives everybody the order's least."""
+    """The planner for the order's stories, which gives everybody at least the order's minimum."""
     order = task.order
     if order.response == CAUTIOUS:
         if not can_be_simulated(task.state):
@@ -89,7 +89,7 @@ class SheetFirst:
 
 @dataclass(frozen=True)
 class StoryResult:
-    """One plan, played where one story is true."""
+    """One plan, simulated in the world of one story."""
 
     name: str
     weight: float
@@ -100,17 +100,17 @@ class StoryResult:
     error: float
     """Its standard error."""
     regret: float
-    """How many more recruits planning with this story known would bring; chance can make it negative."""
+    """How many more recruits planning for this story alone would bring; chance can make it negative."""
     regret_error: float
 
 
 def believed(fit: Fit) -> list[Story]:
-    """The stories that are left, the most believed first."""
+    """The remaining stories, the most credible first."""
     return sorted(fit.planner.stories, key=lambda story: -story.weight)
 
 
 def expected_now(story: Story, state: State, sheet: Allocation) -> float:
-    """Recruits of this round, expected by one story."""
+    """Recruits of this round that one story expects."""
     most = state.most_per_person
     gains = story.response.gains(state.frontier.covariates, most)
     return float(gains[np.arange(most) < sheet.coupons[:, None]].sum())
@@ -119,7 +119,7 @@ def expected_now(story: Story, state: State, sheet: Allocation) -> float:
 def last_round(
     fit: Fit, state: State, sheet: Allocation, planned: Allocation, alone: Mapping[str, Allocation]
 ) -> list[StoryResult]:
-    """What a sheet brings in the last round, by every story, exactly; arguments as in `results_of`."""
+    """The exact expectation of a sheet in the last round, by every story; arguments as in `results_of`."""
     results = []
     for story in believed(fit):
         now, before, best = (expected_now(story, state, each) for each in (sheet, planned, alone[story.name]))
@@ -130,10 +130,10 @@ def last_round(
 def results_of(
     fit: Fit, state: State, sheet: SheetFirst, planned: SheetFirst, alone: Mapping[str, SheetFirst], luck: Luck
 ) -> list[StoryResult]:
-    """Play a sheet in the world of every story.
+    """Simulate a sheet in the world of every story.
 
-    `alone` are the plans that know the story, by its name. What knowing it would add is judged by the sheet as it was
-    `planned`, before floors, lots and random numbers: their cost is not that of not knowing.
+    `alone` are the plans for one story alone, by its name. The regret compares them with the sheet as it was `planned`,
+    before floors, lots and random numbers, because their cost is no regret.
     """
     results = []
     for story in believed(fit):
@@ -162,7 +162,7 @@ def _error(values: Array) -> float:
 
 
 def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
-    """The weights of the stories whose plan has the smallest worst regret, in simulations of every story."""
+    """The weights of the stories whose plan has the smallest worst regret, simulated by every story."""
     names = [story.name for story in fit.planner.stories]
     if len(names) == 1:
         return replace(fit.planner, least_per_person=least)
@@ -192,12 +192,12 @@ def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
 
 
 def story_table(results: Sequence[StoryResult]) -> pd.DataFrame:
-    """story, weight, expected, error, regret, regret_error: one row for each story that is left."""
+    """story, weight, expected, error, regret, regret_error: one row for each remaining story."""
     return pd.DataFrame([{field.name: getattr(each, field.name) for field in fields(StoryResult)} for each in results])
 
 
 def story_of_episode(weights: Sequence[float], episodes: int) -> NDArray[np.int64]:
-    """A story for each of many episodes, in the shares of the weights, evenly spread, [episodes]."""
+    """A story for each episode, in proportion to the weights and evenly spread, [episodes]."""
     spread = (np.arange(episodes) + 0.5) * 0.6180339887498949 % 1.0
     ends = np.cumsum(weights)
     story: NDArray[np.int64] = np.minimum(np.searchsorted(ends, spread * ends[-1], side="right"), len(ends) - 1)
@@ -211,7 +211,7 @@ def rollout_stories(
     rules: Rules,
     luck: Luck,
 ) -> Trajectories:
-    """Play each episode in the world of its story; `worlds[i]` is the world of story i, as are policies if several."""
+    """Simulate each episode in the world of its story: `worlds[i]` for story i, with its own policy if several."""
     parts: dict[str, NDArray[np.int64]] = {}
     for number, world in enumerate(worlds):
         own = np.flatnonzero(story == number)

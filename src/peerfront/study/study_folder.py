@@ -3,15 +3,15 @@
     harbour/
       log.jsonl                 every week, decision, hand-out and undo: only ever added to (`foundation.chained_log`)
       schema.toml               how the study's file is read; edit it
-      week-01_2026-03-02/       what that week made: sheet, forecast, summary, who was in the file, model if refitted
+      week-01_2026-03-02/       results of the week: sheet, forecast, summary, people in the file, model if refitted
       week-02_2026-03-09/
 
 Nothing in it is ever overwritten or removed. Undoing a week adds a line to the log; its folder stays, and the next
 attempt gets a folder of its own.
 
 A chain of hashes does not show that its last lines were cut off. So a week's line says how many decisions follow it,
-and every folder keeps the last hash that its week or its undo left in the log (`LOGGED`, `UNDONE`): a log without it
-has lost lines, and is refused.
+and every folder keeps the log's last hash after its week or its undo (`LOGGED`, `UNDONE`): a log without this hash has
+lost lines, and is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,26 +35,26 @@ UNDONE, LOGGED = "UNDONE.txt", "logged.txt"
 
 @dataclass(frozen=True)
 class Week:
-    """A week as the log has it."""
+    """A week, as recorded in the log."""
 
     number: int
     day: str
     """The day of its plan, year-month-day."""
     folder: str
     facts: Mapping[str, Any]
-    """Everything else its entry says: file, digest, model, order ..."""
+    """Everything else in its entry: file, digest, model, order ..."""
     decisions: tuple[Mapping[str, Any], ...]
-    """Who was to get how many coupons: person, planned, decided_by, probability, stratum, reason."""
+    """The planned coupons: person, planned, decided_by, probability, stratum, reason."""
 
 
 def check_is_folder(path: Path) -> None:
-    """Refuse a path at which there is something else."""
+    """Refuse a path that is not a folder."""
     if path.exists() and not path.is_dir():
         raise DataFileError("study_folder.is_a_file", path=path, suggestion=f"{path.stem}-study")
 
 
 class StudyFolder:
-    """A study's folder, its log checked. One that does not exist is a study that has not begun."""
+    """A study's folder with its checked log. A folder that does not exist is a study that has not begun."""
 
     def __init__(self, path: Path) -> None:
         check_is_folder(path)
@@ -73,7 +73,7 @@ class StudyFolder:
         return path if path.exists() else None
 
     def given(self) -> list[Mapping[str, Any]]:
-        """What was handed out against the plan, of the weeks that were not undone: week, person, planned, given."""
+        """Coupons handed out and planned, without undone weeks: week, person, planned, given."""
         kept = {week.number for week in self.weeks}
         latest: dict[tuple[int, str], Mapping[str, Any]] = {}
         for entry in self.log.entries:
@@ -82,7 +82,7 @@ class StudyFolder:
         return list(latest.values())
 
     def decided(self) -> pd.DataFrame:
-        """The last decision about everybody: person, coupons (handed out, or else planned), stratum, probability."""
+        """Everybody's last decision: person, coupons (handed out, or else planned), stratum, probability."""
         handed_out = {str(entry["person"]): entry["given"] for entry in self.given() if entry["given"]}
         latest = {str(entry["person"]): entry for week in self.weeks for entry in week.decisions}
         return pd.DataFrame(
@@ -106,7 +106,7 @@ class StudyFolder:
         return self.path / str(week.facts["model_folder"])
 
     def free_name(self, number: int, day: str) -> str:
-        """A name for the folder of a new week; never one that is taken, also not by a week that was undone."""
+        """A name for the folder of a new week that no other week has, not even an undone one."""
         name = plain = f"week-{number:02d}_{day}"
         attempt = 1
         while (self.path / name).exists():
@@ -122,8 +122,8 @@ class StudyFolder:
         decisions: Sequence[Mapping[str, Any]],
         given: Sequence[Mapping[str, Any]],
     ) -> None:
-        """Write a week's folder whole, then its lines of the log. A run that is killed between leaves a folder that no
-        line names, which nothing reads."""
+        """Write a week's folder as a whole, then its lines of the log. A run that is killed in between leaves a folder
+        that no line names, and that is never read."""
         with_folders = temporary_folder(self.path)
         for file, content in files.items():
             place = with_folders / file
@@ -146,7 +146,7 @@ class StudyFolder:
         self.weeks = self._active()
 
     def undo(self) -> Week:
-        """Take back the last week: its plan no longer counts. Its folder and its lines of the log stay."""
+        """Take back the last week: its plan no longer counts, but its folder and its lines of the log stay."""
         week = self.last
         if week is None:
             raise SettingError("study_folder.nothing_to_undo", path=self.path)
@@ -160,7 +160,7 @@ class StudyFolder:
         write_bytes(self.path / folder / name, f"{self.log.head}\n".encode(), private=True)
 
     def _check_end(self) -> None:
-        """Refuse a log that lacks lines which a week's folder knows of."""
+        """Refuse a log that lacks the last hash that a week's folder keeps."""
         hashes = set(self.log.hashes)
         for name in (LOGGED, UNDONE):
             for note_file in sorted(self.path.glob(f"week-*/{name}")):

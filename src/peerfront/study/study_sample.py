@@ -1,4 +1,4 @@
-"""From a study to what estimators take: a `Sample` with its strata, and `Outcome`s; every choice leaves a note."""
+"""Turn a study into the input of estimators: a `Sample` with its strata, and `Outcome`s; every choice adds a note."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ _MANY_UNKNOWN = 0.2
 
 @dataclass(frozen=True)
 class StudySample:
-    """A study as a sample, and what was decided on the way."""
+    """A study as a sample, and notes on how it was made."""
 
     sample: Sample
     strata: str | Message
-    """What the strata are: the columns, the coupons issued, or nothing."""
+    """A description of the strata: the columns, the coupons issued, or nothing."""
     notes: tuple[Message, ...]
 
 
 def sample_of(study: Study, strata: Sequence[str] = (), recorded: RecordedStrata | None = None) -> StudySample:
     """Make the sample of a study; `strata` names the columns by which coupons were given out.
 
-    Or else strata were `recorded`, with the coupons decided. Without both, they are the numbers of coupons that people
-    were issued, if these differ.
+    Alternatively `recorded` gives the strata and the coupons decided. Without both, strata are formed by the numbers of
+    coupons issued, if these differ.
     """
     came = study.recruiter != NOBODY
     if not came.any():
@@ -72,7 +72,7 @@ def sample_of(study: Study, strata: Sequence[str] = (), recorded: RecordedStrata
 
 
 def _network_sizes(study: Study) -> tuple[NDArray[np.float64], list[Message]]:
-    """Network sizes of everybody; the median where somebody's is not known or 0."""
+    """Network sizes of everybody; the median replaces unknown ones and 0."""
     sizes = study.network_size
     if sizes is None or not (np.nan_to_num(sizes) > 0).any():
         return np.ones(len(study)), [warning("estimation.no_network_sizes", remedy=Remedy("map", ("network_size",)))]
@@ -87,14 +87,14 @@ def _network_sizes(study: Study) -> tuple[NDArray[np.float64], list[Message]]:
 
 
 def _order(study: Study) -> Ints:
-    """Places of people in the order in which they came: by date, or else by wave and the order of the file."""
+    """The order in which people came: by date, or else by wave and the order of the file."""
     if study.days is not None and np.isfinite(study.days).all():
         return np.lexsort((np.arange(len(study)), study.trees.wave, study.days))
     return np.lexsort((np.arange(len(study)), study.trees.wave))
 
 
 def _coupons(study: Study, order: Ints) -> Ints:
-    """Coupons issued; UNKNOWN for people at the end who have none yet: the study ended, or they wait."""
+    """Coupons issued; UNKNOWN for the last people, who have none because they wait or the study ended."""
     by_file = order if study.days is not None and np.isfinite(study.days).all() else np.arange(len(study))
     issued = study.issued[by_file]
     settled = np.flatnonzero(issued > 0)
@@ -104,7 +104,7 @@ def _coupons(study: Study, order: Ints) -> Ints:
 
 
 def _decided_coupons(study: Study, coupons: Ints, recorded: RecordedStrata) -> tuple[Ints, list[Message]]:
-    """Coupons by the decisions, where the file says that everybody had the same number and the decisions differ."""
+    """Coupons by the decisions, if these differ although the file gives everybody the same number."""
     decided = np.array([recorded.coupons.get(str(person), UNKNOWN) for person in study.ids], dtype=np.int64)
     there = (decided != UNKNOWN) & (coupons != UNKNOWN)
     issued, numbers = np.unique(coupons[coupons != UNKNOWN]), np.unique(decided[there])
@@ -118,7 +118,7 @@ def _decided_coupons(study: Study, coupons: Ints, recorded: RecordedStrata) -> t
 
 
 def _equal_coupons(coupons: Ints, what: str) -> list[Message]:
-    """Warn of strata that coupons did not depend on."""
+    """Warn if coupons did not depend on the strata."""
     numbers = np.unique(coupons[coupons != UNKNOWN])
     if len(numbers) != 1:
         return []
@@ -197,7 +197,7 @@ def _named(part: list[int]) -> str:
 
 
 def column_of(study: Study, name: str) -> str:
-    """Return a column's name, or raise an error that suggests one."""
+    """Return the exact name of a column, or raise an error that suggests one."""
     if name not in study.people.columns:
         raise UnknownName(note("estimation.column_in", source=study.source), name, map(str, study.people.columns))
     return name
@@ -223,7 +223,7 @@ def outcome_of(study: Study, name: str) -> tuple[Outcome, list[Message]]:
 
 
 def _refuse_numbers_with_texts(study: Study, name: str, texts: pd.Series, numbers: NDArray[np.float64]) -> None:
-    """Refuse a column of many different numbers among which there are a few texts, and name those."""
+    """Refuse a column of many different numbers with a few texts among them, and name these."""
     is_number = np.isfinite(numbers)
     if is_number.mean() <= 0.5 or len(np.unique(numbers[is_number])) <= MOST_CATEGORIES:
         return

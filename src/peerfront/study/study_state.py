@@ -1,4 +1,4 @@
-"""Where a study stands on one day: who waits for coupons, whose coupons are out and since when, how many took part."""
+"""The state of a study on one day: who waits for coupons, whose coupons are open since when, how many took part."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -31,13 +31,13 @@ class SharesLeft(Protocol):
     """How a population runs out: the chance that somebody who would be recruited has not been yet."""
 
     def __call__(self, recruited: Whole) -> Array:
-        """Shares of the [studies], by the people who were recruited in each from today on."""
+        """The share left in each of the [studies], by the number of people recruited there from today on."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """A study on the day of its data, as plans and forecasts by date see it."""
+    """A study on the day of its data, as plans and forecasts by date use it."""
 
     today: date
     waiting: Frontier
@@ -80,7 +80,7 @@ class OpenHolders:
 
 
 def part_of(seen: CouponsSeen, rows: np.ndarray) -> CouponsSeen:
-    """What is seen of some of the holders."""
+    """The coupons of some of the holders."""
     place = np.full(len(seen), -1)
     place[rows] = np.arange(len(rows))
     theirs = place[seen.holder] >= 0
@@ -106,7 +106,7 @@ def generation_days(times: ReturnTimes, valid_days: float = NEVER, planning_days
 def rounds_until(days_left: float, generation: float, most: int) -> int:
     """Rounds left until a deadline: the generations that fit, to the nearest whole number, from 1 to `most`.
 
-    A value that was learned for rounds of a generation is asked with as many.
+    A value is learned for rounds that are one generation each.
     """
     return int(np.clip(np.floor(days_left / generation + 0.5), 1, max(most, 1)))
 
@@ -115,7 +115,7 @@ def rounds_until(days_left: float, generation: float, most: int) -> int:
 
 
 def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standing:
-    """Who waits and what is open on the study's day; `times` are those that the forecast will use."""
+    """Who waits and which coupons are open on the study's day; `times` are the return times of the forecast."""
     need_dates(study)
     assert study.day is not None, "`need_dates` refuses it"
     codes = encode_study(study, schema)
@@ -145,7 +145,7 @@ def need_dates(study: Study) -> None:
 
 
 def times_of(fit: Fit, study: Study) -> ReturnTimes:
-    """When people return: as the model knows it, or, where it does not, as the study shows it."""
+    """The return times of the model; if it has none, those fitted to the study."""
     if fit.returns is not None:
         return fit.returns
     why = why_undated(study)
@@ -157,9 +157,9 @@ def times_of(fit: Fit, study: Study) -> ReturnTimes:
 
 
 def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float | None = None) -> SharesLeft | None:
-    """How the order's population runs out while people come; None where nothing is said about it.
+    """How the order's population runs out while people come; None if the order has none.
 
-    Recruits are taken to come from its groups in proportion to their sizes. A target above the population is refused.
+    Recruits are assumed to come from its groups in proportion to their sizes. A target above the population is refused.
     """
     if not order.population:
         return None
@@ -174,7 +174,7 @@ def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float 
 
 
 def with_sites(seen: CouponsSeen, sites: tuple[str, ...]) -> CouponsSeen:
-    """The same holders with the numbers of other sites; those that are not listed are unknown."""
+    """The same holders with site codes for another list of sites; sites that are not listed become unknown."""
     if seen.sites == sites:
         return seen
     place = np.array([sites.index(name) if name in sites else -1 for name in seen.sites] + [-1])

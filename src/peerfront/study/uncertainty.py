@@ -1,4 +1,4 @@
-"""How sure a fitted capacity model is: a world that is as unsure as that, and whether people differ by more than noise.
+"""The uncertainty of a fitted capacity model: a world with random errors, and whether people differ by more than noise.
 
 The capacity model averages members, each fitted without one part of the data: a delete-a-group jackknife comes for
 free. With G members m_1 .. m_G of a person's mean capacity the standard error of log m is
@@ -6,13 +6,13 @@ free. With G members m_1 .. m_G of a person's mean capacity the standard error o
     se^2 = (G - 1) / G * sum_g d_g^2,     d_g = log m_g - mean of log m.
 
 `UncertainWorld` draws weights c_1 .. c_G for each episode and multiplies everybody's mean by exp(sum_g c_g d_g), and
-with the same weights the dispersion and the odds of bringing nobody. One set serves the whole episode, so that what is
-wrong together is wrong together. The weights are normal, with the spread of the formula, over the root of a chi-square:
-G groups say little about their own spread, so the tails are those of Student's t with G - 1 degrees of freedom. The
-family and the generator of recruits stay as fitted.
+with the same weights the dispersion and the odds of bringing nobody. One set of weights serves the whole episode,
+because errors are correlated over people and rounds. The weights are normal, with the spread of the formula, over the
+root of a chi-square: G groups say little about their own spread, so the tails are those of Student's t with G - 1
+degrees of freedom. The family and the generator of recruits stay as fitted.
 
-An error that all people share does not matter for who gets a coupon, so there errors are those of comparisons: with
-q_g(i) the chance, by member g, that person i uses a first coupon,
+An error that all people share does not matter for who gets a coupon. For that decision the error of comparisons counts:
+with q_g(i) the chance, by member g, that person i uses a first coupon,
 
     se_i^2 = (G - 1) / G * sum_g (d_gi - mean_g d_gi)^2,     d_gi = log q_g(i) - mean over the people of log q_g.
 
@@ -44,7 +44,7 @@ _CHANCE = 2.0  # standard errors that chance explains
 
 @dataclass(frozen=True, eq=False)
 class _DrawnResponse:
-    """The fitted response with parameters drawn for each person's episode; tables are those of the fitted one."""
+    """The fitted response with parameters drawn for each person's episode; its tables are those of the fit."""
 
     fitted: LearnedResponse
     weights: Array  # [people, members]
@@ -64,7 +64,7 @@ class _DrawnResponse:
 
 @dataclass(frozen=True, eq=False)
 class UncertainWorld:
-    """A learned world whose capacities are as uncertain as the data leave them; planners still use the fitted ones."""
+    """A learned world with random errors of the capacities; planners still use the fitted ones."""
 
     learned: BranchingWorld
     fitted: LearnedResponse
@@ -72,7 +72,7 @@ class UncertainWorld:
 
     @classmethod
     def of(cls, learned: BranchingWorld, fitted: LearnedResponse, episodes: Luck) -> "UncertainWorld | None":
-        """Draw each episode's errors; None where nothing was held out, because the uncertainty is then unknown."""
+        """Draw each episode's errors; None if nothing was held out, because the uncertainty is then unknown."""
         weights = member_weights(fitted, episodes)
         return None if weights is None else cls(learned, fitted, weights)
 
@@ -104,7 +104,7 @@ class UncertainWorld:
 
 
 def member_weights(fitted: LearnedResponse, episodes: Luck) -> Array | None:
-    """The weights c_1 .. c_G of each episode, [episodes, members]; None where nothing was held out."""
+    """The weights c_1 .. c_G of each episode, [episodes, members]; None if nothing was held out."""
     members = len(fitted.rates.log_scale)
     if members < 2:
         return None
@@ -115,7 +115,7 @@ def member_weights(fitted: LearnedResponse, episodes: Luck) -> Array | None:
 
 
 def uncertain_world(world: World, response: ResponseModel, episodes: Luck) -> World | None:
-    """`UncertainWorld` of a learned world, also of one whose population runs out."""
+    """The `UncertainWorld` of a learned world, even of one whose population runs out."""
     if isinstance(world, DepletingWorld) and isinstance(response, Depleted):
         inner = uncertain_world(world.inner, response.response, episodes)
         return None if inner is None else replace(world, inner=inner)
@@ -138,8 +138,8 @@ def log_rate_errors(fitted: LearnedResponse, covariates: Codes) -> Array:
 def member_chances(responses: Sequence[LearnedResponse], weights: Sequence[float], people: Codes) -> Array:
     """The chance that a first coupon is used, by each member, averaged over stories with these weights.
 
-    [members, people]. Members with the same number have left out the same part of the data; a story with fewer of them
-    than others counts in none.
+    [members, people]. Members with the same number have left out the same part of the data; a story with fewer members
+    than others is left out.
     """
     chances = [
         np.stack([response.member(g).gains(people, 1)[:, 0] for g in range(len(response.rates.log_scale))])
@@ -182,10 +182,10 @@ def gain_noise(
 
 
 def unequal_groups(schema: Schema, people: Codes, coupons: NDArray[np.int64], chances: Array) -> list[Message]:
-    """Warn where a group gets under half of the others' coupons, and chance explains why it was expected to bring less.
+    """Warn if a group gets under half of the others' coupons although chance explains why it seemed to bring less.
 
     Groups are the categories of every field with at least five people waiting, and five others. `chances` are
-    `member_chances` of the same people; with one member nothing is known about chance, and nothing is said.
+    `member_chances` of the same people; with one member the effect of chance is unknown, and there are no warnings.
     """
     members = len(chances)
     if members < 2:
@@ -199,7 +199,7 @@ def unequal_groups(schema: Schema, people: Codes, coupons: NDArray[np.int64], ch
             own, others = float(coupons[group].mean()), float(coupons[~group].mean())
             differences = chances[:, ~group].mean(axis=1) - chances[:, group].mean(axis=1)  # [members]
             error = float(np.sqrt((members - 1) * differences.var()))
-            lacking = (_MUCH_LESS * others - own) * int(group.sum())  # coupons that would make the difference
+            lacking = (_MUCH_LESS * others - own) * int(group.sum())  # coupons that the group lacks
             if lacking >= 1.0 and float(differences.mean()) <= _CHANCE * error + 1e-12:
                 floor = Remedy("at_least", f"{field.name}={category}:{_MUCH_LESS:g}")
                 group_values = {"field": field.name, "category": category, "own": own, "others": others}

@@ -1,7 +1,7 @@
-"""A week of a running study: read the file, see what changed, refit if it pays, plan for who waits, look ahead by date.
+"""A week of a running study: read the file, compare it with last week, refit if needed, plan, and forecast by date.
 
-`run_week` makes a week and keeps it in the study's folder (`study_folder`). The same file on the same day with the same
-order gives the same answer: it is read back, not made again.
+`run_week` plans a week and saves it in the study's folder (`study_folder`). The same file on the same day with the same
+order gives the same week: it is read from the folder, not planned again.
 """
 
 import hashlib
@@ -44,35 +44,35 @@ from peerfront.study.week_model import ModelChoice, model_of_week
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 
 MODEL = "model"
-_OLD_FILE = 60  # days after a file's last date beyond which the day of the plan must be given
+_OLD_FILE = 60  # more days than this after the file's last date, the day of the plan must be given
 _WEEK = 7
 
 
 @dataclass(frozen=True, eq=False)
 class NewWeek:
-    """What a week shows and decides."""
+    """A newly planned week."""
 
     number: int
     day: date
     source: str
     """Name of the study's file."""
     people: int
-    """People in it by this day."""
+    """People in the file by this day."""
     days_since: int | None
     """Days since the last plan; None in the first week."""
     later: int
-    """People of the file who took part after this day, and are left out."""
+    """People of the file who took part after this day, and so are left out."""
     problems: Mapping[str, int]
-    """Doubtful places in the file: kinds of problems, and how many."""
+    """Doubtful places in the file: kinds of problems and their numbers."""
     changes: Changes | None
-    """None in the first week."""
+    """What changed in the file; None in the first week."""
     handed_out: HandedOut | None
-    """Last week's plan against what was done; None in the first week."""
+    """Last week's plan and what was handed out; None in the first week."""
     coupons: CouponsLeft
     choice: ModelChoice
     plan: WeekPlan
     check: tuple[str, str]
-    """The study's file and its schema, as a command that checks the file names them."""
+    """The study's file and its schema, to name in a command that checks the file."""
 
     @property
     def skipped(self) -> int:
@@ -93,11 +93,11 @@ class WeekResult(Readable):
     log_head: str
     """The log's last hash, to be written on the printed sheet."""
     new: NewWeek | None = None
-    """None where the week had been made before, from the same file, and is read from the folder."""
+    """The newly planned week; None if the same week was read from the folder."""
 
     @property
     def again(self) -> bool:
-        """Whether the week had been made before and nothing was changed."""
+        """Whether the week was read from the folder, unchanged."""
         return self.new is None
 
     @property
@@ -108,7 +108,7 @@ class WeekResult(Readable):
 
 @dataclass(frozen=True)
 class WeekRequest:
-    """What was asked for this week; what is None is as it was last week."""
+    """The request for this week; None stands for the same as last week."""
 
     day: date | None = None
     """The day of the plan; None for today."""
@@ -118,7 +118,7 @@ class WeekRequest:
     study: str = ""
     """Name of the study, above its sheets."""
     given: Mapping[str, Any] | None = None
-    """Fields of `WeekOrder` that are new this week."""
+    """Fields of `WeekOrder` that change this week."""
     studies: int = 400
     """Simulated studies of the forecast by date."""
 
@@ -211,7 +211,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
 
 
 def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
-    """This week's order: last week's, with what is new."""
+    """This week's order: last week's, with the changed fields."""
     if last is not None:
         if given.get("budget") is not None:
             raise SettingError("week.budget_again", remedy=Remedy("more_coupons"))
@@ -232,7 +232,7 @@ def _schema_file(kept: StudyFolder, asked: Path | None) -> Path | None:
 
 
 def _day_of(study: Study, asked: date | None) -> date:
-    """The day of the plan: the one that was given, or today, unless the file ends long before."""
+    """The day of the plan: the given one, or today; refuse to guess if the file ends long before."""
     if study.numbered_days:
         raise SettingError("week.numbered_days", file=study.source, map=Remedy("map", "date="), schema=Remedy("schema"))
     if asked is not None:
@@ -248,7 +248,7 @@ def _day_of(study: Study, asked: date | None) -> date:
 
 
 def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: WeekOrder) -> WeekResult | None:
-    """The last week, if the same was asked for again; None for a later day. Refuse what would contradict it."""
+    """The last week, if the request is the same; None for a later day. Refuse a different request for the same day."""
     then = date.fromisoformat(last.day)
     if day > then:
         return None
@@ -284,7 +284,7 @@ def _name(last: Week | None, study: Study) -> str:
 
 def _files(study: Study, new: NewWeek, heading: Heading) -> dict[str, bytes]:
     """The files of a week's folder."""
-    # `words` is above this room: it writes what people read.
+    # This package must not import `words` at the top.
     summary = import_module("peerfront.words.week_words").summary_files(new)
     files = {PEOPLE: csv_text(snapshot(study)).encode(), **summary, **new.plan.files(heading)}
     if new.choice.refitted and new.choice.model is not None:

@@ -1,4 +1,4 @@
-"""A study's file compared with the weeks before: what changed, what was handed out, who waits, what is left."""
+"""Compare a study's file with earlier weeks: what changed, what was handed out, who waits, which coupons are left."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ PEOPLE = "people.csv"
 
 
 def snapshot(study: Study) -> pd.DataFrame:
-    """What next week is compared with: id, recruiter, seed, issued, recruits."""
+    """The people of this week, kept to compare next week with: id, recruiter, seed, issued, recruits."""
     return pd.DataFrame(
         {
             "id": study.ids,
@@ -33,12 +33,12 @@ def snapshot(study: Study) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class HandedOut:
-    """Last week's plan against what the file now says was handed out."""
+    """Last week's plan, and what was handed out according to the file."""
 
     table: pd.DataFrame
     """person, planned, given; given is missing (NaN) for people who are no longer in the file."""
     unplanned: pd.DataFrame
-    """person, given: people who got coupons without being on the sheet."""
+    """person, given: people who got coupons but were not on the sheet."""
 
     def entries(self, week: int) -> list[dict[str, Any]]:
         """Lines for the log."""
@@ -58,13 +58,13 @@ class Changes:
     seeds: int
     recruits: int
     issued: int
-    """Coupons handed out since."""
+    """Coupons handed out since last week."""
     lost: tuple[str, ...]
-    """Ids that were in last week's file and are not in this one."""
+    """Ids of last week's file that are missing in this one."""
     fewer_coupons: tuple[tuple[str, int, int], ...]
-    """Person, coupons now, coupons last week: people who have fewer than last week."""
+    """Person, coupons now, coupons last week: people with fewer coupons than last week."""
     other_recruiter: tuple[tuple[str, str, str], ...]
-    """Person, recruiter now, recruiter last week (empty: nobody): people whose recruiter is another one."""
+    """Person, recruiter now, recruiter last week (empty: nobody): people whose recruiter has changed."""
 
     @property
     def people(self) -> int:
@@ -96,7 +96,7 @@ def changes_since(before: pd.DataFrame, study: Study) -> Changes:
 
 
 def handed_out(decisions: Sequence[Mapping[str, Any]], before: pd.DataFrame, study: Study) -> HandedOut:
-    """Compare last week's decisions with the coupons that the file now says people have."""
+    """Compare last week's decisions with the coupons that people have according to the file."""
     now = pd.Series(study.issued, index=study.ids)
     people = [str(entry["person"]) for entry in decisions]
     table = pd.DataFrame(
@@ -123,7 +123,7 @@ def people_of_week(kept: StudyFolder, week: Week) -> pd.DataFrame:
 
 
 def people_waiting(study: Study, weeks: Sequence[Week], before: pd.DataFrame | None) -> NDArray[np.bool_]:
-    """Mark who is to get coupons this week, [people]: has none, and waits by the file, is new, or was promised some.
+    """Mark who may get coupons this week, [people]: without any yet, and waiting by the file, new, or promised some.
 
     People who got 0 coupons leave the list, unless the whole sheet was empty.
     """
@@ -148,13 +148,13 @@ class CouponsLeft:
 
     left: int
     budget: int
-    """Coupons that there were, those that were added included."""
+    """All coupons of the study, later additions included."""
     of_missing: int
     """Coupons of people who are no longer in the file: they count as handed out."""
 
 
 def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
-    """Count what is left since the first week; refuse a file by which more was handed out than there was."""
+    """Count the coupons left since the first week; refuse a file by which more were handed out than there were."""
     begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
     of_missing = _coupons_of_missing(kept, study)
     used = int(study.issued.sum()) + of_missing - begun

@@ -1,4 +1,4 @@
-"""The model of a week: last week's, or one that is fitted again because the file has enough that is new."""
+"""The model of a week: last week's, or a new fit if the file has enough new data."""
 
 from dataclasses import dataclass, replace
 from datetime import date
@@ -19,50 +19,50 @@ TOO_SMALL = "too_small.to_fit", "too_small.to_fit_with_open"
 """Codes of errors of a fit that is refused because the study is too small."""
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 REFIT = (AUTO, ALWAYS, NEVER)
-_NEWS = 0.05  # share of what a model was fitted to that must be new before fitting again pays
-_FEW_NEWS = 5  # returns and holders
-_GROWN = 1.5  # times as many holders as when the model was chosen: choose again
-_WARM_EFFORT = 0.3  # share of the usual simulations where last week's planner is there to start from
-_MANY_WAIT = 10  # fewer do not say how many wait at once in later weeks
-_ROUNDS = 6  # that a model is prepared for: generations that fit into half a year
+_NEWS = 0.05  # refit if the new data are at least this share of what the model was fitted to
+_FEW_NEWS = 5  # fewest new returns and holders for a refit
+_GROWN = 1.5  # choose the kind of model again if there are this many times as many holders
+_WARM_EFFORT = 0.3  # share of the usual simulations if learning starts from last week's planner
+_MANY_WAIT = 10  # fewer people do not show how many will wait at once in later weeks
+_ROUNDS = 6  # rounds that a model is prepared for: generations in half a year
 
 
 @dataclass(frozen=True)
 class FittedTo:
-    """How much a model knows: what decides whether fitting again pays."""
+    """The amount of data that a model was fitted to, which decides whether to refit."""
 
     day: str = ""
     holders: int = 0
     recruits: int = 0
     chosen_at: int = 0
-    """Holders when the model was last chosen among all there are, instead of starting from the one before."""
+    """Number of holders when the kind of model was last chosen, instead of kept from the model before."""
 
     def news(self, now: "FittedTo") -> int:
-        """Holders and recruits that came since."""
+        """New holders and recruits since then."""
         return max(now.holders - self.holders, 0) + max(now.recruits - self.recruits, 0)
 
     def pays(self, now: "FittedTo") -> bool:
-        """Whether enough is new to change the model."""
+        """Whether there are enough new data to refit."""
         return self.news(now) >= max(_FEW_NEWS, _NEWS * (self.holders + self.recruits))
 
 
 @dataclass(frozen=True, eq=False)
 class ModelChoice:
-    """The model of a week; None where the study is too small to fit."""
+    """The model of a week; None if the study is too small to fit."""
 
     model: Model | None
     refitted: bool
     folder: str
-    """Where it was saved, below the study's folder, if it is an earlier week's."""
+    """Its folder below the study's folder, if it is an earlier week's model."""
     fitted_to: FittedTo
     before: str = ""
     """The day of the earlier model, if there is one."""
     news: int = 0
-    """Holders and recruits since the model was fitted, where it is kept."""
+    """New holders and recruits since the model was fitted, if it is kept."""
     kept_as_asked: bool = False
-    """Whether it is kept because that was asked for, and not because little is new."""
+    """Whether the model is kept because the order says so, not because there are few new data."""
     too_small: Message | None = None
-    """Why the study cannot be fitted yet, and what can be said of it."""
+    """Why the study cannot be fitted yet, and what it shows nevertheless."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ def model_of_week(
     refit: str,
     progress: Progress,
 ) -> ModelChoice:
-    """Keep last week's model, or fit again if it pays (`refit`: auto, always or never)."""
+    """Keep last week's model, or refit if there are enough new data (`refit`: auto, always or never)."""
     last = kept.last
     earlier = None
     if last is not None and last.facts["model"]:
@@ -106,7 +106,7 @@ def kept_or_refitted(
     rounds: int = _ROUNDS,
     effort: float = 1.0,
 ) -> ModelChoice:
-    """Keep the earlier model, or fit again if it pays; `rounds` is how far a new one looks ahead."""
+    """Keep the earlier model, or refit if there are enough new data; `rounds` is how far a new model plans ahead."""
     one_of(note("week.refit"), refit, REFIT)
     now = FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
     before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)

@@ -1,4 +1,4 @@
-"""The plan of a week: the standing order, the sheet for who waits, with open coupons counted, the forecast by date."""
+"""The plan of a week: the standing order, the sheet (with open coupons counted), and the forecast by date."""
 
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, timedelta
@@ -45,12 +45,12 @@ USUAL_EACH = 3
 """Coupons that everybody gets while a study is too small for a model."""
 SHEET, PRINTED, FORECAST, PICTURE = "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png"
 _SAME_FOR_ALL = "same for all"
-_MOST = 0.9  # share of the recruits of today's coupons that must come in time, or the summary warns
+_MOST = 0.9  # the summary warns if a smaller share of the recruits of today's coupons comes in time
 
 
 @dataclass(frozen=True)
 class WeekOrder:
-    """The standing order of a study. Its fields are kept in the log, and stay until another value is given.
+    """The standing order of a study. Its fields are kept in the log, and hold until another value is given.
 
     >>> from peerfront.study.week_plan import WeekOrder
     >>> order = WeekOrder(budget=200, deadline="2026-06-30", target=300)
@@ -59,7 +59,7 @@ class WeekOrder:
     """
 
     budget: int
-    """Coupons that were left to give out on the day of the first week."""
+    """Coupons left to give out on the day of the first week."""
     deadline: str = ""
     """The study's last day, year-month-day; empty if it has none."""
     target: int | None = None
@@ -72,14 +72,14 @@ class WeekOrder:
     response: str = "average"
     at_least: tuple[str, ...] = ()
     valid_days: float | None = None
-    """Days from issue until coupons expire; None as the schema file or a column says."""
+    """Days from issue until coupons expire; None: as the schema file or a column says."""
     interviews_per_week: float | None = None
     population: tuple[str, ...] = ()
     """People in the population, as in `PlanOrder`; empty if it is not known."""
     strata: tuple[str, ...] = ()
-    """Fields between whose categories alone coupons may differ, as in `PlanOrder`."""
+    """The only fields by which coupons may differ, as in `PlanOrder`."""
     randomise: float = 0.0
-    """Chance that everybody has of each allowed number, at least."""
+    """The least chance that everybody has of each allowed number."""
     prior: tuple[str, ...] = ()
     """Folders of models of earlier studies, which help as far as they agree."""
     seed: int = 0
@@ -106,12 +106,12 @@ class WeekOrder:
         )
 
     def changed(self, **given: Any) -> "WeekOrder":
-        """The same order with what was given this week; None leaves a field as it was."""
+        """The order with this week's changes; None leaves a field unchanged."""
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @classmethod
     def from_log(cls, entry: dict[str, Any]) -> "WeekOrder":
-        """An order as a week's entry keeps it; fields that this version does not know are left out."""
+        """Read an order from a week's entry; fields that this version does not know are left out."""
         names = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in entry.items() if name in names})
 
@@ -120,7 +120,7 @@ class WeekOrder:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def last_day(self, today: date) -> date:
-        """The last day that is looked ahead to."""
+        """The last day of the forecast."""
         if not self.deadline:
             return today + timedelta(weeks=USUAL_WEEKS)
         last = date.fromisoformat(self.deadline)
@@ -134,7 +134,7 @@ class WeekOrder:
     def plan_order(self, left: int, rounds_left: int | None, already: int, number: int) -> PlanOrder:
         """The order for the sheet of week `number`, with the coupons that are left and the people who have taken part.
 
-        Every week draws its lots with a seed of its own: who loses one is not sure to lose the next.
+        Every week draws its lots with a seed of its own, so that the same people do not lose every time.
         """
         return PlanOrder(
             left,
@@ -166,21 +166,21 @@ class WeekPlan:
     table: pd.DataFrame
     """person, coupons, decided_by, probability, reason, and whatever else the sheet has."""
     sheet: CouponSheet
-    """Without a model it holds the table and nothing that is expected."""
+    """The coupon sheet; without a model it holds the table but no expected numbers."""
     forecast: DateForecast | None = None
-    """None where nothing says when people return, or where none was asked for."""
+    """The forecast by date; None without return times, or if none was requested."""
     why_no_forecast: Message | None = None
-    """Why there is no forecast by date, where one was asked for."""
+    """Why there is no forecast by date although one was requested."""
     rounds: int | None = None
-    """Generations of recruits that fit in until the last day; None without dates."""
+    """Generations of recruits that fit until the last day; None without dates."""
     until: date | None = None
-    """The last day that is looked ahead to."""
+    """The last day of the forecast."""
     has_deadline: bool = False
-    """Whether that is the study's deadline."""
+    """Whether the last day is the study's deadline."""
     in_time: float = 1.0
-    """Share of the recruits of this week's coupons who come by then."""
+    """Share of the recruits of this week's coupons who come by the last day."""
     is_restricted: bool = False
-    """Whether the sheet keeps to strata or random numbers, which the forecast by date does not know."""
+    """Whether the sheet has strata or random numbers, which the forecast by date ignores."""
     same_for_all: "SameForAll | None" = None
     """The sheet of a study that is too small for a model."""
 
@@ -191,7 +191,7 @@ class WeekPlan:
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        """Lines for the log: who is to get how many, and how that came about."""
+        """Lines for the log: who gets how many coupons, and how that was decided."""
         model, seed = self.sheet.model_fingerprint[:16], self.sheet.order.seed
         strata = self.table["stratum"].tolist() if "stratum" in self.table else [None] * len(self.table)
         return [
@@ -228,13 +228,13 @@ class WeekPlan:
 
 @dataclass(frozen=True)
 class SameForAll:
-    """Coupons for people who cannot be told apart yet: the same number each, and one more for some, drawn by lot."""
+    """The sheet of a study too small for a model: the same number each, and one more for some, drawn by lot."""
 
     people: int
     available: int
     """Coupons that may be given out this week."""
     wanted: int
-    """Coupons that everybody should have."""
+    """Coupons wanted for each person."""
     each: int
     one_more: int
     """People who get one more, by lot."""
@@ -251,9 +251,9 @@ def planned_week(
     studies: int,
     progress: Progress,
 ) -> WeekPlan:
-    """Plan for the people who wait (a mask, [people]), with the coupons that are left on this day of week `number`.
+    """Plan week `number` for the people who wait (a mask, [people]) with the coupons that are left.
 
-    `studies` is how often the rest of the study is simulated for the forecast by date; 0 makes none.
+    `studies` is the number of simulated studies for the forecast by date; 0: no forecast.
     """
     if model is None:
         return _same_for_all(study, waits, order, left, number)
@@ -301,9 +301,9 @@ def planned_week(
 
 
 def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, number: int) -> WeekPlan:
-    """The sheet of a study that is too small for a model: everybody gets the same, as far as coupons last.
+    """The sheet of a study too small for a model: everybody gets the same, as far as coupons last.
 
-    Where they do not suffice for as many as wanted, who gets one more is drawn by lot.
+    If coupons are too few for the wanted number, lots decide who gets one more.
     """
     people, available = study.ids[waits], max(left - order.reserve, 0)
     if order.round_cap is not None:
