@@ -27,10 +27,12 @@ def printed_by(command: str, folder: Path) -> str:
     name, *arguments = shlex.split(command)
     if name != "peerfront":
         raise ValueError(f"The tutorial only runs peerfront, not {command!r}.")
+    environment = {"COLUMNS": str(WIDTH), "PEERFRONT_LANGUAGE": "en", "PYTHONPATH": str(PAGE.parents[1] / "src")}
     done = subprocess.run(
         [sys.executable, "-c", START, *arguments],
         cwd=folder,
-        env=os.environ | {"COLUMNS": str(WIDTH), "PYTHONPATH": str(PAGE.parents[1] / "src")},
+        env=os.environ
+        | {"COLUMNS": str(WIDTH), "PEERFRONT_LANGUAGE": "en", "PYTHONPATH": str(PAGE.parents[1] / "src")},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
