@@ -1,1 +1,1 @@
-"""Results into words: the only room that makes sentences for users, for a terminal, a page, a PDF and a workbook."""
+"""Turn results into sentences for users: in a terminal, on a page, in a PDF or a workbook."""

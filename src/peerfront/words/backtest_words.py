@@ -16,7 +16,7 @@ Row = Mapping[Hashable, Any]
 
 
 def backtest_lines(test: Backtest) -> list[object]:
-    """The verdict first, then horizon by horizon, then what to know about it."""
+    """The verdict, then each horizon, then notes."""
     lines: list[object] = [verdict_text(test.forecasts, test.coverage)]
     lines += [_horizon_line(row) for row in test.coverage.to_dict("records")]
     if test.by_waves:
@@ -32,7 +32,7 @@ def backtest_lines(test: Backtest) -> list[object]:
 
 
 def verdict_text(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> Text:
-    """Whether forecasts can be trusted, near and far, with the counts that say so."""
+    """Whether near and far forecasts can be trusted, with the counts behind it."""
     sentences = [
         say(
             "In {inside} of {all} forecasts what came lay inside the 8-of-10 band.",
@@ -54,7 +54,7 @@ def verdict_text(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> Text:
 
 
 def _fault(row: Row, trust: Trust) -> Text:
-    """What is wrong with the forecasts of a horizon; empty where they are good, or nothing can be said."""
+    """What is wrong with the forecasts of a horizon; empty if they are good, or too few."""
     values = {"horizon": horizon_text(row["horizon"]), "middle": row["middle"], "came": row["realised"]}
     match trust:
         case Trust.NARROW:
@@ -128,7 +128,7 @@ def _source_line(test: Backtest) -> Text:
 
 
 def backtest_table(test: Backtest) -> ResultTable:
-    """Every forecast beside what came."""
+    """Every forecast beside what happened."""
     headings = (
         say("from"), say("ahead"), say("people then"), say("middle"), say("8 of 10"), say("came"),
         say("against the band"),
@@ -149,12 +149,12 @@ def backtest_table(test: Backtest) -> ResultTable:
 
 
 def cut_text(test: Backtest, cut: object) -> Text:
-    """The day or the wave from which was forecast."""
+    """The day or the wave at which a forecast starts."""
     return say("wave {wave}", wave=cut) if test.by_waves else joined([str(cut)])
 
 
 def horizon_text(horizon: object) -> Text:
-    """How far ahead was forecast."""
+    """How far ahead a forecast reaches."""
     names = {
         "next 2 weeks": say("the next 2 weeks"),
         "next 4 weeks": say("the next 4 weeks"),

@@ -1,7 +1,6 @@
-"""The command that repeats a piece of the app's work in a terminal, made from what was ordered.
+"""The terminal command that repeats a step of the app, made from the step's order.
 
-Commands run in the study's folder, so paths are relative to it. A setting that was left as a command has it anyway is
-left out.
+Commands run in the study's folder, so paths are relative to it. Settings with the command's default value are left out.
 """
 
 import os
@@ -34,7 +33,7 @@ def commands_of(work: str, choices: Choices, language: str = "") -> tuple[Comman
 
 
 def command_line(command: Command) -> str:
-    """A command as it can be pasted into a terminal; characters that would not be seen are spelled out."""
+    """A command to paste into a terminal; invisible characters are spelled out."""
     words = ("peerfront", *command)
     if os.name == "nt":
         return subprocess.list2cmdline(words)
@@ -42,7 +41,7 @@ def command_line(command: Command) -> str:
 
 
 def order_options(choices: Choices) -> Command:
-    """Options that sheet, forecast and report share: equal if the same was ordered."""
+    """The options that sheet, forecast and report share."""
     return _options(choices, _ORDER)
 
 

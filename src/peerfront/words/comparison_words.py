@@ -1,6 +1,6 @@
 """Comparisons in words: tables for a terminal, a notebook and Markdown, and curves like the paper's figure.
 
-The curves have rounds along, cumulative reward above, cumulative recruits below, and bands of +-1 standard error.
+The curves show cumulative reward (above) and cumulative recruits (below) by round, with bands of +-1 standard error.
 """
 
 import math
@@ -54,7 +54,7 @@ def mean_tables(results: Results) -> list[ResultTable]:
 
 
 def difference_tables(results: Results, against: str | None = None) -> list[ResultTable]:
-    """Paired differences in discounted reward to one policy (the first unless named), with 95% intervals."""
+    """Paired differences in discounted reward from one policy (by default the first), with 95% intervals."""
     reference = against or results.policies[0]
     others = tuple(policy for policy in results.policies if policy != reference)
     if not others:
@@ -105,7 +105,7 @@ def _bound_cells(bounds: pd.DataFrame, world: str) -> list[tuple[float, str]]:
 
 
 def as_html(results: Results) -> str:
-    """The means for a notebook."""
+    """The tables of means as HTML for a notebook."""
     return "".join(f"<p>{escape(str(table.title))}</p>{_html(table)}" for table in mean_tables(results))
 
 
@@ -130,7 +130,7 @@ def write_report(results: Results, folder: Path, against: str | None = None) -> 
 
 
 def markdown_report(results: Results, against: str | None = None) -> str:
-    """What was compared, the means, and the paired differences."""
+    """The comparison in Markdown: its conditions, the means, and the paired differences."""
     comparison = results.comparison
     errors = say("Means ± standard errors over episodes of this one draw.")
     if (draws := len(comparison.draws)) > 1:
@@ -147,7 +147,7 @@ def markdown_report(results: Results, against: str | None = None) -> str:
 
 
 def _conditions(comparison: Comparison) -> Text:
-    """What every policy was given: coupons, people, rounds, episodes and models."""
+    """The conditions of every policy: coupons, people, rounds, episodes and models."""
     rules = comparison.rules
     conditions = [
         say("{coupons} coupons", coupons=rules.budget),
@@ -180,7 +180,7 @@ def markdown_table(header: Collection[object], rows: Collection[Collection[objec
 
 
 def curves(results: Results, world: str, only: Collection[str] | None = None) -> "Figure":
-    """One column per discount, two rows; of all policies, or of those in `only`."""
+    """Draw the curves of all policies, or of those in `only`: one column per discount, two rows."""
     from matplotlib.ticker import MaxNLocator
 
     from peerfront.foundation.pictures import COLOURS, STYLES, new_figure
@@ -218,7 +218,7 @@ def curves(results: Results, world: str, only: Collection[str] | None = None) ->
 
 
 def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard error of what the first t rounds earned, t = 0 .. last; flat after an episode's end."""
+    """Mean and standard error of the sum over the first t rounds, t = 0 .. last; constant after an episode's end."""
     parts, draws = [], []
     for run in runs:
         recruits = run.trajectories.recruits

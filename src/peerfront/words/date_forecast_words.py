@@ -1,4 +1,4 @@
-"""Forecasts by date in words: where the study stands, the weeks to come, the date of the target."""
+"""Forecasts by date in words: the state of the study, the weeks to come, the date of the target."""
 
 from datetime import date
 
@@ -12,7 +12,7 @@ _LONG_QUEUE = 0.5
 
 
 def date_forecast_lines(forecast: DateForecast) -> list[object]:
-    """Where the study stands, the next weeks, the target, the queue, and how the rival does."""
+    """The state of the study, the next weeks, the target, the queue, and the rival's result."""
     stands = say(
         "On {today}: {waiting} waiting for coupons, {left} left to give out, {open} in people's hands.",
         today=long_date(forecast.today),
@@ -56,7 +56,7 @@ def date_forecast_lines(forecast: DateForecast) -> list[object]:
 
 
 def _target_line(forecast: DateForecast) -> Text:
-    """When the target is reached, as far as simulated studies get there."""
+    """When the target is reached, if enough simulated studies reach it."""
     plan, wanted = forecast.of_plan, forecast.still_wanted
     if not wanted:
         return say("The target of {target:,} is reached already.", target=forecast.target)
@@ -99,7 +99,7 @@ def _queue_lines(forecast: DateForecast) -> list[Text]:
 
 
 def date_forecast_tables(forecast: DateForecast) -> list[ResultTable]:
-    """The plan's weeks."""
+    """The table of the plan's weeks."""
     own = forecast.weeks[forecast.weeks["policy"] == PLAN]
     queues = forecast.interviews_per_week is not None
     headings = (
@@ -119,7 +119,7 @@ def date_forecast_tables(forecast: DateForecast) -> list[ResultTable]:
 
 
 def long_date(day: date) -> Text:
-    """5 March 2027."""
+    """A date such as 5 March 2027."""
     months = (
         say("January"), say("February"), say("March"), say("April"), say("May"), say("June"),
         say("July"), say("August"), say("September"), say("October"), say("November"), say("December"),

@@ -1,4 +1,4 @@
-"""Designs in words: what each rule for coupons brings and costs, which one to use, and the picture of them."""
+"""Designs in words: what each rule for coupons brings and costs, which one to use, and a picture."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -138,7 +138,7 @@ _COLUMNS = {
 
 
 def design_tables(design: "Design") -> tuple[ResultTable, ResultTable]:
-    """Rules with the estimate that is advised, and every estimator under each rule."""
+    """Two tables: each rule with its advised estimate, and every estimator under each rule."""
     return (
         _table(say("Rules, with the estimate that is advised"), design.rules, {"rule": say("rule")}),
         _table(say("Every estimator"), design.table, {"rule": say("rule"), "estimator": say("estimator")}),

@@ -1,4 +1,4 @@
-"""What a paper has to say about recruitment that was steered: the relevant points of STROBE-RDS, in our own words.
+"""What a paper must report about planned coupon numbers: the relevant points of STROBE-RDS, in our own words.
 
 STROBE-RDS (White et al., 2015, Journal of Clinical Epidemiology 68:1463-1471) asks studies that sample by referral to
 report, among other things, seeds, coupons, eligibility, incentives and whatever was changed while data were collected.

@@ -7,7 +7,7 @@ import numpy as np
 
 from peerfront.words.language import Text, n_people, percent, say, say_n
 
-_COUNTS_LITTLE = 0.05  # of the precision, below which earlier studies are said not to count
+_COUNTS_LITTLE = 0.05  # with a smaller share of the precision, earlier studies are said not to count
 
 
 def earlier_study_lines(helped: Mapping[str, Any] | None) -> list[Text]:

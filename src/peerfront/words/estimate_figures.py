@@ -1,4 +1,4 @@
-"""Pictures of estimates and of the sample's diagnostics. Colours tell categories apart, line styles do so in print."""
+"""Pictures of estimates and of the sample's diagnostics. Categories differ in colour and, for print, in line style."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ _MOST_CATEGORIES = 6
 
 
 def figures_of(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> dict[str, Figure]:
-    """Draw everything about one outcome, by the name of its file."""
+    """All pictures of one outcome, by the name of the file."""
     return {
         "estimates": estimates_figure(estimates, narrow=narrow),
         "convergence": convergence_figure(estimates, diagnostics, narrow=narrow),
@@ -27,7 +27,7 @@ def figures_of(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow:
 
 
 def estimates_figure(estimates: OutcomeEstimates, *, narrow: bool = False) -> Figure:
-    """Draw every estimate for everybody with its interval; those that are not valid here are grey."""
+    """Draw every estimate for the whole population with its interval; those that are not valid here are grey."""
     table = estimates.table[(estimates.table["group"] == "everybody") & estimates.table["estimate"].notna()]
     shown = _shown(estimates, table)
     table = table[table["category"].isin(shown)].iloc[::-1]
@@ -53,7 +53,7 @@ def estimates_figure(estimates: OutcomeEstimates, *, narrow: bool = False) -> Fi
 
 
 def convergence_figure(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
-    """Draw the estimate as people came."""
+    """Draw how the estimate developed as people came."""
     figure = new_figure(5.4 if narrow else 7.2, 4.0)
     axis = figure.subplots()
     for number, category in enumerate(_shown(estimates, diagnostics.convergence)):
@@ -75,7 +75,7 @@ def convergence_figure(estimates: OutcomeEstimates, diagnostics: Diagnostics, *,
 
 
 def bottleneck_figure(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
-    """Draw the estimate within each large tree, for the category that is estimated most often."""
+    """Draw the estimate of one category within each large tree."""
     figure = new_figure(5.4 if narrow else 7.2, 4.0)
     axis = figure.subplots()
     table = diagnostics.bottlenecks
@@ -105,7 +105,7 @@ def bottleneck_figure(estimates: OutcomeEstimates, diagnostics: Diagnostics, *, 
 
 
 def seeds_figure(diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
-    """Draw the composition wave by wave, and what recruitment that began at these seeds tends to."""
+    """Draw the composition by wave, and the composition that recruitment from these seeds approaches."""
     figure = new_figure(5.4 if narrow else 7.2, 4.0)
     axis = figure.subplots()
     table = diagnostics.seeds
@@ -142,7 +142,7 @@ def seeds_figure(diagnostics: Diagnostics, *, narrow: bool = False) -> Figure:
 
 
 def _shown(estimates: OutcomeEstimates, table: pd.DataFrame) -> list[str]:
-    """Categories to draw: of two the second, which the first follows from; of many, the first few."""
+    """Categories to draw: only the second of two (the first is its complement), or the first few of many."""
     there = list(dict.fromkeys(table["category"]))
     if len(estimates.outcome.categories) == 2 and len(there) == 2:
         return there[1:]
@@ -163,7 +163,7 @@ def _finish(figure: Figure, axis: Axes, estimates: OutcomeEstimates) -> None:
 
 
 def _label(outcome: str, category: str) -> str:
-    """Write hiv = yes; a mean, or a band of a number, needs only the name."""
+    """A label such as hiv = yes; only the name for a mean or a range of numbers."""
     if category == "mean":
         return _short(outcome)
     return _short(category if category.startswith(outcome) else f"{outcome} = {category}")

@@ -1,4 +1,4 @@
-"""Estimates in words: which estimator to use and why, what it says, and the table of all of them."""
+"""Estimates in words: which estimator to use and why, its result, and the table of all estimators."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _MOST_IN_ONE_TREE = 0.5
 
 
 def estimate_lines(estimates: "Estimates") -> list[object]:
-    """Which estimates to use and why, what they are, and what was decided on the way."""
+    """Which estimates to use and why, their values, and notes on how the file was read."""
     lines: list[object] = []
     for each, diagnostics in zip(estimates.outcomes, estimates.diagnostics, strict=True):
         if len(estimates.outcomes) > 1:
@@ -113,7 +113,7 @@ def _situation_line(verdict: Verdict) -> Text:
 
 
 def _best_lines(estimates: "OutcomeEstimates") -> Iterator[Text]:
-    """The estimates to use, of everybody."""
+    """The estimates to use, for the whole population."""
     numeric = estimates.outcome.numeric
     for row in estimates.best[estimates.best["group"] == _EVERYBODY].to_dict("records"):
         values = {
@@ -199,19 +199,19 @@ def _quantity(row: Row, numeric: bool) -> str:
 
 
 def number_text(value: float, numeric: bool) -> str:
-    """A mean as a number, a share in percent; nothing where it is not known."""
+    """A mean as a number, a share in percent; empty if unknown."""
     return _formatted(value, "{:.4g}" if numeric else "{:.1%}")
 
 
 def interval_text(low: float, high: float, numeric: bool) -> str:
-    """Both ends of an interval; nothing where it is not known."""
+    """Both ends of an interval; empty if unknown."""
     if low != low:
         return ""
     return f"{low:.4g} - {high:.4g}" if numeric else f"{100 * low:.1f} - {high:.1%}"
 
 
 def bias_text(bias: float, numeric: bool) -> Text | str:
-    """How far an estimate is likely off; nothing where it is not known."""
+    """The likely bias of an estimate; empty if unknown."""
     if bias != bias:
         return ""
     return f"{bias:+.4g}" if numeric else say("{points:+.1f} points", points=100 * bias)
@@ -225,7 +225,7 @@ def _formatted(value: float, pattern: str) -> str:
 
 
 def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
-    """The table of an outcome on the report: whole percents, and what is estimated only in its first row."""
+    """The rows of an outcome on the report, in whole percents; its name stands only in the first row."""
     estimates = outcome.estimates
     if estimates is None:
         return []

@@ -1,6 +1,6 @@
-"""What a fit shows, in words a coordinator can use: what it rests on, what a coupon does, who recruits, how sure it is.
+"""A fit in words for a coordinator: its data, what a coupon does, who recruits, how certain that is.
 
-Everything is read from the numbers that a saved fit keeps, so that a model says the same wherever it is opened.
+Everything is computed from the numbers of a saved fit, so that a model says the same wherever it is opened.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from peerfront.study.model import FitSummary
 
 _CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
-_ALIKE = 0.02  # recruits by which stories may differ and still be called alike
-_GROUP = 40  # people in a group that the summary takes as its example
+_ALIKE = 0.02  # stories that differ by fewer recruits are called alike
+_GROUP = 40  # people in the summary's example group
 _SHOWN_COUPONS, _SHOWN_FIELDS, _MOST_COUPONS = 4, 3, 6
-_PROMISE_OFF = 0.1  # share by which the value may miss the simulations before the summary mentions it
+_PROMISE_OFF = 0.1  # the summary mentions a value that misses the simulations by more than this share
 
 
 def summary_lines(summary: "FitSummary") -> list[Text]:
@@ -65,7 +65,7 @@ def _basis(fit: Fit) -> list[Text]:
 
 
 def return_lines(fit: Fit) -> list[Text]:
-    """When people come, and what is still to come of open coupons."""
+    """When people come, and how many are still to come with open coupons."""
     returns = fit.scores.get("returns")
     if not returns:
         return []
@@ -106,7 +106,7 @@ def return_lines(fit: Fit) -> list[Text]:
 
 
 def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
-    """How many coupons were used, beside what the model says."""
+    """How many coupons were used, compared with the model."""
     lines = []
     for row in rows[:_SHOWN_COUPONS]:
         if row["observed"] is None:
@@ -131,7 +131,7 @@ def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
 
 
 def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
-    """What is known about what a coupon does, and what is not."""
+    """What the study shows about the effect of a coupon, and what it leaves open."""
     stories = {story["name"]: story for story in coupons["stories"]}
     left = [story for story in stories.values() if not story["ruled_out"]]
     (fewest, most), pinned, lines = coupons["shown"], coupons["pinned"], []
@@ -208,7 +208,7 @@ def _brings(stories: list[dict[str, Any]], most: int) -> list[Text]:
 
 
 def _people(fit: Fit) -> list[Text]:
-    """Whether what is known about people predicts who recruits, and how."""
+    """Whether and how people's answers predict who recruits."""
     response, gained = next(iter(fit.responses.values())), fit.scores["gain_of_knowing_people"]
     gain, error = gained["log_likelihood"], gained["standard_error"]
     helped = fit.scores.get("earlier_studies", {}).get("used", False)
@@ -249,7 +249,7 @@ def _certainty(rows: list[dict[str, Any]]) -> list[Text]:
         return []
     first, n = rows[0], rows[0]["people"]
     share = first["observed"] if first["observed"] is not None else (0.1 if first["by"] == "hardly any" else 0.9)
-    share = min(max(share, 0.1), 0.9)  # even a share of nothing is not known exactly
+    share = min(max(share, 0.1), 0.9)  # even a share of 0 is not known exactly
 
     def reach(people: int) -> Text:
         return percent(float(1.96 * np.sqrt(share * (1 - share) / people)))
@@ -270,7 +270,7 @@ def _certainty(rows: list[dict[str, Any]]) -> list[Text]:
 
 
 def _plans(fit: Fit) -> list[Text]:
-    """What plans were prepared for, and how they did in simulations."""
+    """What plans were prepared for, and their results in simulations."""
     rules, values, played = fit.rules, fit.scores.get("values", {}), fit.scores.get("played", {})
     prepared = say_n(
         "Prepared to plan up to {coupons} over {n} round, with about {people:,} people waiting at first.",
@@ -301,7 +301,7 @@ def _plans(fit: Fit) -> list[Text]:
 
 
 def _played(value: Mapping[str, Any], story: str | None) -> Text:
-    """How plans for one story did where it is true."""
+    """The results of plans for one story in its own world."""
     values = {"plans": value["plans"], "error": 2 * value["error"], "rule": value["rule"]}
     if story is None and value["rule"] is None:
         line = say("In simulations plans bring {plans:.1f} +- {error:.1f} recruits.", **values)

@@ -1,4 +1,4 @@
-"""Forecasts in words: sentences and tables of what to expect, by rounds."""
+"""Forecasts by rounds in words: sentences and tables."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Row = Mapping[Hashable, Any]
 
 
 def forecast_lines(forecast: Forecast) -> list[object]:
-    """What to expect, the stories, the target, what becomes of coupons, and how the plan's rivals do."""
+    """The expectation, the stories, the target, the coupons, and the rivals' results."""
     if forecast.nothing_because is not None:
         return [say("Nothing is given out: {why}. So nobody is recruited.", why=forecast.nothing_because)]
     plan, rules = forecast.of_plan, forecast.rules
@@ -46,7 +46,7 @@ def forecast_lines(forecast: Forecast) -> list[object]:
 
 
 def expected_recruits(forecast: Forecast) -> Text:
-    """Recruits of the plan: a number, or a range where it depends clearly on what a coupon does."""
+    """Recruits of the plan: a number, or a range if the stories differ clearly."""
     if not forecast.stories_differ:
         return say("{recruits:.0f}", recruits=forecast.of_plan["recruits"])
     own = forecast.stories_of(PLAN)["recruits"]
@@ -54,7 +54,7 @@ def expected_recruits(forecast: Forecast) -> Text:
 
 
 def _story_line(forecast: Forecast, row: Row) -> Text:
-    """What the plan brings by one story, and what knowing it would add."""
+    """What the plan brings by one story, and what planning for it alone would add."""
     knowing = forecast.stories_of(KNOWING)
     own = knowing[knowing["story"] == row["story"]].iloc[0]
     more, error = -float(own["plan_lead"]), float(own["plan_lead_error"])
@@ -98,7 +98,7 @@ def _rival_line(forecast: Forecast, row: Row) -> Text:
 
 
 def _caveat(forecast: Forecast) -> Text:
-    """What the bands hold and what they do not."""
+    """What the bands include and what they do not."""
     if forecast.with_model:
         inside = say(
             "The bands hold luck and what a coupon may do; the wider ones also what the data leave open about how many "
@@ -124,7 +124,7 @@ def _caveat(forecast: Forecast) -> Text:
 
 
 def forecast_tables(forecast: Forecast) -> list[ResultTable]:
-    """What a terminal or a page shows above the sentences."""
+    """The tables that a terminal or a page shows above the sentences."""
     return [_rounds_table(forecast), _policies_table(forecast)]
 
 
@@ -169,7 +169,7 @@ def _policies_table(forecast: Forecast) -> ResultTable:
 
 
 def band(row: Any) -> dict[str, Any]:
-    """The mean of a policy and its 8-of-10 band, as sentences name them."""
+    """The mean of a policy and its 80% band, as values of a sentence."""
     return {"recruits": row["recruits"], "low": row["p10"], "high": row["p90"]}
 
 
@@ -179,7 +179,7 @@ def band_text(low: float, high: float) -> str:
 
 
 def chance_text(share: float) -> Text:
-    """A share of simulated studies; none of a thousand is not the same as never."""
+    """A chance in percent; none or all of the simulated studies are named as such, not as never or always."""
     return say("{share:.0%} of the simulated studies", share=share) if share in (0.0, 1.0) else percent(share)
 
 

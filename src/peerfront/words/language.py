@@ -1,4 +1,4 @@
-"""The language in use, and sentences that are put into it when somebody reads them.
+"""The language in use, and sentences that are translated when somebody reads them.
 
 `say("Give out {coupons} coupons.", coupons=31)` is a `Text`: an English sentence and its values. It becomes words when
 it is shown (`str(text)`), in the language in use then, so a result can be kept, sent to another process, and read by
@@ -27,7 +27,7 @@ LANGUAGES = {"en": "English", "es": "Español"}
 
 
 class Medium(StrEnum):
-    """Where words are read: a remedy is an option in a terminal, an argument in Python, a field on a page."""
+    """Where sentences are read: a remedy is an option in a terminal, an argument in Python, a field on a page."""
 
     TERMINAL = "terminal"
     PYTHON = "python"
@@ -36,34 +36,34 @@ class Medium(StrEnum):
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who puts sentences into a language, and where they are read."""
+    """The language of sentences, and the medium in which they are read."""
 
     language: str
     medium: Medium
     one: Callable[[str], str]
     several: Callable[[str, str, int], str]
     fields: Mapping[str, object] = field(default_factory=dict)
-    """Labels of the fields on a page, by setting; `role_` before the name of a part of a study's file."""
+    """Labels of the fields on a page, by setting; columns of a study's file have `role_` before their name."""
 
 
 @cache
 def catalogue(language: str, where: Medium) -> Speaker:
-    """The speaker of a language's catalogue; of English if there is none."""
-    found = gettext.translation("django", LOCALE, [language], fallback=True)
-    return Speaker(language, where, found.gettext, found.ngettext)
+    """The speaker with a language's catalogue; English if there is none."""
+    translation = gettext.translation("django", LOCALE, [language], fallback=True)
+    return Speaker(language, where, translation.gettext, translation.ngettext)
 
 
 SPEAKER: ContextVar[Speaker | None] = ContextVar("speaker", default=None)
 
 
 def speaker() -> Speaker:
-    """Who speaks at present: English, to somebody who programs, if nothing else was said."""
+    """The speaker in use; by default English, for Python."""
     return SPEAKER.get() or catalogue("en", Medium.PYTHON)
 
 
 @contextmanager
 def speaking(who: Speaker) -> Iterator[None]:
-    """Let somebody speak until the end of the block: `with speaking(catalogue("es", Medium.TERMINAL)):`."""
+    """Use a speaker until the end of the block: `with speaking(catalogue("es", Medium.TERMINAL)):`."""
     before = SPEAKER.set(who)
     try:
         yield
@@ -72,7 +72,7 @@ def speaking(who: Speaker) -> Iterator[None]:
 
 
 def language_of_the_user() -> str:
-    """The language that the environment asks for (PEERFRONT_LANGUAGE, LC_ALL, LC_MESSAGES, LANG), if there is one."""
+    """The language set in the environment (PEERFRONT_LANGUAGE, LC_ALL, LC_MESSAGES, LANG), if any."""
     for name in ("PEERFRONT_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
         if wanted := os.environ.get(name, ""):
             code = wanted.replace("-", "_").partition("_")[0].partition(".")[0].lower()
@@ -89,11 +89,11 @@ def _has_catalogue(code: str) -> bool:
 
 @dataclass(frozen=True)
 class Text:
-    """A sentence with its values, to be written in the language in use when it is read."""
+    """A sentence with its values; written in the language that is in use when it is read."""
 
     sentence: str
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    many: str = ""  # the sentence for any number `n` but one
+    many: str = ""  # the plural sentence, for any number `n` but one
     severity: Severity | None = None
 
     def __str__(self) -> str:
@@ -111,14 +111,14 @@ class Text:
 
 
 class _Shown(dict[str, Any]):
-    """Values as sentences show them: lists with commas, text that people typed with nothing hidden in it."""
+    """Values as sentences show them: lists with commas, typed text with invisible characters spelled out."""
 
     def __getitem__(self, name: str) -> Any:
         return _shown(super().__getitem__(name))
 
 
 class _Typed(str):
-    """What somebody typed, or a name: in quotation marks (`!r`) it is spelled out once, not twice."""
+    """A typed text or a name: its invisible characters are spelled out once, also in quotation marks (`!r`)."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ def _shown(value: Any) -> Any:
 
 
 class _Listed(tuple[Any, ...]):
-    """Values with commas between them; in quotation marks (`!r`) each has its own."""
+    """Values with commas between them; with `!r` each has its own quotation marks."""
 
     __slots__ = ()
 
@@ -169,7 +169,7 @@ def say_n(one: str, many: str, n: int, /, **values: Any) -> Text:
 
 
 def warn(sentence: str, /, **values: Any) -> Text:
-    """A sentence that warns; whoever shows it marks it as such."""
+    """A sentence that is a warning; it is marked as such when shown."""
     return Text(sentence, values, severity=Severity.WARNING)
 
 
@@ -186,7 +186,7 @@ class _Joined(Text):
 
 
 def marked(text: object) -> str:
-    """A sentence as a terminal or a file shows it: warnings begin with that word."""
+    """A sentence as a terminal or a file shows it: a warning begins with the word "Warning"."""
     grave = getattr(text, "severity", None)
     return str(say("Warning: {sentence}", sentence=text)) if grave is Severity.WARNING else str(text)
 
@@ -195,7 +195,7 @@ def marked(text: object) -> str:
 
 
 def percent(share: float) -> Text:
-    """A share as 31%; only nothing is called 0%, and only certainty 100%."""
+    """A share such as 31%; only exactly 0 is 0%, and only exactly 1 is 100%."""
     if 0.0 < share < 0.005:
         return say("under 1%")
     if 0.995 <= share < 1.0:
@@ -204,16 +204,16 @@ def percent(share: float) -> Text:
 
 
 def n_coupons(number: int) -> Text:
-    """1 coupon, 1,200 coupons."""
+    """A number of coupons: 1 coupon, 1,200 coupons."""
     return say_n("{n:,} coupon", "{n:,} coupons", number)
 
 
 def n_people(number: int) -> Text:
-    """1 person, 1,200 people."""
+    """A number of people: 1 person, 1,200 people."""
     return say_n("{n:,} person", "{n:,} people", number)
 
 
 def ordinal(number: int) -> Text:
-    """First, second, ..., 6th."""
+    """An ordinal number: first, second, ..., 6th."""
     named = {1: say("first"), 2: say("second"), 3: say("third"), 4: say("fourth"), 5: say("fifth")}
     return named.get(number, say("{number}th", number=number))

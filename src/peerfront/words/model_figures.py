@@ -1,4 +1,4 @@
-"""One picture for each kind of model, for a reader who knows statistics and not this program."""
+"""One picture for each kind of model, for readers who know statistics but not this program."""
 
 import textwrap
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
 
 
 def capacity_figure(report: CapacityReport, title: str = "", *, narrow: bool = False) -> Figure:
-    """First a hanging rootogram (bars end at zero where the model fits), then: is each coupon used as predicted?
+    """Draw a hanging rootogram (bars end at zero if the model fits), and observed against predicted use of each coupon.
 
-    A narrow figure has them one below the other.
+    In a narrow figure they stand one below the other.
     """
     figure = new_figure(NARROW, 7.4) if narrow else new_figure(9, 4.1)
     left, right = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
@@ -48,7 +48,7 @@ def capacity_figure(report: CapacityReport, title: str = "", *, narrow: bool = F
 
 
 def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "", *, narrow: bool = False) -> Figure:
-    """How often a recruit shares the recruiter's category, field by field: the data and each generator."""
+    """Draw how often recruits share their recruiter's category, by field: the data and each generator."""
     if not reports:
         raise SettingError("diagnostics.no_report")
     first = next(iter(reports.values())).fields

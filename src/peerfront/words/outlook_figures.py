@@ -19,7 +19,7 @@ from peerfront.words.language import say
 from peerfront.words.story_phrases import short_story
 
 _TARGET = (0, (1, 1))
-_MOST_ABOVE = 4.0  # times what came; bands of a back-test that reach further are cut off
+_MOST_ABOVE = 4.0  # bands of a back-test are cut off at this multiple of the real number
 _BANDS = ("p10", "p90", 0.18, say("plan, 8 of 10")), ("p25", "p75", 0.28, say("plan, half"))
 
 
@@ -70,7 +70,7 @@ def _draw_bands(axis: Axes, forecast: Forecast, prefix: str) -> None:
 
 
 def _draw_stories(axis: Axes, forecast: Forecast, prefix: str) -> None:
-    """What the plan brings by each story of what a coupon does, where several are left."""
+    """Draw what the plan brings by each story, if several remain."""
     if forecast.story_rounds["story"].nunique() < 2:
         return
     for number, (story, own) in enumerate(forecast.story_rounds.groupby("story", sort=False)):
@@ -80,13 +80,13 @@ def _draw_stories(axis: Axes, forecast: Forecast, prefix: str) -> None:
 
 
 def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rounds and values; totals start from nothing in round 0."""
+    """Rounds and values; totals start from 0 in round 0."""
     rounds, values = own["round"].to_numpy(dtype=np.float64), own[column].to_numpy(dtype=np.float64)
     return (np.append(0.0, rounds), np.append(0.0, values)) if prefix == "total" else (rounds, values)
 
 
 def date_figure(forecast: DateForecast, *, narrow: bool = False) -> Figure:
-    """Draw people so far by date, with the target, and interviews by week with what is open and queued."""
+    """Draw people so far by date, with the target, and interviews by week, with open coupons and the queue."""
     figure, (totals, weeks) = two_panels(narrow)
     if forecast.still_wanted:
         assert forecast.target is not None, "something is wanted"
@@ -126,7 +126,7 @@ def date_figure(forecast: DateForecast, *, narrow: bool = False) -> Figure:
 
 
 def _draw_queue(axis: Axes, forecast: DateForecast) -> None:
-    """Capacity and queue, where interviews are limited."""
+    """Draw capacity and queue, if interviews are limited."""
     if forecast.interviews_per_week is None:
         return
     own = forecast.weeks[forecast.weeks["policy"] == forecast.summary["policy"].iloc[0]]
@@ -182,7 +182,7 @@ def _draw_fans(axis: Axes, test: Backtest) -> None:
         style = STYLES[1 + number % (len(STYLES) - 1)]
         label = str(say("forecast from {cut}, 8 of 10", cut=cut_text(test, cut)))
         axis.plot(places, people + own["median"], color=colour, linestyle=style, label=label)
-        # New seeds are not forecast, so that each line of what came starts where its forecast does.
+        # New seeds are not forecast, so each line of real numbers starts where its forecast starts.
         came = str(say("what came")) if number == 0 else None
         axis.plot(places, people + own["realised"], color=COLOURS[0], linewidth=2.0, label=came)
         highest = max(highest, float((people + own["realised"]).max()))
@@ -228,7 +228,7 @@ def _draw_dots(axis: Axes, test: Backtest) -> None:
 
 
 def by_date(axis: Axes, narrow: bool) -> None:
-    """Dates below, whole people at the left."""
+    """Format the axes: dates below, whole people at the left."""
     axis.grid(alpha=0.3)
     axis.xaxis.set_major_locator(AutoDateLocator(minticks=3, maxticks=5 if narrow else 7))  # type: ignore[no-untyped-call]
     low, high = (num2date(end) for end in axis.get_xlim())  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
 """The coupon sheet as an Excel workbook: a sheet to print and fill in, the facts behind it, and every number.
 
 The first worksheet is what a coordinator takes to the field: who gets how many coupons and why, with room for the
-numbers of the coupons, the date and initials. The others hold what the plan rests on, all columns of the CSV file, and
-what other numbers of coupons would bring.
+numbers of the coupons, the date and initials. The others hold the facts behind the plan, all columns of the CSV file,
+and what other spends would bring.
 """
 
 import math
@@ -36,8 +36,8 @@ from peerfront.words.story_phrases import story_phrase
 if TYPE_CHECKING:
     from peerfront.study.coupon_sheet import CouponSheet
 
-_WIDTHS = (17, 9, 33, 11, 10, 68)  # of the columns, in characters; together they fill a page on its side
-_PERSON, _COUPONS, _WHY = 1, 2, 6  # places of columns
+_WIDTHS = (17, 9, 33, 11, 10, 68)  # of the columns, in characters; together they fill a landscape page
+_PERSON, _COUPONS, _WHY = 1, 2, 6  # positions of columns
 _WHY_LINE, _WHY_CHARACTERS = 11.5, 78  # points of a line of reasons, and characters that surely fit in one
 _LINE, _WRITTEN = 15.0, 22.0  # points of a printed line, and of one written by hand
 _NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
@@ -90,7 +90,7 @@ def _write_coupons(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> N
 
 
 def _write_title(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> None:
-    """The study, the day and the round."""
+    """Write the study, the day and the round."""
     last = len(_WIDTHS)
     for row in (1, 2):
         page.merge_cells(start_row=row, end_row=row, start_column=1, end_column=last)
@@ -106,7 +106,7 @@ def _write_person(page: Worksheet, row: int, person: str, coupons: int, reason: 
         cell.border = _BOX
         cell.alignment = Alignment(vertical="center", wrap_text=True)
         if 3 <= number <= 5 and not coupons:
-            cell.fill = _GREY  # nothing is to be written here
+            cell.fill = _GREY  # not to be filled in
     page.cell(row, _PERSON).font = _BOLD
     page.cell(row, _COUPONS).font = _LARGE_BOLD if coupons else _LARGE
     page.cell(row, _COUPONS).alignment = Alignment(horizontal="center", vertical="center")
@@ -222,7 +222,7 @@ def _provenance(sheet: "CouponSheet") -> list[_Fact]:
 
 
 def _write_stories(page: Worksheet, row: int, sheet: "CouponSheet") -> int:
-    """What comes by each story of what a coupon does, as a table; nothing where nothing was simulated."""
+    """Write the results by story as a table; nothing if there was no simulation."""
     if not sheet.by_story:
         return row
     row = _section(page, row + 1, say("Recruits expected in all, by what a coupon does"))
@@ -265,7 +265,7 @@ def _section(page: Worksheet, row: int, title: Text) -> int:
 
 
 def _lines(text: str, characters: int) -> int:
-    """Lines that a text takes in a column of this width."""
+    """How many lines a text takes in a column of this width."""
     return max(1, len(textwrap.wrap(visible(text, 1000), characters)))
 
 
@@ -277,7 +277,7 @@ def _plus_minus(error: float | None) -> str:
 
 
 def _write_table(page: Worksheet, names: Sequence[str], rows: Sequence[Sequence[object]], footer: str = "") -> None:
-    """A plain table with a header, for formulas and filters."""
+    """Write a plain table with a header, for formulas and filters."""
     for number, name in enumerate(names, start=1):
         put(page, 1, number, name).font = _BOLD
         page.column_dimensions[get_column_letter(number)].width = max(14, len(name) + 2)

@@ -21,7 +21,7 @@ def reason_text(reason: Reason) -> Text:
 
 
 def _rule(reason: Reason) -> Text:
-    """A rule that holds for many; empty where this person's own chance decides."""
+    """The reason if a rule for many people decides; empty if this person's own chance does."""
     stratum, coupons = reason.stratum, n_coupons(reason.coupons)
     match reason.code:
         case ReasonCode.STRATUM:
@@ -130,7 +130,7 @@ def _drawn(reason: Reason) -> Text:
 
 
 def _beyond(reason: Reason) -> Text:
-    """Say so where somebody gets more coupons than the study shows anything about."""
+    """A warning if somebody gets more coupons than the study has data about."""
     if reason.most_shown is None:
         return Text("")
     return say(

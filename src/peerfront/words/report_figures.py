@@ -55,9 +55,9 @@ def curve_figure(sheet: "CouponSheet") -> Figure:
 
 
 def coupons_figure(stories: Mapping[str, Any], *, narrow: bool = False) -> Figure:
-    """Draw the recruits that 1, 2, 3, ... coupons would bring by each story that is left, with intervals.
+    """Draw the recruits that 1, 2, 3, ... coupons would bring by each remaining story, with intervals.
 
-    `stories` is what a fit says about coupons (its scores' `coupon_stories`).
+    `stories` are the `coupon_stories` of a fit's scores.
     """
     figure = new_figure(NARROW if narrow else 7.2, 4.4)
     axis = figure.subplots()
@@ -99,7 +99,7 @@ def _believed(story: Mapping[str, Any]) -> Text:
 
 
 def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
-    """Draw who recruited whom, in layers (each person's recruits stand to the right of them), and people by wave."""
+    """Draw who recruited whom, in layers (recruits stand to the right of their recruiter), and people by wave."""
     largest, tree = _trees_by_size(study)
     if len(study) <= MOST_DRAWN:
         figure, (layers, counts) = two_panels(narrow)
@@ -113,7 +113,7 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
         mine = tree == number if number < _TREES_NAMED else tree >= _TREES_NAMED
         people = np.bincount(study.trees.wave[mine], minlength=len(waves)).astype(np.float64)
         colour = _TREE_COLOURS[number]
-        # Sizes of trees would tell of few people.
+        # Sizes of trees would reveal small groups.
         label = say("tree {number}", number=number + 1) if number < _TREES_NAMED else say("smaller trees")
         counts.bar(waves, people, bottom=below, color=colour, edgecolor="white", linewidth=0.4, label=str(label))
         below += people
@@ -129,7 +129,7 @@ def tree_figure(study: Study, *, narrow: bool = False) -> Figure:
 
 
 def _trees_by_size(study: Study) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Roots, the largest tree first, and for each person the place of their tree among them, [people]."""
+    """Roots, the largest tree first, and for each person the index of their tree, [people]."""
     roots, inverse, sizes = np.unique(study.trees.root, return_inverse=True, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     place = np.empty(len(roots), dtype=np.int64)
@@ -138,7 +138,7 @@ def _trees_by_size(study: Study) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _draw_icicle(axis: Axes, study: Study, tree: NDArray[np.int64]) -> None:
-    """A person is a bar as high as the number of people at the ends of their chains."""
+    """Draw each person as a bar; its height is the number of people at the ends of their chains."""
     top, height = icicle(study.recruiter, study.trees.wave, tree)
     wave = study.trees.wave.astype(np.float64)
     corners = np.stack(
@@ -171,7 +171,7 @@ def icicle(
     people = len(recruiter)
     height = np.zeros(people)
     deepest_first = np.argsort(-wave, kind="stable")
-    for person in deepest_first.tolist():  # ends of chains count one; everybody else what their recruits count
+    for person in deepest_first.tolist():  # ends of chains count one; everybody else the sum of their recruits
         height[person] = max(height[person], 1.0)
         if recruiter[person] != NOBODY:
             height[recruiter[person]] += height[person]
@@ -191,7 +191,7 @@ def icicle(
 
 
 def calendar_figure(page: CalendarPage, *, narrow: bool = False) -> Figure:
-    """Draw recruits by week, and what was forecast for them."""
+    """Draw recruits by week, and the earlier forecast of them."""
     figure = new_figure(NARROW if narrow else 8.0, 4.4)
     axis = figure.subplots()
     days = np.array(page.ends, dtype="datetime64[D]")

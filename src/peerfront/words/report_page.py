@@ -1,7 +1,7 @@
-"""The report: one page, complete in itself, that a coordinator can print and an ethics board can read.
+"""The report: one self-contained page that a coordinator can print and an ethics board can read.
 
-It begins with the plan, and holds no id of any participant, unless the coupon sheet is asked for by name. The same
-model, file, settings and language give the same page, byte for byte.
+It begins with the plan, and holds no id of any participant unless the coupon sheet is requested. The same model, file,
+settings and language give the same page, byte for byte.
 """
 
 import base64
@@ -33,12 +33,12 @@ from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_
 from peerfront.words.sheet import promise_lines
 from peerfront.words.story_phrases import story_phrase
 
-_SHARP = 400  # people up to which trees are drawn as lines and not as dots; larger ones would make the page heavy
+_SHARP = 400  # most people whose trees are drawn as vector graphics; larger ones would make the page heavy
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture for a page and one for a telephone, as data addresses, and what they show, for who cannot see."""
+    """A picture for a page and one for a telephone, as data URLs, and a text alternative."""
 
     wide: str
     narrow: str
@@ -98,7 +98,7 @@ def report_page(report: StudyReport) -> str:
 
 
 def page_environment() -> Environment:
-    """Templates whose sentences are translated by `say` and in which nothing that people typed becomes markup."""
+    """The template environment: sentences are translated by `say`, and typed text is escaped."""
     environment = Environment(
         loader=PackageLoader("peerfront.words", "."),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -137,7 +137,7 @@ def _missing(field: FieldUse) -> object:
 
 
 def _plan(report: StudyReport) -> dict[str, object] | None:
-    """The plan without persons: how many get how many, and by field what groups of some size get on average."""
+    """The plan without persons: how many people get each number, and the mean of each group that is large enough."""
     sheet, plan, with_ids = report.sheet, report.plan, report.settings.with_ids
     if sheet is None or plan is None:
         return None
@@ -155,7 +155,7 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
 
 
 def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
-    """What 1, 2, ... coupons bring by each story that is left: story, weight, brings."""
+    """What 1, 2, ... coupons bring by each remaining story: story, weight, brings."""
     stories = fit.scores.get("coupon_stories", {}).get("stories", [])
     return [
         {
@@ -169,7 +169,7 @@ def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
 
 
 def _open_by_age(calendar: CalendarPage | None) -> list[tuple[Text, Text]]:
-    """Ages of open coupons, and how many there are."""
+    """The number of open coupons by age."""
     return [
         (
             say("{first} days or older", first=first)
@@ -224,7 +224,7 @@ def _picture(draw: Any, drawn: object, shows: Text, *, sharp: bool = True) -> Pi
 
 
 def _address(figure: Figure, sharp: bool = True) -> str:
-    """The figure inside the page: lines stay sharp in print, dots stay small."""
+    """The figure as a data URL: SVG, which is sharp in print, or PNG, which is small."""
     kind, mime = ("svg", "svg+xml") if sharp else ("png", "png")
     return f"data:image/{mime};base64,{base64.b64encode(rendered(figure, kind)).decode()}"
 
@@ -241,7 +241,7 @@ def _homophily_picture(report: StudyReport) -> Picture | None:
 
 
 def _coupons_picture(fit: Fit) -> Picture | None:
-    """What coupons bring by each story; None in a model that does not say."""
+    """The picture of what coupons bring by each story; None if the model does not say."""
     stories = fit.scores.get("coupon_stories")
     if not stories:
         return None
@@ -286,7 +286,7 @@ def _backtest_picture(calendar: CalendarPage | None) -> Picture | None:
 
 
 def _outcome_section(outcome: PublishedOutcome) -> dict[str, Any]:
-    """What the page shows of an outcome: sentences, tables, and pictures of estimates, convergence, trees and seeds."""
+    """The section of an outcome: sentences, tables, and pictures of estimates, convergence, trees and seeds."""
     section: dict[str, Any] = {"name": outcome.name, "hidden": outcome.hidden}
     if outcome.estimates is None or outcome.diagnostics is None:
         return section

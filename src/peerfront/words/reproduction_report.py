@@ -1,4 +1,4 @@
-"""Write a reproduction down: tables as CSV, Markdown and LaTeX, figures, trajectories, and an HTML report."""
+"""Write the files of a reproduction: tables as CSV, Markdown and LaTeX, figures, trajectories, an HTML report."""
 
 import base64
 import gzip
@@ -45,7 +45,7 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Answer]
         title = say("The paper's figure, {world} world", world=name)
         figures.append(_drawn(curves(part, part.worlds[0], _SHOWN), title, folder / f"figure-{name}"))
     for name, part in results.items():
-        if len(learning := part.learning()):  # a plan of one's own may have no method that learns by playing
+        if len(learning := part.learning()):  # a user's own plan may have no method that learns from episodes
             title = say("Learning by playing, {world} world", world=name)
             figures.append(_drawn(_learning_curves(learning, name), title, folder / f"learning-{name}"))
     write_text(folder / "report.html", _report(reproduction, table, listed, figures))
@@ -53,7 +53,7 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Answer]
 
 
 def _learning_curves(learning: pd.DataFrame, world: str, window: int = 25) -> Figure:
-    """What policies earned while they learned (`Results.learning`): means over draws and `window` episodes."""
+    """Draw the reward of policies while they learned (`Results.learning`): means over draws and `window` episodes."""
     discounts = list(dict.fromkeys(learning["discount"]))
     window = min(window, int(learning["episode"].max()) + 1)
     figure = new_figure(2.2 + 2.9 * len(discounts), 3.6)
@@ -67,7 +67,7 @@ def _learning_curves(learning: pd.DataFrame, world: str, window: int = 25) -> Fi
         axis.set_xlabel(str(say("training episode")))
         axis.grid(alpha=0.3)
         axis.set_xlim(left=0)
-    axes[0].set_ylim(bottom=0)  # of all, once all are drawn
+    axes[0].set_ylim(bottom=0)  # after all curves are drawn
     axes[0].set_ylabel(str(say("discounted reward")))
     title = say("{world} world: while learning, mean of the last {n} episodes", world=world, n=window)
     figure.suptitle(str(title))
@@ -77,7 +77,7 @@ def _learning_curves(learning: pd.DataFrame, world: str, window: int = 25) -> Fi
 
 
 def _drawn(figure: Figure, title: Text, file: Path) -> dict[str, object]:
-    """Written as PNG and SVG, and for the report."""
+    """Write a figure as PNG and SVG, and return it for the report."""
     images = {kind: rendered(figure, kind) for kind in ("png", "svg")}
     for kind, content in images.items():
         write_bytes(file.with_name(f"{file.name}.{kind}"), content)
@@ -90,7 +90,7 @@ def _write_data(folder: Path, results: dict[str, Results]) -> None:
         return pd.concat(named, ignore_index=True).to_csv(index=False).encode()
 
     parts = results.values()
-    # No time stamp inside: same results, same bytes.
+    # No time stamp, so that the same results give the same bytes.
     write_bytes(folder / "episodes.csv.gz", gzip.compress(together(part.episodes for part in parts), mtime=0))
     write_bytes(folder / "trajectories.csv.gz", gzip.compress(together(part.rounds() for part in parts), mtime=0))
     write_bytes(folder / "differences.csv", together(part.differences for part in parts))

@@ -155,7 +155,7 @@ Line = tuple[str, list[object]]
 
 
 def blocks(table: pd.DataFrame) -> list[tuple[Text, list[Line]]]:
-    """Title and lines of each world and metric: of each method the paper's figures, ours, and the distance."""
+    """Title and rows of each world and metric: for each method the paper's number, ours, and the difference."""
     titles = {
         REWARD: lambda world: say("Discounted reward, {world} world", world=world),
         RECRUITS: lambda world: say("Recruits, {world} world", world=world),
@@ -208,7 +208,7 @@ def markdown_text(table: pd.DataFrame, discounts: Sequence[float], listed: list[
 
 
 def latex_table(table: pd.DataFrame, discounts: Sequence[float]) -> str:
-    """The same as a LaTeX table (booktabs)."""
+    """The tables in LaTeX (booktabs)."""
     text = [
         r"\begin{tabular}{l" + "r" * len(discounts) + "}",
         r"\toprule",

@@ -1,4 +1,4 @@
-"""The files of each result, written alike by the commands and by the app."""
+"""Write the files of each result, for the commands and for the app."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ def write_check(
     reasons: Mapping[str, Any],
     names: tuple[str, ...] = CHECK_FILES,
 ) -> None:
-    """Write what `check` found in a file; `names` may leave out the schema."""
+    """Write the results of `check`; `names` may leave out the schema."""
     from peerfront.data.schema_file import schema_text
     from peerfront.data.writers import dot_text
     from peerfront.foundation.spreadsheets import csv_text
@@ -53,7 +53,7 @@ def write_check(
 
 
 def write_waiting(file: Path, study: "Study") -> int:
-    """Write the people who wait for coupons, as `plan` reads them; returns how many there are."""
+    """Write the people who wait for coupons, as `plan` reads them; return their number."""
     from peerfront.foundation.spreadsheets import csv_text
 
     waiting = study.waiting
@@ -62,12 +62,12 @@ def write_waiting(file: Path, study: "Study") -> int:
 
 
 def curve_file(sheet: Path) -> Path:
-    """The file beside a sheet that says what other numbers of coupons would bring."""
+    """The file beside a sheet with the value of other spends."""
     return sheet.with_name(f"{sheet.stem}-curve.csv")
 
 
 def write_sheet(file: Path, sheet: "CouponSheet", heading: "Heading") -> None:
-    """Write a coupon sheet as its file's name asks: a workbook, a PDF, or CSV with the curve of spends beside it."""
+    """Write a coupon sheet by its file's ending: a workbook, a PDF, or CSV with the curve of spends beside it."""
     from peerfront.study.coupon_sheet import PDF, WORKBOOK, sheet_kind
 
     kind = sheet_kind(file)
@@ -136,7 +136,7 @@ def write_design(folder: Path, design: "Design") -> None:
 
 
 def _stem(name: str, number: int) -> str:
-    """The second outcome's pictures are called estimates-2 and so on."""
+    """The name of an outcome's picture: those of the second outcome are called estimates-2 and so on."""
     return name if number == 0 else f"{name}-{number + 1}"
 
 

@@ -1,4 +1,4 @@
-"""A result's table as people read it: a title, headings, and cells in words."""
+"""A result's table for people: a title, headings, and cells as texts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,9 +21,9 @@ class ResultTable:
     title: Text
     headings: tuple[Text, ...]
     rows: tuple[tuple[object, ...], ...]
-    """Cells: texts, or numbers as they are to be shown."""
+    """Cells: texts, and numbers formatted as texts."""
     n_names: int = 1
-    """How many columns hold names; they stand at the left, numbers at the right."""
+    """How many of the first columns hold names, aligned left; numbers are aligned right."""
     caption: Text | None = None
     emphasis: tuple[Emphasis, ...] = ()
-    """Of each row; empty if all rows are alike."""
+    """The emphasis of each row; empty if all rows are alike."""

@@ -1,7 +1,7 @@
-"""A coupon sheet in words: what to give out, what comes of it, and how good that is.
+"""A coupon sheet in words: what to give out, what it brings, and how good that is.
 
-`sheet_lines` is what a coordinator reads below the table: the decision and what it brings first, then what comes by
-each story of what a coupon does, other numbers of coupons, how good the plan is, and notes.
+`sheet_lines` stand below the table: first the decision and what it brings, then the result by each story of what a
+coupon does, other spends, how good the plan is, and notes.
 """
 
 import math
@@ -15,19 +15,19 @@ from peerfront.words.language import Text, joined, n_coupons, n_people, percent,
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
 
-_AS_GOOD = 0.005  # recruits, or a share of the best possible: a smaller loss is called none
+_AS_GOOD = 0.005  # recruits, or a share of the best possible: a smaller loss is not mentioned
 _FLAT = 0.01  # share of the value: spends that lose less lie on the flat part of the curve
-_APART = 0.02  # share of the recruits by which stories must differ before totals are given as a range
+_APART = 0.02  # if stories differ by more than this share of the recruits, totals are given as a range
 
 
 def heading_line(heading: Heading) -> Text:
-    """Study, date and round, as far as they are given."""
+    """Study, date and round, without empty parts."""
     number = None if heading.round is None else say("round {number:,}", number=heading.round)
     return joined([heading.study, heading.date, number], ", ")
 
 
 def page_title(heading: Heading) -> Text:
-    """The title of a sheet to print; a name that is not given is left open, to be written by hand."""
+    """The title of a sheet to print; a missing name is left blank, to be filled in by hand."""
     return say("Coupon sheet: {study}", study=heading.study or "_" * 30)
 
 
@@ -51,7 +51,7 @@ def page_columns() -> list[Text]:
 
 
 def page_footer() -> Text:
-    """How to keep the sheet."""
+    """The footer: how to store the sheet safely."""
     return say("Holds participants' ids: keep it as you keep them.")
 
 
@@ -74,7 +74,7 @@ def main_lines(sheet: CouponSheet) -> list[Text]:
 
 
 def promise_lines(sheet: CouponSheet) -> list[Text]:
-    """What comes of the plan by each story, and how good that is: sentences without counts of people."""
+    """What the plan brings by each story, and how good that is: sentences without counts of people."""
     return [] if sheet.certificate is None else [*_by_story(sheet), *_how_good(sheet)]
 
 
@@ -100,7 +100,7 @@ def _kept(sheet: CouponSheet) -> Text:
 
 
 def _belief(sheet: CouponSheet) -> list[Text]:
-    """What the plan was asked to believe, if it was."""
+    """The belief that the order asks for, if any."""
     response = sheet.order.response
     if response == AVERAGE:
         return []
@@ -121,7 +121,7 @@ def _now(sheet: CouponSheet) -> Text:
 
 
 def _in_all(sheet: CouponSheet) -> list[Text]:
-    """What is expected with the rounds after this one."""
+    """The recruits expected in all, later rounds included."""
     after, each = sheet.rounds_left - 1, [story.expected for story in sheet.by_story]
     if not after:
         return []
@@ -153,7 +153,7 @@ def _with_error(recruits: float, error: float) -> Text:
 
 
 def _stories_differ(stories: Sequence[StoryResult]) -> bool:
-    """Whether the stories expect clearly different numbers of recruits: by more than chance, and more than a little."""
+    """Whether the stories' expected recruits differ by more than chance and by a relevant amount."""
     if len(stories) < 2:
         return False
     expected = [each.expected for each in stories]
@@ -162,7 +162,7 @@ def _stories_differ(stories: Sequence[StoryResult]) -> bool:
 
 
 def _by_story(sheet: CouponSheet) -> list[Text]:
-    """What comes by each story, and what planning with it known would add."""
+    """What the plan brings by each story, and what planning for that story alone would add."""
     if len(sheet.by_story) < 2:
         return []
     lines = [say("This study cannot say yet what a coupon does. Recruits expected in all:")]
@@ -182,7 +182,7 @@ def _by_story(sheet: CouponSheet) -> list[Text]:
 
 
 def _alternatives(sheet: CouponSheet) -> list[Text]:
-    """What other numbers of coupons this round would bring, by the plan's own value."""
+    """What other spends this round would bring, by the plan's own value."""
     curve = sheet.curve.set_index("spend")["value"]
     best, lowest, highest = float(curve[sheet.spend]), int(curve.index.min()), int(curve.index.max())
     optimal = best if sheet.order.spend is None else float(curve.max())
@@ -248,7 +248,7 @@ def _how_good(sheet: CouponSheet) -> list[Text]:
 
 
 def _bound(sheet: CouponSheet, certificate: Certificate, expected: float, story: str | None) -> Text:
-    """What no plan can expect to exceed, and how close this one is."""
+    """The upper bound on any plan, and how close this one is."""
     short, most = certificate.shortfall(expected), certificate.high
     if story is None:
         limit = say("No plan can expect more than {most:.1f} recruits.", most=most)

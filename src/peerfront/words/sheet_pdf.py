@@ -1,7 +1,7 @@
-"""The coupon sheet as a PDF: who gets how many coupons and why, with room to write, then what the plan rests on.
+"""The coupon sheet as a PDF: who gets how many coupons and why, with room to write, then the facts behind the plan.
 
-The pages are A4 on its side with margins that also fit Letter. The font comes with matplotlib, so that names in most
-alphabets are there; what a font lacks is spelled out. The same sheet and heading give the same bytes.
+The pages are A4 landscape with margins that also fit Letter. The font comes with matplotlib and has most alphabets;
+characters that it lacks are spelled out. The same sheet and heading give the same bytes.
 """
 
 import math
@@ -28,12 +28,12 @@ _WIDTHS = (34.0, 20.0, 62.0, 22.0, 20.0, 101.0)  # of the columns, in millimetre
 _MARGIN, _TOP, _BOTTOM = 19.0, 12.0, 15.0
 _FONT = "DejaVu"
 _FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
-_ALL_PAGES = "\x01pages\x01"  # becomes the number of pages; `visible` spells out its signs, so nobody's id holds it
+_ALL_PAGES = "\x01pages\x01"  # replaced by the number of pages; no id contains it (see `visible`)
 _LINE, _SMALL_LINE, _WRITTEN = 5.0, 3.7, 9.5  # millimetres of a printed line, of a small one, and of one to write on
 _NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
 _PADDING = 1.4
-_HIGHEST = 150.0  # millimetres of the highest row, of somebody with very many coupons: it fits on a page
-_LONGEST_NAME = 150  # characters of an id that are printed: as many as fit into such a row
+_HIGHEST = 150.0  # millimetres of the highest row (a person with very many coupons): it fits on a page
+_LONGEST_NAME = 150  # most characters of an id that are printed: as many as fit into such a row
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _GREY, _LIGHT, _BLACK = (231, 231, 231), (140, 140, 140), (17, 17, 17)
 
@@ -48,7 +48,7 @@ def sheet_pdf(sheet: "CouponSheet", heading: Heading) -> bytes:
 
 
 def _new_document(sheet: "CouponSheet", heading: Heading) -> "FPDF":
-    """A document whose pages carry the study, the day and the round above, and page numbers below."""
+    """A document with the study, the day and the round at the top of each page, and page numbers at the bottom."""
     try:
         from fpdf import FPDF
     except ImportError:
@@ -72,7 +72,7 @@ def _new_document(sheet: "CouponSheet", heading: Heading) -> "FPDF":
             self.set_font(_FONT, "", 8)
             self.set_text_color(85, 85, 85)
             self.cell(0, 5, str(page_footer()), new_x="LMARGIN", new_y="TOP")
-            # Pages are counted at the end: the mark stands in for their number, and must not be spelled out.
+            # Pages are counted at the end: the mark stands for their number, and must not be spelled out.
             page = str(say("Page {number} of {pages}", number=self.page_no(), pages="PAGES"))
             self.cell(0, 5, page.replace("PAGES", _ALL_PAGES), align="R")
             self.set_text_color(*_BLACK)
@@ -100,7 +100,7 @@ def _fonts() -> Path:
 
 
 def _printable(text: str) -> str:
-    """Text as it can be printed: what cannot be seen, or is not in the font, is spelled out."""
+    """Text that can be printed: invisible characters, and those that the font lacks, are spelled out."""
     shown = visible(text, LONGEST_LINE).replace("\n", " ")
     characters = _characters()
     return "".join(sign if ord(sign) in characters else f"\\u{ord(sign):04x}" for sign in shown)
@@ -108,7 +108,7 @@ def _printable(text: str) -> str:
 
 @cache
 def _characters() -> set[int]:
-    """Numbers of the characters that the font has, both upright and bold."""
+    """Code points of the characters that the font has, both regular and bold."""
     from fontTools.ttLib import TTFont
 
     both = []
@@ -180,7 +180,7 @@ def _write_lines(
         y += line
 
 
-# What it rests on ----------------------------------------------------------------------------------------------------
+# Facts behind it -----------------------------------------------------------------------------------------------------
 
 
 def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:

@@ -1,4 +1,4 @@
-"""Sentences as data, so that a result can be stored, and read later by somebody in another language."""
+"""Store sentences as data, so that they can be read later in another language."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ _LONGEST_NAME = 200  # characters of a stratum or an answer within a reason
 
 
 def as_data(value: Any) -> Any:
-    """Texts, messages, remedies, lists and plain values as what JSON can hold."""
+    """Turn texts, messages, remedies, lists and plain values into what JSON can hold."""
     if isinstance(value, Message):
         return {"code": value.code, "arguments": _each(value.arguments), "severity": value.severity.value}
     if isinstance(value, Remedy):
@@ -35,7 +35,7 @@ def as_data(value: Any) -> Any:
 
 
 def from_data(data: Any) -> Any:
-    """What `as_data` made, as it was."""
+    """Restore what `as_data` has converted."""
     if isinstance(data, list):
         return [from_data(each) for each in data]
     if not isinstance(data, dict):
@@ -63,7 +63,7 @@ def _again(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def reason_as_text(reason: "Reason | str") -> str:
-    """A reason as records of a live study hold it: JSON text of its fields; what somebody typed stays as it is."""
+    """A reason as the records of a live study hold it: JSON text of its fields; a typed reason stays as it is."""
     if isinstance(reason, str):
         return reason
     short = replace(
@@ -76,7 +76,7 @@ def reason_as_text(reason: "Reason | str") -> str:
 
 
 def reason_from_text(text: str) -> "Reason | str":
-    """What `reason_as_text` was given; the text itself if it is no reason, as in records of earlier versions."""
+    """Restore a reason from `reason_as_text`; return other text as it is, as in records of earlier versions."""
     if not text.startswith("{"):
         return text
     from peerfront.study.reasons import Reason  # only here: it loads the planner

@@ -7,12 +7,12 @@ from peerfront.words.messages import text_of
 
 
 def story_phrase(story: str) -> Text:
-    """The story as it stands after "if": "each coupon is used on its own"."""
+    """The story as a clause after "if": "each coupon is used on its own"."""
     return text_of(Message(STORY_CODES[story]))
 
 
 def short_story(story: str) -> Text:
-    """The same for the legend of a picture."""
+    """The story in a few words, for the legend of a picture."""
     phrases = {
         "capacity": say("first coupons are used first"),
         "per_coupon": say("each coupon is used on its own"),

@@ -1,4 +1,4 @@
-"""What `peerfront check` says of a study's file, in the order in which questions come up."""
+"""The output of `peerfront check` about a study's file."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ from peerfront.words.notebook import html_of
 _MOST_TREES = 8
 _MOST_COLUMNS = 200
 _MOST_CATEGORIES = 8
-_MOST_EXAMPLES = 2  # faults of a kind
+_MOST_EXAMPLES = 2  # faults of one kind
 _WIDEST_BAR = 16  # characters
 _ALWAYS = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
 """Facts that are listed even where they are 0."""
@@ -30,17 +30,17 @@ _ALWAYS = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeeme
 
 @dataclass(frozen=True)
 class Section:
-    """A table with its title, and what is said below it."""
+    """A table with its title, and the sentences below it."""
 
     title: Text
     rows: tuple[tuple[object, ...], ...] = ()
     header: tuple[Text, ...] = ()
-    """Names of the columns; none for two columns that explain themselves."""
+    """Names of the columns; empty for two columns that explain themselves."""
     numbers: tuple[int, ...] = ()
-    """Places of columns that hold numbers."""
+    """Positions of columns that hold numbers."""
     below: tuple[Text | Message, ...] = ()
     names: tuple[str, ...] = ()
-    """Names in the first column that should be read whole."""
+    """Names in the first column that must not be cut off."""
     quiet: int | None = None
     """Rows from this one on are less important."""
 
@@ -108,7 +108,7 @@ def _sample(summary: Summary) -> Section:
 
 
 def _calendar(study: Study, day: float) -> Section:
-    """What is open, expired and used on the study's day, and who waits."""
+    """Open, expired and used coupons on the study's day, and who waits."""
     counts = coupon_counts(study)
     always = (
         (say("used"), counts.used),
@@ -244,7 +244,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def study_html(study: Study) -> str:
-    """A study as a notebook shows it: how many people, coupons and warnings there are."""
+    """A study in a notebook: the numbers of people, coupons and warnings."""
     facts = [(str(Text(name)), number) for name, number in summarise(study).facts]
     warnings = [say_n("{n:,} warning", "{n:,} warnings", len(study.problems))] if study.problems else []
     return html_of(warnings, pd.DataFrame(facts, columns=["", study.source]))

@@ -1,11 +1,11 @@
-"""What was learned of a value, in words."""
+"""The report of a learned value, in words."""
 
 from peerfront.gfp.learning import Candidate, ValueReport
 from peerfront.words.language import Text, say
 
 
 def value_report_lines(report: ValueReport) -> list[Text]:
-    """How well V fits its targets, what it promises and what simulation gives, and what was compared."""
+    """How well V fits its targets, its own expectation and that of simulations, and the candidates compared."""
     low, middle, high = report.coverage
     lines = [
         say("{method}, {iterations} iterations", method=report.method, iterations=report.iterations),

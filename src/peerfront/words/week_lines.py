@@ -59,7 +59,7 @@ def head_lines(new: NewWeek) -> list[object]:
 
 
 def change_lines(changes: Changes) -> list[Text]:
-    """What is new, gone or different in the file since last week."""
+    """What is new, missing or different in the file since last week."""
     lines = [
         say(
             "New since last week: {recruits}, {seeds}; {coupons} handed out.",
@@ -95,7 +95,7 @@ def change_lines(changes: Changes) -> list[Text]:
 
 
 def handed_out_lines(done: HandedOut) -> list[Text]:
-    """Last week's plan against what was handed out."""
+    """Last week's plan compared with what was handed out."""
     if not len(done.table):
         return [say("Last week nobody was waiting, so there was no sheet to follow.")]
     there = done.table.dropna()
@@ -134,7 +134,7 @@ def handed_out_lines(done: HandedOut) -> list[Text]:
 
 
 def _listed(texts: Sequence[object]) -> Text:
-    """The first of them, and how many more there are."""
+    """The first few people, and how many more there are."""
     first, more = list(texts[:_LISTED]), len(texts) - _LISTED
     if more <= 0:
         return say("{list}", list=first)
@@ -155,17 +155,17 @@ def left_line(coupons: CouponsLeft) -> Text:
 
 
 def sheet_lines(plan: WeekPlan) -> list[object]:
-    """What a coordinator has to read about this week's sheet."""
+    """The essential lines about this week's sheet."""
     return _sheet_lines(plan)[0]
 
 
 def detail_lines(plan: WeekPlan) -> list[object]:
-    """What only somebody who asks needs to know: other numbers of coupons, bounds, what was assumed."""
+    """The details of this week's sheet: other spends, bounds, assumptions."""
     return _sheet_lines(plan)[1]
 
 
 def _sheet_lines(plan: WeekPlan) -> tuple[list[object], list[object]]:
-    """What has to be read about a sheet, and the rest."""
+    """The essential lines about a sheet, and the details."""
     if plan.same_for_all is not None:
         return [_same_for_all(plan.same_for_all)], []
     lines = plan.sheet.lines()
@@ -200,7 +200,7 @@ def _same_for_all(share: SameForAll) -> Text:
 
 
 def outlook_lines(plan: WeekPlan) -> list[object]:
-    """What to expect by date, or why nothing can be said."""
+    """The forecast by date, or why there is none."""
     if plan.why_no_forecast:
         return [say("No forecast by date: {why}. A forecast by rounds needs no dates.", why=plan.why_no_forecast)]
     if plan.forecast is None or plan.rounds is None or plan.until is None:
@@ -217,7 +217,7 @@ def outlook_lines(plan: WeekPlan) -> list[object]:
     if plan.late:
         share = percent(plan.in_time)
         lines.append(say("Of the recruits whom this week's coupons bring, {share} come by then.", share=share))
-    lines += [line for line in plan.forecast.lines() if line not in plan.sheet.notes]  # the sheet has them
+    lines += [line for line in plan.forecast.lines() if line not in plan.sheet.notes]  # the sheet shows these already
     if plan.is_restricted:
         lines.append(
             say(
@@ -231,7 +231,7 @@ def outlook_lines(plan: WeekPlan) -> list[object]:
 
 
 def model_lines(choice: ModelChoice) -> list[object]:
-    """Whether the model is new and why, and what the fit warns of."""
+    """Whether the model is new and why, and the warnings of the fit."""
     if choice.too_small is not None:
         return [choice.too_small]
     if not choice.refitted:

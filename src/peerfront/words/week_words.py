@@ -27,27 +27,27 @@ HEAD, SINCE, THIS_WEEK, EXPECT, MODEL, DETAILS = "head", "since", "this_week", "
 
 @dataclass(frozen=True)
 class Section:
-    """Some lines of a week's summary; `key` says which, whatever the title is in the language in use."""
+    """Some lines of a week's summary; `key` identifies them in every language."""
 
     key: str
     title: Text
-    """Empty above the first lines."""
+    """The title; empty for the first section."""
     lines: tuple[object, ...]
 
 
 def week_lines(result: WeekResult) -> list[object]:
-    """Everything that a coordinator has to read, titles and lines; details are left out."""
+    """Titles and lines of the summary, without details."""
     sections = [section for section in sections_of(result) if section.key != DETAILS]
     return [*_with_titles(sections), log_line(result)]
 
 
 def sections_of(result: WeekResult) -> list[Section]:
-    """The sections of a week, newly made or read from its folder."""
+    """The sections of a week, newly planned or read from its folder."""
     return stored_sections(result.folder) if result.new is None else _new_sections(result.new)
 
 
 def stored_sections(folder: Path) -> list[Section]:
-    """The sections that a week's folder keeps; one without titles where it was written by version 0.3."""
+    """The sections saved in a week's folder; a single one without a title if version 0.3 wrote it."""
     try:
         data = json.loads((folder / SUMMARY_DATA).read_text(encoding="utf-8"))
         return [Section(each["key"], from_data(each["title"]), tuple(from_data(each["lines"]))) for each in data]
@@ -76,7 +76,7 @@ def log_line(result: WeekResult) -> Text:
 
 
 def files_written(plan: WeekPlan) -> list[tuple[str, Text]]:
-    """The files of the week's folder, and what each is."""
+    """The files of the week's folder, with a description of each."""
     files = [(SHEET, say("who gets how many coupons, and why"))]
     if len(plan.table):
         files.append((PRINTED, say("the same to print and fill in")))

@@ -1,7 +1,7 @@
-"""Messages of all rooms in words: the English sentence of each code stands in the TOML files of this folder.
+"""The sentences of all messages: the TOML files of this folder hold the English sentence of each code.
 
 A file has a table for each topic, and a sentence for each code: `missing` in `[files]` is the code "files.missing".
-Values are filled in by name: {path}; a remedy is written as the medium wants it.
+Values are filled in by name: {path}; how a remedy is written depends on the medium.
 """
 
 import shlex
@@ -25,7 +25,7 @@ def sentences() -> dict[str, str]:
 
 
 def text_of(message: Message) -> Text:
-    """A message as a sentence of its severity; a code without a sentence speaks for itself."""
+    """A message as a sentence or a warning; a code without a sentence is shown as it is."""
     sentence = sentences().get(message.code)
     if sentence is None:
         return joined([message.code])
@@ -39,7 +39,7 @@ def in_english(message: Message) -> str:
 
 
 def remedy_text(remedy: Remedy) -> Text | str:
-    """What to set, as the medium wants it: `--valid-days 60`, `valid_days=60`, or the name of a field."""
+    """A remedy in the form of the medium: `--valid-days 60`, `valid_days=60`, or the label of a field."""
     where = speaker().medium
     if remedy.setting == "map":
         return _columns_text(*remedy.value)
@@ -53,7 +53,7 @@ def remedy_text(remedy: Remedy) -> Text | str:
 
 
 def remedies_text(remedies: Remedies) -> str:
-    """Settings to be given together, as the medium wants them."""
+    """Several settings to be given together, in the form of the medium."""
     where = speaker().medium
     if where is Medium.TERMINAL:
         return " ".join(map(str, remedies))
@@ -65,7 +65,7 @@ def remedies_text(remedies: Remedies) -> str:
 
 
 def _columns_text(role: str, *columns: str) -> Text | str:
-    """Which columns hold a part of a study, as the medium wants it; without columns, how to name one."""
+    """How to say which columns hold a part of a study, in the form of the medium; without columns, a placeholder."""
     where = speaker().medium
     if where is Medium.TERMINAL:
         return f"--map {shlex.quote(role + '=' + '+'.join(columns or ('COLUMN',)))}"
@@ -75,7 +75,7 @@ def _columns_text(role: str, *columns: str) -> Text | str:
 
 
 def _field_text(name: str, values: tuple[object, ...]) -> Text:
-    """A field of a page, by its label if the page has it, and what to enter there."""
+    """The label of a page's field, if the page has it, and what to enter there."""
     label = str(speaker().fields.get(name, name.removeprefix("role_").replace("_", " ")))
     return say("“{field}: {values}”", field=label, values=values) if values else say("“{field}”", field=label)
 
