@@ -31,8 +31,7 @@ def printed_by(command: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-c", START, *arguments],
         cwd=folder,
-        env=os.environ
-        | {"COLUMNS": str(WIDTH), "PEERFRONT_LANGUAGE": "en", "PYTHONPATH": str(PAGE.parents[1] / "src")},
+        env=os.environ | environment,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
