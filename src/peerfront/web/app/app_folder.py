@@ -1,12 +1,12 @@
-"""The folder of one person's study in the app: uploaded files, choices made in forms, and everything that was made.
+"""The folder of one person's study in the app: uploaded files, choices made in forms, and all results.
 
     harbour/
-      files/              the study's files, as they were given
-      schema.toml         how they are read, and what is used about people
+      files/              the study's files, as uploaded
+      schema.toml         how they are read, and which columns plans use
       waiting.csv         the people who wait for coupons
-      checked/ model/ sheet.* forecast/ estimates/ report.html      what the steps made
+      checked/ model/ sheet.* forecast/ estimates/ report.html      results of the steps
       log.jsonl week-01_2026-03-02/ ...                             the weeks of `peerfront week`
-      app/                what was chosen in the forms, and how each step ended
+      app/                the choices in the forms, and how each step ended
 
 Paths in it are relative, so that the folder can be moved, and the commands that the app shows work in it.
 """
@@ -30,12 +30,12 @@ from peerfront.words.stored_text import as_data, from_data
 STATE = "app"
 _LOOK = "app/look.json"
 _CHOICES = "app/choices.json"
-_KIND = "in words"  # marks a sentence or message within stored data
+_KIND = "in words"  # key that marks a sentence or message within stored data
 _LONGEST_STEM = 80
 _ENDINGS = frozenset(
     (
         *(".csv", ".tsv", ".txt", ".dat", ".tab", ".rdsat", ".json", ".xlsx", ".xlsm", ".rds", ".rdata", ".rda"),
-        *(".xls", ".xlsb", ".ods", ".sav", ".dta", ".zip"),  # refused in words, under the name they were given by
+        *(".xls", ".xlsb", ".ods", ".sav", ".dta", ".zip"),  # kept under their own ending, which the refusal names
     )
 )
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
@@ -49,7 +49,7 @@ class AppFolder:
             raise DataFileError("app.no_folder", path=path, other=f"{path.stem}-study")
         self.path = path.resolve()
         self._digests: dict[tuple[Path, int, int, int], bytes] = {}
-        self._lock = threading.Lock()  # two tabs may upload, or choose, at once
+        self._lock = threading.Lock()  # two tabs may upload or choose at the same time
         make_folder(self.path / FILES)
         make_folder(self.path / STATE)
         for each in (self.path / FILES, self.path / STATE):
@@ -86,9 +86,9 @@ class AppFolder:
         return checksum.hexdigest()[:16] if place.exists() else ""
 
     def _file_digest(self, file: Path) -> bytes:
-        """The checksum of a file, computed again only after it was written again; empty for a folder or no file.
+        """The checksum of a file, cached until the file changes; empty for a folder or a missing file.
 
-        A job may replace files while a page looks at them, so one that was there may be gone.
+        A job may replace files while a page reads them, so a file may vanish at any time.
         """
         try:
             facts = file.stat()
@@ -107,17 +107,17 @@ class AppFolder:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What was chosen in the forms, by form."""
+        """The choices made in the forms, by form."""
         return self.read(_CHOICES)
 
     def choose(self, **changed: Any) -> None:
-        """Keep choices; those of other forms stay as they are."""
+        """Save the choices of some forms; those of other forms stay."""
         with self._lock:
             self.write(_CHOICES, {**self.choices, **changed})
 
     @property
     def contents(self) -> dict[str, Any]:
-        """What the chosen file contains (`file_look`); empty if none was chosen, or it was not read yet."""
+        """The contents of the uploaded file (`file_look`); empty if there is none, or it was not read yet."""
         content = self.read(_LOOK)
         return content if content.get("file") == self.choices.get("file") else {}
 
@@ -125,14 +125,14 @@ class AppFolder:
         self.write(_LOOK, content)
 
     def outcome(self, step: str) -> dict[str, Any]:
-        """How a step ended the last time, with what it was ordered with and its result; empty if it never ended."""
+        """The order and the result or error of a step's last run; empty if it never ended."""
         return self.read(f"{STATE}/{step}.json")
 
     def write_outcome(self, step: str, outcome: Mapping[str, Any]) -> None:
         self.write(f"{STATE}/{step}.json", outcome)
 
     def read(self, relative: str) -> dict[str, Any]:
-        """A file of the app's own; one that is damaged counts as none, and the step is done again."""
+        """Read one of the app's own files; a damaged one counts as missing, so that the step is repeated."""
         return read_data(self.path / relative)
 
     def write(self, relative: str, content: Mapping[str, Any]) -> None:
@@ -140,12 +140,12 @@ class AppFolder:
 
 
 def write_data(file: Path, content: Mapping[str, Any]) -> None:
-    """Write values, sentences and messages as JSON; sentences stay data, and are read in any language."""
+    """Write values, sentences and messages as JSON; sentences stay data, to be shown in any language."""
     write_text(file, json.dumps(_stored(content), ensure_ascii=False, indent=1) + "\n", private=True)
 
 
 def read_data(file: Path) -> dict[str, Any]:
-    """What `write_data` wrote; empty if there is no such file, or it is damaged."""
+    """Read what `write_data` wrote; empty if the file is missing or damaged."""
     try:
         content = _restored(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -168,7 +168,7 @@ def _restored(value: Any) -> Any:
 
 
 def _harmless(name: str) -> tuple[str, str]:
-    """The stem and ending under which an uploaded file is kept: plain letters, digits, - and _ only."""
+    """A safe stem and ending for an uploaded file: plain letters, digits, - and _ only."""
     last = PurePosixPath(name.replace("\\", "/")).name
     stem, dot, ending = last.rpartition(".")
     if not dot:

@@ -1,7 +1,7 @@
-"""One job at a time: the work of a step, run as a process of its own (`step_work`).
+"""Run one job at a time: the work of a step in a process of its own (`step_work`).
 
-The pages stay usable while a job runs, and it goes on if the browser is closed. What a job writes appears whole or not
-at all, so one that is stopped, or dies with the server, leaves what was there before.
+The pages stay usable while a job runs, and it goes on if the browser is closed. A job's files appear complete or not at
+all, so a job that is stopped, or dies with the server, leaves earlier results intact.
 """
 
 import os
@@ -21,28 +21,28 @@ from peerfront.foundation.shown import visible_message
 from peerfront.web.app.app_folder import AppFolder, read_data, write_data
 
 ORDER_FILE, RESULT_FILE, PROGRESS_FILE = "order.json", "result.json", "progress.json"
-_PATIENCE = 15.0  # seconds between asking a job to end and ending it
-_MOST_KEPT = 20_000  # last characters of what a crashed job wrote that are looked at
+_PATIENCE = 15.0  # seconds between asking a job to end and killing it
+_MOST_KEPT = 20_000  # last characters of a crashed job's output that are read
 _STOPPED_CODES = (130, 143, -15, -2)
 _KILLED = (-9, 137)
-_SHARE_TO_JUDGE, _SECONDS_TO_JUDGE = 0.05, 5  # done before the rest of a job's time is estimated
+_SHARE_TO_JUDGE, _SECONDS_TO_JUDGE = 0.05, 5  # progress needed before the remaining time is estimated
 _KEPT = ("work", "choices", "language", "inputs", "result")
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a job is to do."""
+    """The order of a job."""
 
     step: str
     """The page it belongs to."""
     work: str
     """Name of a function of `step_work`."""
     choices: Mapping[str, Any] = field(default_factory=dict)
-    """What was chosen for it in forms; `words.commands` makes the command that does the same from it."""
+    """The choices made in forms; `words.commands` makes the equivalent command from them."""
     inputs: tuple[str, ...] = ()
-    """Files of the study's folder that the step rests on: if one changes, the step is to be done again."""
+    """Input files in the study's folder: if one changes, the step is out of date."""
     language: str = "en"
-    """Of the files that are written; pages show results in their own."""
+    """The language of the files that are written; pages show results in their own."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Job:
 
     @property
     def seconds_left(self) -> int | None:
-        """About how long it still takes, at the pace so far; None as long as that is a guess."""
+        """The estimated time left at the pace so far; None as long as it would be a guess."""
         share, gone = self.progress[0], time.monotonic() - self.started
         if share is None or share < _SHARE_TO_JUDGE or gone < _SECONDS_TO_JUDGE:
             return None
@@ -94,10 +94,10 @@ class Jobs:
         return job if job is not None and not job.ended else None
 
     def start(self, order: Order, *, wait: float = 0.0) -> bool:
-        """Start a job unless one is running; the same order twice (a double click) is one job.
+        """Start a job unless another one runs; the same order twice (a double click) is one job.
 
-        Waits up to `wait` seconds for its end, so that a short job is done when the page is shown. Returns whether the
-        order is being carried out.
+        Wait up to `wait` seconds for its end, so that a short job is done when the page is shown. Return whether the
+        order was accepted.
         """
         with self._lock:
             busy = self.running
@@ -110,7 +110,7 @@ class Jobs:
         return True
 
     def stop(self) -> None:
-        """Ask the running job to end, as Ctrl-C does; one that does not is ended."""
+        """Ask the running job to end, as Ctrl-C does; kill one that does not."""
         job = self.running
         if job is None:
             return
@@ -121,7 +121,7 @@ class Jobs:
             threading.Thread(target=_end, args=(process,), daemon=True).start()
 
     def close(self) -> None:
-        """Stop what runs, and wait until it has ended."""
+        """Stop the running job, and wait until it has ended."""
         self.stop()
         if self._thread is not None:
             self._thread.join(_PATIENCE + 5)
@@ -134,20 +134,20 @@ class Jobs:
                 job.folder = Path(own)
                 ending = self._ending(job, job.folder)
             ending |= {"seconds": job.seconds, "ended": datetime.now().astimezone().isoformat(timespec="seconds")}
-            if ending["error"] or ending["stopped"]:  # earlier results stay, and so does what they were made with
+            if ending["error"] or ending["stopped"]:  # earlier results stay, with their order
                 before = self._folder.outcome(order.step)
                 ending |= {name: before[name] for name in _KEPT if name in before}
             else:
                 used = {**order.choices, **ending["result"].pop("choices", {})}
                 ending |= {"work": order.work, "choices": used, "language": order.language, "inputs": inputs}
             self._folder.write_outcome(order.step, ending)
-        except Exception as problem:  # a full disk, a folder that was removed: the page must not wait for ever
+        except Exception as problem:  # such as a full disk or a removed folder: the page must not wait for ever
             self._note_failure(order, problem)
         finally:
             job.ended = True
 
     def _ending(self, job: Job, own: Path) -> dict[str, Any]:
-        """Run the process: its result, or why there is none."""
+        """Run the process; return its result, or why there is none."""
         order = job.order
         write_data(own / ORDER_FILE, {"work": order.work, "choices": order.choices, "language": order.language})
         with (own / "errors").open("wb") as errors:
@@ -175,7 +175,7 @@ class Jobs:
         try:
             self._folder.write_outcome(order.step, {"error": error, "stopped": False})
         except Exception:
-            return  # nothing can be written at all; the page says that nothing was made
+            return  # nothing can be written at all; the page says that there is no result
 
 
 def why_it_ended(code: int, errors: Path) -> Message:

@@ -1,4 +1,4 @@
-"""Serve the app to this computer, and open the browser; the pages find here what this run serves."""
+"""Serve the app to this computer, open the browser, and hold the state of this run for the pages."""
 
 import hmac
 import os
@@ -27,18 +27,18 @@ _THREADS = 8
 
 @dataclass(frozen=True, eq=False)
 class Serving:
-    """One run of the app. Its secrets are drawn anew each time and are nowhere on the disk."""
+    """One run of the app. Its secrets are drawn anew each time and never written to disk."""
 
     folder: AppFolder
     jobs: Jobs
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
-    """In the link that opens the app."""
+    """The token in the link that opens the app."""
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(48), repr=False)
-    """Signs cookies."""
+    """The key that signs cookies."""
 
     once: list[str] = field(default_factory=lambda: [secrets.token_urlsafe(24)], repr=False)
-    """In the link that the app itself opens, until it is used: a browser's command line can be read by other users."""
+    """The token, valid once, in the link that the app opens: other users can read a browser's command line."""
 
     @property
     def link(self) -> str:
@@ -49,7 +49,7 @@ class Serving:
         return f"http://127.0.0.1:{self.port}/open/{self.once[0]}"
 
     def opens(self, token: str) -> bool:
-        """Whether a token is that of a link; the browser's own works once."""
+        """Whether a token is valid; the one of the app's own link is valid once."""
         if hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
             return True
         try:
@@ -81,7 +81,7 @@ def serve(folder: Path, port: int, show: Callable[[Text], None], *, open_browser
     except ImportError:
         raise MissingExtra(note("app.the_app"), "live") from None
     try:
-        # The port is known before the pages are made: their cookies carry it.
+        # The port must be known before Django starts: the names of cookies contain it.
         server = create_server(
             _late, host=ADDRESS, port=port, threads=_THREADS, ident=None, clear_untrusted_proxy_headers=True
         )
@@ -117,7 +117,7 @@ _pages: list[Callable[..., object]] = []
 
 
 def _late(environ: dict[str, object], start_response: Callable[..., object]) -> object:
-    """The pages, which are made when the port is known."""
+    """Load the pages, which need to know the port."""
     return _pages[-1](environ, start_response)
 
 

@@ -1,4 +1,4 @@
-"""The form of the columns: which column is what, what else is to be said about the file, and what is used to plan."""
+"""The form of the columns: the role of each column, how the file is read, and which columns plans use."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ _LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of 
 
 
 class ColumnsForm(StepForm):
-    """Columns and how they are read; for the columns that the file has."""
+    """The roles of the file's columns, and how they are read."""
 
     rarely = _RARELY
 
@@ -80,7 +80,7 @@ class ColumnsForm(StepForm):
         self.order_fields([*first[:3], "coupons", *first[3:]])
 
     def reading(self, recognised: Mapping[str, list[str]]) -> dict[str, Any]:
-        """How the file is to be read: what differs from what names and content of the columns say by themselves."""
+        """How the file is to be read: only what differs from the automatic recognition."""
         entered = self.cleaned_data
         columns = {}
         for role in (*ROLES, "coupons"):
@@ -101,13 +101,13 @@ class ColumnsForm(StepForm):
 
 
 def remedies_of(contents: Mapping[str, Any]) -> tuple[Remedy, ...]:
-    """Settings that would mend a refused file."""
+    """The settings that would make a refused file readable."""
     error = contents.get("error")
     return () if error is None else tuple(error.remedies)
 
 
 def entries_of(contents: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:
-    """What the form shows at first: how the file was read, or what its content suggests."""
+    """The initial values of the form: how the file was read, or what its content suggests."""
     roles = dict(contents.get("roles") or {**contents.get("recognised", {}), **contents.get("suggested", {})})
     each = [remedy.value for remedy in remedies_of(contents) if remedy.setting == "coupons_each"]
     roles |= reading.get("columns", {})
@@ -133,7 +133,7 @@ def field_labels() -> dict[str, object]:
 
 
 def ticks_of(offered: list[str], ticked: list[str], before: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Columns to use and to leave out; those that were not offered stay as they were decided before."""
+    """Columns to use and to leave out; earlier choices hold for columns that the form did not offer."""
     use = (set(before.get("use", ())) - set(offered)) | (set(ticked) & set(offered))
     leave = (set(before.get("leave", ())) - set(offered)) | (set(offered) - set(ticked))
     return {"use": sorted(use), "leave": sorted(leave)}

@@ -1,4 +1,4 @@
-"""What pages show about the study's file: what is in it, what is wrong with it, which column is what.
+"""What pages show about the study's file: its contents, its faults, the roles of its columns.
 
 Part of the work of a step (`step_work.read`); it also writes the schema by which later steps read the file.
 """
@@ -37,14 +37,14 @@ from peerfront.web.app.app_folder import AppFolder
 from peerfront.words.commands import SCHEMA
 from peerfront.words.study_check import check_sections, verdict
 
-_MOST_PROBLEMS, _MOST_COLUMNS = 1_000, 1_000  # that pages list
-_EXAMPLES = 3  # values of a column
+_MOST_PROBLEMS, _MOST_COLUMNS = 1_000, 1_000  # most that pages list
+_EXAMPLES = 3  # example values of a column
 _BEFORE = "app/schema-before.toml"
 
 
 @dataclass(frozen=True)
 class Look:
-    """A file as it was read, or why it cannot be."""
+    """What was read from a file, or why it cannot be read."""
 
     contents: dict[str, Any]
     """What pages show: values, messages, rows."""
@@ -53,13 +53,13 @@ class Look:
 
 
 def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
-    """Read a file as it was chosen to be read, and write its schema; a file with faults is described, too."""
+    """Read a file by the user's choices, and write its schema; a file with faults is described, too."""
     file = str(choices["file"])
     path = Path(file)
     reading, ticks = dict(choices.get("reading", {})), dict(choices.get("ticks", {}))
     header = _header_of(path, reading)
     notes = []
-    if reading.get("sheet", "") not in ("", *header.sheets):  # that of a workbook given before
+    if reading.get("sheet", "") not in ("", *header.sheets):  # left over from another workbook
         reading["sheet"] = ""
     if header.names and not set(choices.get("columns", ())) <= set(header.names):
         notes.append(note("work.other_columns"))
@@ -103,7 +103,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
 
 
 def _ticked(schema: StudySchema, ticks: Mapping[str, Any]) -> StudySchema:
-    """The guessed schema with the columns used, or left out, that were ticked and unticked."""
+    """The guessed schema with the user's choices of columns to use and to leave out."""
     use, leave = set(ticks.get("use", ())), set(ticks.get("leave", ()))
 
     def decided(rule: FieldRule) -> FieldRule:
@@ -115,7 +115,7 @@ def _ticked(schema: StudySchema, ticks: Mapping[str, Any]) -> StudySchema:
 
 
 def _keep_schema(folder: AppFolder, text: str) -> None:
-    """Write the schema; one that was edited by hand is kept beside the app's other files."""
+    """Write the schema; copy an existing one that differs to the app's own files."""
     place = folder.path / SCHEMA
     if place.exists():
         before = place.read_bytes()
@@ -165,14 +165,14 @@ def _contents(study: Study, summary: Summary, guess: Guess) -> dict[str, Any]:
         "people": len(study),
         "waiting": len(study.waiting),
         "verdict": verdict(summary),
-        "sections": [vars(section) for section in sections[:-1]],  # the page of the columns has the last one
+        "sections": [vars(section) for section in sections[:-1]],  # the last one is on the page of the columns
         "outcomes": _fit_for(outcome_of, study),
         "subgroups": _fit_for(groups_of, study),
     }
 
 
 def _fit_for(read: Callable[[Study, str], object], study: Study) -> list[str]:
-    """Columns that can be estimated, or grouped by: not those of one answer, or of too many."""
+    """Columns that can be estimated or grouped by: those with at least two answers, and not too many."""
     names = []
     for name in map(str, study.people.columns[:_MOST_COLUMNS]):
         with suppress(PeerfrontError):
@@ -182,7 +182,7 @@ def _fit_for(read: Callable[[Study, str], object], study: Study) -> list[str]:
 
 
 def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, Any]]:
-    """Every column that describes people: whether it is used, and what speaks against it."""
+    """Every column that describes people: whether it is used, and reasons against it."""
     missing = {str(name): int(count) for name, count in (study.people == "").sum().items()}
     rules = {rule.name: rule for rule in schema.fields}
     used = {rule.name for rule in schema.used}
@@ -214,7 +214,7 @@ class _Header:
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Name and some of the values."""
     recognised: Mapping[str, tuple[str, ...]] | None = None
-    """Columns by role, by their names and content alone."""
+    """Columns by role, recognised by their names and content alone."""
     sheets: tuple[str, ...] = ()
 
     @property
@@ -223,7 +223,7 @@ class _Header:
 
 
 def _header_of(path: Path, reading: Mapping[str, Any]) -> _Header:
-    """The columns of the file; none where its layout is fixed, or nothing can be read."""
+    """The columns of the file; none if its layout is fixed, or nothing can be read."""
     try:
         content = file_bytes(path)
         sheets: tuple[str, ...] = ()
@@ -255,7 +255,7 @@ def _header_of(path: Path, reading: Mapping[str, Any]) -> _Header:
 
 
 def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTable | None:
-    """The sheet that was named, or the first that says who recruited whom, or the first that holds a table."""
+    """The named sheet, or the first that shows who recruited whom, or the first that holds a table."""
     wanted = str(reading.get("sheet") or "")
     settings = _read_settings_of({**reading, "sheet": ""})
     first = None
@@ -271,7 +271,7 @@ def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTabl
 
 
 def _read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
-    """How the file is read, from what was chosen in the form of the columns."""
+    """The settings of reading, from the choices in the form of the columns."""
     fields = {
         name: reading[name] for name in ("coupons_each", "still_open", "valid_days", "sheet") if reading.get(name)
     }

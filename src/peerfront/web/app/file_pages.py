@@ -1,4 +1,4 @@
-"""The first two steps: the study's file with what is in it and what is wrong, and which column is what."""
+"""The pages of the first two steps: the study's file with its contents and faults, and the roles of its columns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +50,7 @@ def file(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read_again(request: HttpRequest) -> HttpResponse:
-    """Read the chosen file once more, after reading was stopped or died with the computer."""
+    """Read the uploaded file again, after reading was stopped or the computer crashed."""
     if "file" not in app_folder().choices or is_busy(request):
         return redirect("file")
     return start(request, read_order("file"))
@@ -58,7 +58,7 @@ def read_again(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def example(request: HttpRequest) -> HttpResponse:
-    """Try it with a made-up study."""
+    """Start with a made-up study."""
     name = f"{EXAMPLE}/study.csv"
     if _is_being_read(name) or is_busy(request):
         return redirect("file")
@@ -67,13 +67,13 @@ def example(request: HttpRequest) -> HttpResponse:
 
 
 def _is_being_read(name: str) -> bool:
-    """Whether this file is being read already: a double click."""
+    """Whether this file is being read already, as after a double click."""
     job = jobs().running
     return job is not None and job.order.step == "file" and app_folder().choices.get("file") == name
 
 
 def read_order(step: str, *, example: bool = False) -> Order:
-    """Read the chosen file for the pages, and write what `peerfront check` writes."""
+    """The order to read the file for the pages, and to write what `peerfront check` writes."""
     kept = app_folder().choices
     names = ("file", "reading", "ticks", "columns")
     choices: dict[str, Any] = {"example": example, **{name: kept[name] for name in names if name in kept}}
@@ -85,7 +85,7 @@ def columns(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     contents = folder.contents
     if not contents or (contents.get("error") and not (contents.get("columns") or contents.get("problems"))):
-        return redirect("file")  # nothing is known of its columns
+        return redirect("file")  # its columns are unknown
     if request.method == "POST":
         if request.POST.get("digest") != contents.get("digest"):
             messages.error(
@@ -99,7 +99,7 @@ def columns(request: HttpRequest) -> HttpResponse:
             reading = form.reading(contents.get("recognised", {}))
             names = [each["name"] for each in contents.get("columns", ())]
             if reading["sheet"] != contents.get("reading", {}).get("sheet", ""):
-                reading, names = {**reading, "columns": {}}, []  # another sheet has columns of its own
+                reading, names = {**reading, "columns": {}}, []  # another sheet has other columns
             folder.choose(reading=reading, ticks=ticks_of(offered, ticked, contents.get("ticks", {})), columns=names)
             return start(request, read_order("columns"))
     else:
@@ -119,7 +119,7 @@ def columns(request: HttpRequest) -> HttpResponse:
 
 
 def _ways_out(contents: Mapping[str, Any]) -> dict[str, Any]:
-    """What the form of the columns can do about a refused file: settings that its error names, or naming columns."""
+    """How the form of the columns can help with a refused file: the settings that the error names, or other columns."""
     error, remedies = contents.get("error"), remedies_of(contents)
     settings = {remedy.setting: remedy.value for remedy in remedies if remedy.setting in ("sheet", "coupons_each")}
     unclear = error is not None and error.code == "recognition.unclear"

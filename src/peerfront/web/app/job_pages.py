@@ -1,4 +1,4 @@
-"""The running job as a part of a page, and the button that stops it; files to download; pages for failures."""
+"""The progress of the running job, the button that stops it, files to download, and error pages."""
 
 import mimetypes
 import re
@@ -42,7 +42,7 @@ def stop(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def download(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A file that the steps made; pictures are shown, everything else is saved."""
+    """Send a file that the steps made; pictures are shown in the browser, everything else is downloaded."""
     file = _file(name)
     as_picture = file.suffix in _PICTURES
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
@@ -63,7 +63,7 @@ def download(request: HttpRequest, name: str) -> HttpResponseBase:
     }
 )
 def report_page(request: HttpRequest) -> HttpResponseBase:
-    """The report as it is, shut in: it may load nothing and run nothing."""
+    """Show the report in a sandbox: it may load nothing and run nothing."""
     return FileResponse(_file(REPORT).open("rb"), content_type="text/html; charset=utf-8")
 
 
@@ -76,7 +76,7 @@ def _file(name: str) -> Path:
 
 
 def _saved_as(file: Path) -> str:
-    """The name under which a browser saves it: with the study's folder, so that sheets of two studies differ."""
+    """The name of a download: it starts with the study's folder, so that sheets of two studies differ."""
     folder = re.sub(r"[^A-Za-z0-9_-]+", "-", app_folder().path.name).strip("-") or "study"
     return f"{folder}-{file.name}"
 

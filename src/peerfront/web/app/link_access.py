@@ -1,7 +1,7 @@
-"""Who may see the pages: only this computer, only with the link from the terminal, and no files that are too large.
+"""Access to the pages: only from this computer, only with the link from the terminal, and no huge uploads.
 
 The first request with the link's token sets a signed cookie. A page of another site cannot read it (SameSite=Strict),
-and a name of another computer that points here (DNS rebinding) is refused by the Host header.
+and requests under another host name that points here (DNS rebinding) are refused by the Host header.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _HOSTS = ("127.0.0.1", "localhost")
 
 
 class OnlyThisComputer:
-    """Refuse requests whose Host is another name than this computer's own."""
+    """Refuse requests whose Host is not this computer's own name."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -38,13 +38,13 @@ class OnlyThisComputer:
                 content_type="text/plain; charset=utf-8",
             )
         response = self.answer(request)
-        # Pages hold participants' ids. The browser may show one again on its back button, nobody else may keep it.
+        # Pages hold participants' ids: only the browser itself may keep them, for its back button.
         response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
 
 
 class OnlyWithTheLink:
-    """Refuse everybody who did not come by the link; their pages show nothing of the study."""
+    """Refuse everybody who did not come by the link, without showing anything of the study."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -58,7 +58,7 @@ class OnlyWithTheLink:
 
 
 class InTheLanguageOfTheApp(InTheLanguageOfThePage):
-    """Messages name settings by the labels of the app's forms."""
+    """Let messages name settings by the labels of the app's forms."""
 
     fields = field_labels()
 
@@ -82,7 +82,7 @@ def _cookie_name() -> str:
 
 
 def _open(request: HttpRequest, token: str) -> HttpResponse:
-    """Take the token of the link, once: the address that stays in the browser does not hold it."""
+    """Exchange the link's token for a cookie, and redirect to an address without the token."""
     if not serving().opens(token):
         if _came_by_the_link(request):
             return redirect("home")
@@ -101,11 +101,11 @@ def _open(request: HttpRequest, token: str) -> HttpResponse:
 def _came_by_the_link(request: HttpRequest) -> bool:
     try:
         signing.loads(request.COOKIES.get(_cookie_name(), ""), salt=_SALT, max_age=_COOKIE_DAYS * 86_400)
-    except signing.BadSignature:  # an expired signature is one, too
+    except signing.BadSignature:  # includes expired signatures
         return False
     return True
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form without its token: it is of an earlier run of the app, or cookies are not kept."""
+    """Answer a form without a valid token: it comes from an earlier run of the app, or cookies are off."""
     return render(request, "app/form_expired.html", status=403)

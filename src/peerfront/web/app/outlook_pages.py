@@ -1,4 +1,4 @@
-"""What to expect, what the sample says about the population, and the report about everything."""
+"""The pages of the forecast, of estimates for the population, and of the report."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -84,7 +84,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
 
 
 def _valid_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Estimates in their order, of each quantity the valid ones first."""
+    """Sort the estimates of each quantity so that valid ones come first."""
     places: dict[tuple[Any, ...], int] = {}
     ranked = []
     for row in rows:

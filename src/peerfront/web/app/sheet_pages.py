@@ -1,4 +1,4 @@
-"""Fit a model with progress, and make this round's sheet: who gets how many coupons, why, what else could be done."""
+"""The pages that fit a model and make this round's sheet: who gets how many coupons, why, and the alternatives."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
     if by == "person":
         people = sorted(people, key=lambda row: str(row["person"]))
     spend = sum(row["coupons"] for row in people)
-    order = sheet_order(folder)  # of the sheet as it is; what is in the form may have been refused since
+    order = sheet_order(folder)  # the existing sheet's order; the form may hold a refused one
     return render(
         request,
         "app/sheet.html",
@@ -97,7 +97,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
 
 def _plan(request: HttpRequest, order: dict[str, Any]) -> HttpResponse:
     waiting = waiting_file()
-    if waiting == WAITING and not state_of(app_folder(), "file").done:  # who waits is of another file
+    if waiting == WAITING and not state_of(app_folder(), "file").done:  # the people who wait come from another file
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
     app_folder().choose(plan=order)
     return start(request, Order("sheet", "plan", {"waiting": waiting, **order}, (MODEL, waiting)))
@@ -105,7 +105,7 @@ def _plan(request: HttpRequest, order: dict[str, Any]) -> HttpResponse:
 
 @require_POST
 def spend(request: HttpRequest) -> HttpResponse:
-    """Make the sheet for another number of coupons this round, or for the best one again."""
+    """Make the sheet for another number of coupons this round, or again for the best one."""
     order = sheet_order(app_folder())
     order.pop("spend", None)
     wanted = request.POST.get("spend", "")
@@ -121,7 +121,7 @@ def spend(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def waiting(request: HttpRequest) -> HttpResponse:
-    """Take the people who wait from a file of their own, or from the study's file again."""
+    """Take the people who wait from a separate file, or again from the study's file."""
     folder = app_folder()
     if is_busy(request):
         return redirect("sheet")
@@ -139,7 +139,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
 
 
 def used_groups() -> dict[str, list[str]]:
-    """Columns that are used to plan, with their categories."""
+    """Columns that plans use, with their categories."""
     fields = app_folder().contents.get("fields", [])
     return {each["name"]: each["categories"] for each in fields if each["used"]}
 
@@ -160,7 +160,7 @@ def by_coupons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another number of coupons this round, and what it would lose."""
+    """Another number of coupons this round, and the recruits it would lose."""
 
     spend: int
     value: float
@@ -193,7 +193,7 @@ class Curve:
 
     @property
     def marks(self) -> list[tuple[float, float, str]]:
-        """Where the best number and that of the sheet lie in the picture, and which is which."""
+        """The positions in the picture of the best number and of the sheet's, with their labels."""
         places = {each.spend: each for each in self.alternatives}
         own = places.get(self.spend, self.best)
         return [
@@ -203,7 +203,7 @@ class Curve:
 
     @property
     def losses(self) -> dict[str, float]:
-        """What each number loses, for the slider."""
+        """The recruits that each number would lose, for the slider."""
         return {str(each.spend): round(each.lost, 2) for each in self.alternatives}
 
     def _x(self, spend: int) -> float:
@@ -215,7 +215,7 @@ class Curve:
 
 
 def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> Curve | None:
-    """The curve of spends; None where there is nothing to choose."""
+    """The curve of spends; None if there is nothing to choose."""
     values = sorted((int(row["spend"]), float(row["value"])) for row in rows)
     if len(values) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The forms of the steps. They check what was typed; whether it suits the study, the work of the step checks."""
+"""The forms of the steps. They check the form of entries; the work of the step checks whether they suit the study."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ _USUAL: tuple[Any, ...] = (
     "auto",
     "average",
     "neighbourhood",
-)  # what fields hold that nobody touched
+)  # values of untouched fields
 
 
 class StepForm(forms.Form):
-    """A form of a step; fields that are rarely needed are shown apart."""
+    """A form of a step; rarely needed fields are shown apart."""
 
     rarely: Sequence[str] = ()
 
@@ -41,13 +41,13 @@ class StepForm(forms.Form):
 
     @property
     def rare_given(self) -> bool:
-        """Whether a field that is rarely needed was filled in, or is wrong: it is then shown."""
+        """Whether a rarely needed field was filled in, or has an error, so that these fields are shown."""
         given = [self[name] for name in self.rarely if name in self.fields]
         return any(field.errors or field.value() not in _USUAL for field in given)
 
     @property
     def entries(self) -> dict[str, Any]:
-        """What was entered, as it is kept: texts and numbers, without what was left empty."""
+        """The entries to save: texts and numbers, without empty ones."""
         given = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", [], ())}
         return {name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in given.items()}
 
@@ -103,7 +103,7 @@ class FitForm(StepForm):
 
 
 class OrderForm(StepForm):
-    """What this round's sheet is ordered with."""
+    """The order of this round's sheet."""
 
     rarely = ("reserve", "rounds_left", "round_cap", "response", "strata", "randomise", "seed", "study", "round")
 
@@ -138,7 +138,7 @@ class OrderForm(StepForm):
 
     @property
     def floors(self) -> list[dict[str, Any]]:
-        """The rows of the floors by group: as they were sent, or as they were chosen before."""
+        """The rows of the floors by group: as sent, or as saved before."""
         if self.is_bound:
             given = [
                 (self.data.get(f"floor_group_{n}", ""), self.data.get(f"floor_share_{n}", ""))
@@ -150,7 +150,7 @@ class OrderForm(StepForm):
         return [{"number": n, "group": group, "share": share} for n, (group, share) in enumerate(rows)]
 
     def clean(self) -> dict[str, Any]:
-        """Add the floors, which the command reads as FIELD=CATEGORY:SHARE."""
+        """Add the floors in the form FIELD=CATEGORY:SHARE."""
         cleaned: dict[str, Any] = super().clean() or {}
         groups = {value for value, label in self.groups if value}
         floors = []
@@ -167,7 +167,7 @@ class OrderForm(StepForm):
 
 
 class ForecastForm(StepForm):
-    """What to look ahead to."""
+    """The settings of a forecast."""
 
     rarely = ("already", "interviews_per_week", "episodes")
 
@@ -205,7 +205,7 @@ class EstimatesForm(StepForm):
 
 
 class ReportForm(StepForm):
-    """What stands in the report."""
+    """The contents of the report."""
 
     rarely = ("outcome", "without_trees", "episodes")
 
@@ -227,7 +227,7 @@ class ReportForm(StepForm):
 
 
 class WeekForm(StepForm):
-    """A week of the running study; from the second week on only what is new."""
+    """A week of the running study; from the second week on only changes are entered."""
 
     rarely = (
         "target", "valid_days", "max_per_person", "min_per_person", "week_cap", "reserve", "interviews_per_week",

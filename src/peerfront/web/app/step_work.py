@@ -1,7 +1,7 @@
 """The work of the steps, in a process of its own: `python -m peerfront.web.app.step_work FOLDER-OF-THE-JOB`.
 
 It runs in the study's folder, so that a large or damaged file, or a fault of ours, never stops the pages. Each function
-takes what was chosen in the forms, calls the library as the command of the same name does, writes the same files, and
+takes the choices of the forms, calls the library as the command of the same name does, writes the same files, and
 returns what the page shows: sentences and messages as data, tables as rows.
 """
 
@@ -42,13 +42,13 @@ _WEEK_SETTINGS = (
 
 
 def main() -> None:
-    """Do what the order in the job's folder says, and leave the result, or the error, beside it."""
+    """Carry out the order in the job's folder, and write the result or the error beside it."""
     own = Path(sys.argv[1])
     if hasattr(signal, "SIGTERM"):
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as Ctrl-C does: temporary files are removed
     order = read_data(own / ORDER_FILE)
     try:
-        with speaking(catalogue(order["language"], Medium.TERMINAL)):  # files are those that the command would write
+        with speaking(catalogue(order["language"], Medium.TERMINAL)):  # as the command writes files
             content = _content(order, own)
     except KeyboardInterrupt:
         sys.exit(_ENDED)
@@ -71,7 +71,7 @@ def _content(order: Mapping[str, Any], own: Path) -> Result:
 
 
 def read(choices: Choices, progress: Progress) -> Result:
-    """Read the study's file: what is in it for the pages, its schema, and what `check` writes."""
+    """Read the study's file: write its contents for the pages, its schema, and the files of `check`."""
     from peerfront.web.app.file_look import look
 
     if choices.get("example"):
@@ -190,7 +190,7 @@ def estimate(choices: Choices, progress: Progress) -> Result:
 
 
 def report(choices: Choices, progress: Progress) -> Result:
-    """Write the report about study, model, plan and what to expect."""
+    """Write the report about study, model, plan and forecast."""
     from peerfront.data.reading import read_study
     from peerfront.study.model import load
 
@@ -213,7 +213,7 @@ def report(choices: Choices, progress: Progress) -> Result:
 
 
 def week(choices: Choices, progress: Progress) -> Result:
-    """Make this week of the running study."""
+    """Plan this week of the running study."""
     from peerfront.foundation.settings import calendar_day
     from peerfront.study.week import WeekRequest, run_week
 
@@ -248,7 +248,7 @@ WORK: Mapping[str, Callable[[Choices, Progress], Result]] = {
 
 
 def _given(choices: Choices, names: Iterable[str]) -> Result:
-    """The settings that were chosen; the others are as the library has them."""
+    """The settings that were entered; the library's defaults hold for the others."""
     return {name: choices[name] for name in names if choices.get(name) is not None}
 
 
@@ -275,7 +275,7 @@ def _heading(choices: Choices) -> "Heading":
 def _outputs(
     paths: Sequence[Path], names: Mapping[Path, tuple[str, ...]] | None = None, *, inputs: Sequence[Path] = ()
 ) -> ExitStack:
-    """Hold the outputs until they are written; `names` are the files of those that are folders."""
+    """Lock the outputs until they are written; `names` are the files within outputs that are folders."""
     with ExitStack() as held:
         for path in paths:
             held.enter_context(claimed(path, (names or {}).get(path, ()), overwrite=True, inputs=inputs))

@@ -1,4 +1,4 @@
-"""The steps of a study in the app: how far each is, how its job is started, and what its page shows of it."""
+"""The steps of a study in the app: the state of each, how its job is started, and what its page shows."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,7 +42,7 @@ STEPS: tuple[tuple[str, Promise | str], ...] = (
     ("week", gettext_lazy("Next week")),
 )
 """Name of the page and what the menu calls it, in the order of work."""
-_SHORT = 3.0  # seconds after which the page shows progress instead of waiting
+_SHORT = 3.0  # seconds to wait for a job before the page shows its progress
 _OUTPUTS = {
     "fit": (f"{MODEL}/manifest.json",),
     "sheet": (SHEET,),
@@ -55,12 +55,12 @@ _OUTPUTS = {
 
 @dataclass(frozen=True)
 class StepState:
-    """How far a step is."""
+    """The state of a step."""
 
     done: bool
-    """Whether there is something to show."""
+    """Whether there is a result to show."""
     outdated: bool = False
-    """Whether what it was made from has changed since."""
+    """Whether the files or orders behind the result have changed since."""
 
 
 def state_of(folder: AppFolder, step: str) -> StepState:
@@ -75,7 +75,7 @@ def state_of(folder: AppFolder, step: str) -> StepState:
 
 
 def sheet_order(folder: AppFolder) -> dict[str, Any]:
-    """What the sheet was made with, or the coupons that the model was fitted for: what other steps look ahead from."""
+    """The order of the sheet, or the model's budget if there is no sheet; other steps start from it."""
     choices: dict[str, Any] = folder.outcome("sheet").get("choices") or {
         "budget": folder.choices.get("fit", {}).get("budget")
     }
@@ -83,13 +83,13 @@ def sheet_order(folder: AppFolder) -> dict[str, Any]:
 
 
 def _ordered_otherwise(folder: AppFolder, step: str) -> bool:
-    """Whether a step rests on another order than that of the sheet as it is now."""
+    """Whether a step used another order than the current sheet."""
     order = folder.outcome(step).get("choices", {}).get("order")
     return bool(order) and order_options(order) != order_options(sheet_order(folder))
 
 
 def _is_read(folder: AppFolder) -> bool:
-    """Whether the chosen file was read to the end, as it is to be read: then who waits is of this file, too."""
+    """Whether the uploaded file was read to the end with the current choices, so that its people who wait are known."""
     contents = folder.contents
     if not contents or contents.get("error") or not folder.has(SCHEMA):
         return False
@@ -100,12 +100,12 @@ def _is_read(folder: AppFolder) -> bool:
 
 
 def waiting_file() -> str:
-    """The people who wait: a file of their own, or those of the study's file."""
+    """The file of the people who wait: a separate one, or the one made from the study's file."""
     return str(app_folder().choices.get("waiting") or WAITING)
 
 
 def nobody_waits() -> bool:
-    """Whether the people who wait are those of the study's file, and it has none."""
+    """Whether nobody waits in the study's file, and there is no separate file."""
     return waiting_file() == WAITING and app_folder().contents.get("waiting") == 0
 
 
@@ -113,7 +113,7 @@ def nobody_waits() -> bool:
 
 
 def start(request: HttpRequest, order: Order) -> HttpResponse:
-    """Start a job and show its page again; where another one runs, say so."""
+    """Start a job and show its page again; if another job runs, say so."""
     if not jobs().start(replace(order, language=get_language() or "en"), wait=_SHORT):
         messages.error(
             request, _("Something else is still running. Wait until it has ended, or stop it; what you chose is kept.")
@@ -122,7 +122,7 @@ def start(request: HttpRequest, order: Order) -> HttpResponse:
 
 
 def is_busy(request: HttpRequest) -> bool:
-    """Whether a job runs, so that another file cannot be taken now; if so, say it."""
+    """Whether a job runs, so that the file cannot be changed now; if so, tell the user."""
     if jobs().running is None:
         return False
     messages.error(
@@ -132,13 +132,13 @@ def is_busy(request: HttpRequest) -> bool:
 
 
 def go_first(request: HttpRequest, step: str, why: str) -> HttpResponse:
-    """Send to a step that has to be done before."""
+    """Redirect to a step that has to be done first."""
     messages.info(request, why)
     return redirect(step)
 
 
 def step_context(step: str, form: Form | None = None) -> dict[str, Any]:
-    """What every page of a step shows: how far it is, how it ended, what it says, and the commands that do the same."""
+    """Values for every step's page: its state, its last result or error, and the commands that do the same."""
     outcome, job = app_folder().outcome(step), jobs().running
     running = job is not None and job.order.step == step
     result = outcome.get("result", {})
@@ -159,7 +159,7 @@ def step_context(step: str, form: Form | None = None) -> dict[str, Any]:
 
 
 def asked_in_the_address(request: HttpRequest, form_class: type[Form]) -> dict[str, str]:
-    """Values of fields that a remedy on the page put into its address."""
+    """Values of form fields from the page's address, where the link of a remedy puts them."""
     return {name: request.GET[name] for name in form_class.base_fields if name in request.GET}
 
 
@@ -176,7 +176,7 @@ def _commands(outcome: dict[str, Any]) -> list[str]:
 
 
 def _fields_to_set(error: Any, form: Form | None) -> list[tuple[str, str, Any]]:
-    """Remedies of an error that the page's form can take: name and label of the field, and the value."""
+    """Remedies of an error that the page's form has a field for: name and label of the field, and the value."""
     fields = {} if form is None else form.fields
     return [
         (remedy.setting, str(fields[remedy.setting].label), remedy.value)
@@ -186,7 +186,7 @@ def _fields_to_set(error: Any, form: Form | None) -> list[tuple[str, str, Any]]:
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
-    """What every page knows: the steps and how far they are, the folder, and the job that runs."""
+    """Values for every page: the steps and their states, the folder, and the running job."""
     now = serving()
     page = request.resolver_match.url_name if request.resolver_match else ""
     if page is None or request.resolver_match is None:

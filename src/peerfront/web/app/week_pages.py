@@ -1,4 +1,4 @@
-"""The weeks of a running study: what changed, plan against done, the next sheet and the forecast by date."""
+"""The pages of a running study's weeks: changes, plan and hand-out, the next sheet, the forecast by date."""
 
 from datetime import date
 from typing import Any
@@ -54,7 +54,7 @@ def week(request: HttpRequest) -> HttpResponse:
 
 
 def _week_context(name: str) -> dict[str, Any]:
-    """What the page shows of a week; who gets how many coupons only if it was made here, and not in a terminal."""
+    """Values for the page of a week; the coupon list is shown only if the week was planned in the app."""
     from peerfront.words.week_words import stored_sections  # only here: it takes a while to load
 
     folder = app_folder()
@@ -69,7 +69,7 @@ def _week_context(name: str) -> dict[str, Any]:
 
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
-    """Take back the week that the page showed as the last; its folder and its lines in the log stay."""
+    """Take back the last week, if it is the one that the page showed; its folder and its lines in the log stay."""
     weeks, _fault = _weeks()
     if not weeks or request.POST.get("week") != str(weeks[-1]["number"]):
         messages.error(request, _("Nothing was done: another week is the last one by now, perhaps by another tab."))
@@ -78,7 +78,7 @@ def undo(request: HttpRequest) -> HttpResponse:
 
 
 def _weeks() -> tuple[list[dict[str, Any]], Message | None]:
-    """The weeks of the log, the first one first, and what is wrong with the log, if anything."""
+    """The weeks of the log, the oldest first, and the error of a damaged log, if any."""
     folder = app_folder()
     if not folder.has("log.jsonl"):
         return [], None
@@ -107,7 +107,7 @@ def _usual(choices: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_last_week(last: dict[str, Any]) -> dict[str, Any]:
-    """The standing order, as the log has it: what applies if nothing else is entered."""
+    """The standing order from the log, which applies unless something else is entered."""
     order = {**last["order"], "week_cap": last["order"].get("round_cap"), "study": last.get("study")}
     return {**{name: value for name, value in order.items() if value}, "date": date.today().isoformat()}
 

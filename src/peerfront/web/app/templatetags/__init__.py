@@ -1,1 +1,1 @@
-"""Words for templates."""
+"""Filters for templates."""

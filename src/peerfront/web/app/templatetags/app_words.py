@@ -15,19 +15,19 @@ register = template.Library()
 
 @register.filter("visible")
 def visible_text(value: Any) -> str:
-    """Text as it was typed, with whatever would not be seen (marks of direction, control characters) spelled out."""
+    """Typed text, with invisible characters (marks of direction, control characters) spelled out."""
     return visible(str(value), LONGEST_LINE)
 
 
 @register.filter
 def message(value: Any) -> str:
-    """A message of several lines, with whatever would not be seen spelled out."""
+    """A message of several lines, with invisible characters spelled out."""
     return visible_message(str(value))
 
 
 @register.filter
 def roughly(seconds: int) -> int:
-    """Seconds in steps of five, so that an estimate does not look exact."""
+    """A time in steps of five seconds, so that an estimate does not look exact."""
     return max(5 * round(seconds / 5), 5)
 
 
@@ -38,7 +38,7 @@ def minutes(seconds: int) -> int:
 
 @register.filter
 def rounded(value: Any, digits: int = 1) -> str:
-    """A number with this many decimals, as the page's language writes it; nothing for no number."""
+    """A number with this many decimals, in the page's language; empty if there is no number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -59,17 +59,17 @@ def percentage(value: Any) -> str:
 
 @register.filter
 def unlocalized(value: float) -> str:
-    """A number for a picture: always with a point."""
+    """A number for a picture: always with a decimal point."""
     return f"{value:.1f}"
 
 
 @register.filter
 def as_json(value: Any) -> str:
-    """A value for a script to read from an attribute."""
+    """A value as JSON, for a script to read from an attribute."""
     return json.dumps(value)
 
 
 @register.filter
 def cd_to(path: str) -> str:
-    """The line that goes to the study's folder."""
+    """The command that changes to the study's folder."""
     return f"cd {shlex.quote(path)}" if os.name != "nt" else f'cd /d "{path}"'
