@@ -63,7 +63,7 @@ class Backup:
         return self.path.name
 
     @property
-    def made_at(self) -> datetime:
+    def created_at(self) -> datetime:
         return datetime.strptime(self.name[7:23], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
 
     @property

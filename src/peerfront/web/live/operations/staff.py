@@ -1,4 +1,4 @@
-"""Begin a study, and say who may log in: add people, change what they are, stop them; every change is an event."""
+"""Begin a study and manage its users: add, change or stop them; every change is an event."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -45,33 +45,33 @@ def answer_here(
     now: datetime | None = None,
     alongside: Callable[[Accepted], None] | None = None,
 ) -> Answer:
-    """Ask the rules from the command line; `alongside` is as in `recording.answer`."""
+    """Answer a request from the command line; `alongside` is as in `recording.answer`."""
     return answer(Request(uuid4().hex, Member(CONSOLE, role, None), None, None, wish), now, alongside=alongside)
 
 
 def ask_here(wish: Wish, *, role: Role = Role.MANAGER, now: datetime | None = None) -> Accepted:
-    """Ask the rules from the command line; a refusal is an error that says what to do."""
+    """Carry out a request from the command line; a refusal becomes an error that says what to do."""
     return accepted(answer_here(wish, role=role, now=now))
 
 
 def accepted(answered: Answer) -> Accepted:
-    """The answer, unless it is a refusal: then raise an error with its words."""
+    """Return an accepted answer; raise an error for a refusal."""
     if isinstance(answered, Refused):
-        found, to_do = answered.refusal.messages
-        raise SettingError("live_database.refused", found=found, to_do=to_do)
+        why, to_do = answered.refusal.messages
+        raise SettingError("live_database.refused", found=why, to_do=to_do)
     return answered
 
 
 @dataclass(frozen=True)
 class OneTimeLink:
-    """Where somebody chooses a password."""
+    """The address at which a user chooses a password."""
 
     address: str
     valid: timedelta
 
 
 def new_link(user: User, site_address: str) -> OneTimeLink:
-    """Make a link for a user; from now on neither the present password nor an earlier link works."""
+    """Make a link for a user; the present password and earlier links stop working."""
     user.set_unusable_password()
     user.save(update_fields=["password"])
     number = urlsafe_base64_encode(str(user.pk).encode())
@@ -80,7 +80,7 @@ def new_link(user: User, site_address: str) -> OneTimeLink:
 
 
 def user_of_link(number: str, token: str) -> User | None:
-    """Whose link this is; None if it was used, is too old, or was never made."""
+    """The user of a link; None if it was used, has expired, or never existed."""
     try:
         user = User.objects.filter(pk=int(force_str(urlsafe_base64_decode(number))), is_active=True).first()
     except (ValueError, OverflowError):
@@ -94,13 +94,13 @@ LONGEST_USER_NAME = 60
 
 
 def staff_note(what: str, user: str, role: Role | str, site: str | None) -> NoteAction:
-    """The note of a change: what was done to whom, and what they are afterwards."""
+    """The note of a change of a user, with role and site afterwards."""
     details = (("done", what), ("role", str(role)), ("site", site or ""))
     return NoteAction(Action.MANAGE_USERS, user, details)
 
 
 def member_note(what: str, user: User) -> NoteAction:
-    """The note of something that changes neither role nor site."""
+    """The note of a change that affects neither role nor site."""
     member = models.Member.objects.filter(user=user).first()
     return staff_note(what, user.username, member.role if member else "", member.site_id if member else None)
 
@@ -115,23 +115,23 @@ def bad_user_name(name: str) -> bool:
 
 
 class NameTaken(Exception):
-    """Somebody else has a name that was chosen."""
+    """The user name belongs to somebody else."""
 
 
 def is_taken(name: str, besides: User | None = None) -> bool:
-    """Whether somebody else has this name, in capitals or not."""
+    """Whether somebody else has this name, ignoring case."""
     others = User.objects.all() if besides is None else User.objects.exclude(pk=besides.pk)
     return others.filter(username__iexact=name).exists()
 
 
 def refuse_taken(name: str, besides: User | None = None) -> None:
-    """Raise `NameTaken`; call it in the transaction that gives the name, in which nobody else writes."""
+    """Raise `NameTaken` if needed; call it in the transaction that gives the name, in which nobody else writes."""
     if is_taken(name, besides):
         raise NameTaken(name)
 
 
 def named_user(name: str) -> User:
-    """A user by name; an error suggests the nearest one."""
+    """A user by name; an error suggests the nearest name."""
     user = User.objects.filter(username=name).first()
     if user is None:
         raise UnknownName(note("live_staff.user"), name, User.objects.values_list("username", flat=True))
@@ -144,7 +144,7 @@ def managers() -> int:
 
 
 def write_member(name: str, role: Role, site: str | None) -> User:
-    """Make or change a user; call it in the transaction in which the change is noted."""
+    """Create or change a user; call it in the transaction in which the change is noted."""
     user, _ = User.objects.get_or_create(username=name)
     models.Member.objects.update_or_create(user=user, defaults={"role": role.value, "site_id": site})
     return user
@@ -161,5 +161,5 @@ def begin_with_manager(settings: Settings, sites: Mapping[str, str], name: str) 
 
 
 def noted(request: Request, change: Callable[[], None], now: datetime | None = None) -> Answer:
-    """Note a change and make it, both or neither; a request that is sent again changes nothing."""
+    """Note and make a change in one transaction; a repeated request changes nothing."""
     return answer(request, now, alongside=lambda _: change())

@@ -1,6 +1,6 @@
-"""Make a plan from the records and propose it: read the study, fit again if it pays, plan for who waits, look ahead.
+"""Make a plan from the records and propose it: read the study, refit if needed, plan, and forecast.
 
-This runs in a worker process and takes minutes. The rules are asked at the very end (`propose`).
+This runs in a worker process and takes minutes. The plan is submitted to the rules at the very end (`propose`).
 """
 
 from collections.abc import Callable, Mapping
@@ -61,7 +61,7 @@ class Proposal:
 
 
 def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Progress) -> Proposal:
-    """Make a plan for everybody who waits, with the coupons that are kept, and keep its files in the study's folder."""
+    """Make a plan for everybody who waits, with the coupons that are left, and save its files in the study's folder."""
     settings = row.settings
     if is_over(settings, today):
         raise SettingError("live_planning.recruitment_over", day=settings.deadline)
@@ -107,7 +107,7 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
 
 
 def publish_forecast(model: str, seed: int) -> None:
-    """Let the forecast of a plan that was proposed be the newest of its model."""
+    """Publish the forecast of a proposed plan as the newest of its model."""
     from peerfront.foundation.files import write_text
 
     kept = KeptModel(model)
@@ -124,7 +124,7 @@ def _as_of(study: Study, today: date) -> Study:
 
 
 def _strata_allowed(settings: Settings) -> Settings:
-    """The same settings, in which plans may use the answers that strata are made of."""
+    """The settings, with permission to plan by the answers that form the strata."""
     questions = tuple(
         replace(each, for_planning=each.for_planning or each.name in settings.plan_strata)
         for each in settings.questions
@@ -133,7 +133,7 @@ def _strata_allowed(settings: Settings) -> Settings:
 
 
 def _usable_strata(settings: Settings, columns: Mapping[str, str], model: Model | None) -> tuple[str, ...]:
-    """Columns of the strata that the model knows; the others tell nobody apart."""
+    """The columns of the strata that the model has; the others do not distinguish people."""
     existing = () if model is None else model.fit.schema.names
     return tuple(columns[name] for name in settings.plan_strata if columns[name] in existing)
 
@@ -172,7 +172,7 @@ def _planned(
 
 
 def _notes(missing_strata: list[str], kept_back: int) -> list[Message]:
-    """Groups that the model cannot tell apart, and coupons on which no plan can count."""
+    """Notes on strata that the model does not know, and on coupons beyond what a plan can use."""
     notes = []
     if missing_strata:
         notes.append(warning("live_planning.groups_unknown", names=missing_strata))
@@ -185,7 +185,7 @@ def _notes(missing_strata: list[str], kept_back: int) -> list[Message]:
 
 
 def _people_of(plan: WeekPlan) -> dict[str, str]:
-    """Pseudonyms by the ids of the exported file, which marks ids that readers would take for nothing (NA)."""
+    """Pseudonyms by the ids of the exported file, which changes ids that readers take for missing, such as NA."""
     written = [str(person) for person in plan.table["person"]]
     existing = set(models.Person.objects.values_list("person", flat=True))
     return {each: each if each in existing else _unmarked(each, existing) for each in written}
@@ -244,7 +244,7 @@ def _curve_text(plan: WeekPlan) -> str:
 
 
 def forecast_text(forecast: DateForecast) -> str:
-    """People who have taken part by date, seeds included, as the plan expects them: date, expected, low, high.
+    """The expected number of people by date, seeds included: date, expected, low, high.
 
     The first row is the day of the plan. In 8 of 10 simulated studies the number lies between low and high.
     """
@@ -269,17 +269,17 @@ def propose(
     *,
     alongside: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Ask the rules for a plan made from records read at a time, as the person who asked for it; gives its number.
+    """Submit a plan to the rules in the name of the person who asked for it; return its number.
 
-    `alongside` gets the number, too, in the transaction in which it is proposed; if it raises, nothing is proposed.
+    `alongside` is called with the number in the same transaction; if it raises, nothing is proposed.
     """
     lines = _still_waiting(proposal.lines, read_at)
     wish = ProposePlan(proposal.model, proposal.seed, lines, read_at)
     request = Request(key, member, None, None, wish)
     answered = answer(request, alongside=lambda accepted: alongside(_number_of(accepted)))
     if isinstance(answered, Refused):
-        found, to_do = answered.refusal.messages
-        raise SettingError("live_planning.refused", found=found, to_do=to_do)
+        why, to_do = answered.refusal.messages
+        raise SettingError("live_planning.refused", found=why, to_do=to_do)
     return _number_of(answered)
 
 
@@ -290,7 +290,7 @@ def _number_of(accepted: Accepted) -> int:
 
 
 def _still_waiting(lines: tuple[PlannedCoupons, ...], read_at: datetime) -> tuple[PlannedCoupons, ...]:
-    """Leave out people who got coupons or withdrew while the plan was made: work at the sites goes on meanwhile."""
+    """Leave out people who got coupons or withdrew while the plan was made."""
     people = DatabaseRecords().people([line.person for line in lines])
     decided = {
         row.person

@@ -1,1 +1,1 @@
-"""What may happen to a coupon, a person, a payment and a plan: pure, without Django; begin with `deciding`."""
+"""The rules for coupons, people, payments and plans: pure functions, without Django; start reading at `deciding`."""

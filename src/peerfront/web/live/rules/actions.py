@@ -16,7 +16,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What somebody is in a study."""
+    """The roles of staff in a study."""
 
     INTERVIEWER = "interviewer"
     CASHIER = "cashier"
@@ -29,16 +29,16 @@ class Scope(StrEnum):
     """What an action concerns."""
 
     SITE = "site"
-    """The site where it is done, which must be named and is recorded."""
+    """The site where the action is done, which must be named and is recorded."""
     PERSON = "person"
-    """A person, coupon or list of a site; it may be done from anywhere."""
+    """A person, coupon or list of a site; the action may be done from anywhere."""
     STUDY = "study"
-    """The whole study, wherever it is done: one's own only for a role for all sites."""
+    """The whole study; only roles for all sites count it as their own."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is fixed about an action."""
+    """The scope, permissions and pages of an action."""
 
     name: str
     scope: Scope
@@ -49,9 +49,9 @@ class Declaration:
     pages: tuple[str, ...]
     """Names of the pages on which it is done."""
     about_person: bool
-    """The audit notes whom it concerns, who must be within reach."""
+    """Whether the audit notes the person it concerns, whom the member must be allowed to see."""
     after_withdrawal: bool
-    """It is also done for people who withdrew."""
+    """Whether it is also possible for people who withdrew."""
 
 
 def _action(
@@ -74,7 +74,7 @@ _PLANNERS = (Role.COORDINATOR, Role.ANALYST)
 
 
 class Action(StrEnum):
-    """What somebody does or looks at. Names stand in every study's records: never rename one."""
+    """Everything that can be done or looked at. Names stand in every study's records: never rename one."""
 
     declared: Declaration
 
@@ -111,7 +111,7 @@ class Action(StrEnum):
     CHANGE_PLAN = _action("change_plan", Scope.STUDY, _COORDINATOR, pages="change_plan")
     APPROVE_PLAN = _action("approve_plan", Scope.STUDY, _COORDINATOR, pages="approve_plan")
     STOP_PLAN = _action("stop_plan", Scope.STUDY, anywhere=_COORDINATOR, pages="stop_plan")
-    # What the study is like.
+    # The study itself.
     SEE_BOARD = _action("see_board", Scope.PERSON, _FIELD, pages="board coupon")
     SEE_PLAN = _action("see_plan", Scope.PERSON, anywhere=_PLANNERS, pages="plan plan_number plan_sheet plan_job")
     SEE_PROGRESS = _action(
@@ -133,7 +133,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Member:
-    """Somebody who works for the study, as the login established."""
+    """A member of the study's staff, as established by the login."""
 
     name: str
     role: Role
@@ -141,12 +141,12 @@ class Member:
     """The site of the role; None for all sites."""
 
     def covers(self, site: str | None) -> bool:
-        """Tell whether a role reaches a site, or (None) the whole study."""
+        """Whether the role covers a site, or (None) the whole study."""
         return self.site is None or self.site == site
 
 
 def is_allowed(action: Action, role: Role, *, own_site: bool) -> bool:
-    """Tell whether a role may do this, at a site of its own or at another."""
+    """Whether a role may do this, at its own site or at another."""
     return role in action.declared.anywhere or (own_site and role in action.declared.own)
 
 

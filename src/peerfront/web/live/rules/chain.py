@@ -1,16 +1,15 @@
 """The hash chain of events, and how answers are erased from it without breaking it.
 
 Each link holds the hash of its content and of the link before (the idea of `foundation.chained_log`, for rows of a
-database). Whoever changes, removes, adds or swaps an event breaks the chain. Who rewrites everything after it can forge
-it, so the last hash is also part elsewhere, such as on paper or in a back-up. `before` is unique, so two requests that
-were decided on the same records cannot both be added.
+database). Changing, removing, adding or swapping an event breaks the chain. Somebody who also rewrites everything after
+it can forge the chain, so the last hash is also kept elsewhere, such as on paper or in a back-up. `before` is unique,
+so two requests that were decided on the same records cannot both be added.
 
-Events stay for ever, answers must not: a person may ask that they be erased. The same holds for what tells answers: the
-strata and the reasons of plans and decisions. So the chain does not hash these texts but a commitment to them, the
-hash of the texts and of a salt that nobody can guess. As long as they are there, the commitment shows that nobody
-changed them. When they are erased, the salt goes with them, and the commitment that stays tells nothing: without the
-salt not even a guess can be checked. Requests are part apart without these texts for the same reason
-(`events.ERASABLE`).
+Events stay for ever, but a person may ask that their answers be erased, and with them the texts that reveal answers:
+the strata and the reasons of plans and decisions. So the chain does not hash these texts but a commitment to them: the
+hash of the texts and of a salt that nobody can guess. As long as the texts are there, the commitment shows that nobody
+changed them. When they are erased, the salt is erased too, and the commitment reveals nothing: without the salt not
+even a guess can be checked. For the same reason digests of requests leave these texts out (`events.ERASABLE`).
 """
 
 import hashlib
@@ -51,22 +50,22 @@ ERASED: dict[type, dict[str, Any]] = {
 
 
 def committed(part: T, salt: str) -> T:
-    """Add a salt, and the commitment to what can be erased."""
+    """Add a salt, and the commitment to the texts that can be erased."""
     return replace(part, salt=salt, commitment=commitment(salt, **texts(part)))
 
 
 def commitment(salt: str, **texts: Any) -> str:
-    """Hash a salt and the texts for which it stands in the chain."""
+    """Hash a salt and texts; the hash stands for the texts in the chain."""
     return hashlib.sha256(one_spelling({"salt": salt, **texts})).hexdigest()
 
 
 def texts(part: Erasable) -> dict[str, Any]:
-    """Return by name what can be erased."""
+    """Return the texts that can be erased, by name."""
     return {name: getattr(part, name) for name in _once_erased(part)}
 
 
 def erasable_parts(fact: Fact) -> tuple[Erasable, ...]:
-    """List the parts of a fact under whose commitments texts can be erased."""
+    """List the parts of a fact that have a commitment and texts that can be erased."""
     if isinstance(fact, PlanProposed):
         return tuple(line for line in fact.lines if line.commitment)
     if isinstance(fact, Erasable) and fact.commitment:
@@ -75,7 +74,7 @@ def erasable_parts(fact: Fact) -> tuple[Erasable, ...]:
 
 
 def fault_of_texts(fact: Fact) -> Message | None:
-    """Say what is wrong if texts of a fact are neither as they were recorded nor erased."""
+    """Say what is wrong if texts of a fact were changed; None if they are as recorded, or erased."""
     for part in erasable_parts(fact):
         stored = texts(part)
         names = list(stored)
@@ -87,7 +86,7 @@ def fault_of_texts(fact: Fact) -> Message | None:
 
 
 def erased_data(data: Mapping[str, Any], person: str) -> dict[str, Any]:
-    """Erase from an event, as plain data, what tells answers of a person; all that is hashed stays as it is."""
+    """Erase the texts that reveal a person's answers from an event as plain data; everything hashed stays."""
     fact = data["fact"]
     kind = KINDS[data["kind"]]
     if kind is PlanProposed:
@@ -98,7 +97,7 @@ def erased_data(data: Mapping[str, Any], person: str) -> dict[str, Any]:
 
 
 def hashed_data(data: Any) -> Any:
-    """Leave out of an event, as plain data, what its commitments stand for; data that are no event stay as they are."""
+    """Leave the texts behind commitments out of an event as plain data; return data that are no event unchanged."""
     if not isinstance(data, dict) or not isinstance(fact := data.get("fact"), dict):
         return data
     kind = KINDS.get(data["kind"], object) if isinstance(data.get("kind"), str) else object
@@ -124,7 +123,7 @@ def _hashed(part: Any, erased: Mapping[str, Any]) -> Any:
 FIRST = "0" * 64
 """What stands for the hash before the first event."""
 KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in ERASED)
-"""Kinds of events that hold answers, or texts that tell them, as they are stored."""
+"""Stored kinds of events that hold answers, or texts that reveal them."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class Link:
 
     @property
     def content_hash(self) -> str:
-        """The hash that the content gives: that of the link, unless it was changed."""
+        """The hash computed from the content: equal to the link's, unless the content was changed."""
         return _hash(self.number, self.before, self.data)
 
 
@@ -153,7 +152,7 @@ def linked(number: int, before: str, event: Event) -> Link:
 
 
 def checked(links: Iterable[Link]) -> list[Event]:
-    """Return the events of a whole chain from its first link; an error says where it is broken."""
+    """Check a whole chain and return its events; an error says where it is broken."""
     before = FIRST
     events: list[Event] = []
     for number, link in enumerate(links, start=1):
@@ -173,7 +172,7 @@ def checked(links: Iterable[Link]) -> list[Event]:
 
 
 def erased(link: Link, person: str) -> Link:
-    """Erase what a link tells of a person's answers; its hash stays, and other links stay as they are.
+    """Erase the texts of a link that reveal a person's answers; its hash stays, and other links are returned unchanged.
 
     Whoever records `AnswersErased` replaces all links of `KINDS_WITH_ANSWERS` by this, in the same transaction.
     """
@@ -183,7 +182,7 @@ def erased(link: Link, person: str) -> Link:
 
 
 def _check_erased(events: list[Event]) -> None:
-    """Refuse texts that are erased without an event that says so, or still there in spite of it."""
+    """Refuse texts that were erased without an event about it, or that are still there despite one."""
     people = {event.fact.person for event in events if isinstance(event.fact, AnswersErased)}
     for number, event in enumerate(events, start=1):
         for part in erasable_parts(event.fact):

@@ -9,7 +9,7 @@ character changes the sum by place x difference, a swap of neighbours by 1 x dif
 because 23 is a prime and no factor is (all lie between -22 and 22 and are not 0).
 
 A study that began elsewhere has coupons with codes of another system, too: any 1 to 40 visible characters. These are
-compared in one spelling (`foreign_code`), and nothing but the list of imported coupons tells whether one is right.
+compared in one spelling (`foreign_code`), and only the list of imported coupons shows whether one is right.
 """
 
 import secrets
@@ -23,7 +23,7 @@ LONGEST_FOREIGN = 40
 _GROUPS = (3, 4, 3)
 _LONGEST_TYPED = 100  # characters; longer text is no code, whatever it is
 
-# The other side of each pair that people mix up, and the letters of a Cyrillic keyboard that look like ours.
+# Look-alikes that are read as a character of the alphabet, and Cyrillic letters that look like ours.
 _LOOK_ALIKES = str.maketrans("OQDILZSGBU", "000112568V") | str.maketrans(
     "\u0421\u041d\u041a\u041c\u0420\u0422\u0425\u0423\u041e\u0412\u0417", "CHKMPTXY083"
 )
@@ -34,7 +34,7 @@ Choose = Callable[[Sequence[str]], str]
 
 
 def new_prefix(choose: Choose = secrets.choice) -> str:
-    """Draw the two characters with which all coupons of a study begin; 529 studies can be told apart."""
+    """Draw the two characters with which all coupons of a study begin; there are 529 such prefixes."""
     return "".join(choose(ALPHABET) for _ in range(PREFIX_LENGTH))
 
 
@@ -59,7 +59,7 @@ def read_code(typed: str) -> str | None:
 
 
 def plain_characters(typed: str) -> str:
-    """Take out blanks, hyphens and invisible marks, and replace look-alikes; what is not of the alphabet stays."""
+    """Remove blanks, hyphens and invisible marks, and replace look-alikes; other characters stay."""
     if len(typed) > _LONGEST_TYPED:
         return "?" * LENGTH
     kept = []
@@ -73,13 +73,13 @@ def plain_characters(typed: str) -> str:
 
 
 def has_code_form(typed: str) -> bool:
-    """Tell whether the text has the length and the characters of a code; it may still be mistyped."""
+    """Whether the text has the length and the characters of a code; it may still be mistyped."""
     characters = plain_characters(typed)
     return len(characters) == LENGTH and set(characters) <= _VALUES.keys()
 
 
 def foreign_code(typed: str) -> str | None:
-    """Spell a code that another system made in one way: capital letters, single blanks; None if it cannot be a code.
+    """Normalise a code of another system: capital letters, single blanks; None if it cannot be a code.
 
     >>> foreign_code("  ab 0012\u200f ")
     'AB 0012'
@@ -87,7 +87,7 @@ def foreign_code(typed: str) -> str | None:
     if len(typed) > _LONGEST_TYPED:
         return None
     code = typed
-    for _ in range(4):  # folding can give characters that fold again
+    for _ in range(4):  # case folding can give characters that fold again
         before, code = code, _folded(code)
         if code == before:
             break
@@ -103,17 +103,17 @@ def _folded(text: str) -> str:
 
 
 def is_prefix(text: str) -> bool:
-    """Tell whether the text can be the prefix of a study."""
+    """Whether the text can be the prefix of a study."""
     return len(text) == PREFIX_LENGTH and set(text) <= _VALUES.keys()
 
 
 def is_of_study(code: str, prefix: str) -> bool:
-    """Tell whether a code that was read belongs to the study with this prefix."""
+    """Whether a code belongs to the study with this prefix."""
     return code.startswith(prefix)
 
 
 def shown_code(code: str) -> str:
-    """Write a code in groups, as it is printed; one that another system made stays as it is.
+    """Write a code in groups, as it is printed; leave a code of another system unchanged.
 
     >>> shown_code("K7M4RT9XC0"), shown_code("0012 AB")
     ('K7M-4RT9-XC0', '0012 AB')
@@ -128,5 +128,5 @@ def shown_code(code: str) -> str:
 
 
 def _weighted_sum(characters: str) -> int:
-    """Sum place x character, with places that count down from LENGTH; the check character has place 1."""
+    """Sum place x character, with places counting down from LENGTH; the check character has place 1."""
     return sum((LENGTH - index) * _VALUES[character] for index, character in enumerate(characters))

@@ -30,7 +30,7 @@ from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_DAYS
 
 
 def usable(situation: Situation, typed: str) -> CouponRow | Refusal:
-    """Look up the coupon that somebody shows; refuse one with which nobody can be enrolled today."""
+    """Look up the coupon that somebody shows; refuse one that cannot be used today."""
     coupon = situation.typed_coupon(typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -66,7 +66,7 @@ class _Decided:
 
 @rule_of(IssueCoupons, CouponsIssued)
 def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
-    """Hand out what was decided for a person who has answered, or fewer with a reason, once in a round."""
+    """Hand out the decided number to a person with recorded answers, or fewer with a reason, once in a round."""
     plan = _approved_plan(situation)
     if isinstance(plan, Refusal):
         return plan
@@ -112,7 +112,7 @@ def issue_coupons(situation: Situation, wish: IssueCoupons) -> Outcome:
 
 @rule_of(OverrideCoupons, CouponsOverridden)
 def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
-    """Replace the planned number for a person who has not got coupons in this round."""
+    """Replace the planned number for a person who has not had coupons in this round."""
     plan = _approved_plan(situation)
     if isinstance(plan, Refusal):
         return plan
@@ -128,7 +128,7 @@ def override_coupons(situation: Situation, wish: OverrideCoupons) -> Outcome:
 
 @rule_of(VoidCoupon, CouponVoided)
 def void_coupon(situation: Situation, wish: VoidCoupon) -> Outcome:
-    """Make a coupon void that nobody has used; it still counts as handed out."""
+    """Make an unused coupon void; it still counts as handed out."""
     coupon = _handed_out(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -137,7 +137,7 @@ def void_coupon(situation: Situation, wish: VoidCoupon) -> Outcome:
 
 @rule_of(ExtendCoupon, CouponExtended)
 def extend_coupon(situation: Situation, wish: ExtendCoupon) -> Outcome:
-    """Make a coupon that nobody has used valid for longer, even if it has expired."""
+    """Extend the validity of an unused coupon, even if it has expired."""
     coupon = _handed_out(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -170,9 +170,9 @@ def _second_time(situation: Situation, person: PersonRow) -> Refusal | None:
 
 
 def _over(situation: Situation, plan: PlanRow, person: PersonRow, number: int) -> Refusal | None:
-    """Refuse more than the cap, or more than is free: kept, less what others were promised."""
+    """Refuse more than the cap, or more than is free: coupons not handed out, minus those promised to others."""
     cap = situation.study.settings.cap
-    if number and person.coupons + number > cap:  # who has more already, by an import or a lower cap, may get none
+    if number and person.coupons + number > cap:  # people above the cap (import, lowered cap) may still get none
         return refusal(Reason.OVER_CAP, person=person.person, coupons=person.coupons + number, cap=cap)
     own = promised_to(situation.records, situation.study, person.person) or 0
     free = situation.study.kept - (plan.promised - own)
@@ -211,7 +211,7 @@ def _decided(situation: Situation, plan: PlanRow, person: PersonRow, for_one: Pl
 
 
 def _handed_out(situation: Situation, typed: str) -> CouponRow | Refusal:
-    """Look up a coupon that somebody got at a site of the member; refuse one that is used or void."""
+    """Look up a coupon handed out at a site of the member; refuse one that is used or void."""
     coupon = situation.typed_coupon(typed)
     if isinstance(coupon, Refusal):
         return coupon

@@ -1,4 +1,4 @@
-"""Decide what a request does: events to be added, or a refusal that says what was found and what to do.
+"""Decide on a request: the events to be added, or a refusal with its reason and what to do.
 
 `decide` is pure. It reads single rows through the look-ups of `Records`, which a state in memory and a database both
 offer, and changes nothing. Use it like this inside one transaction, whatever the database:
@@ -6,8 +6,8 @@ offer, and changes nothing. Use it like this inside one transaction, whatever th
 1. begin a transaction in which nobody else writes (SQLite: IMMEDIATE; PostgreSQL: an advisory lock);
 2. `answer = decide(records, request, now)`;
 3. add `answer.events` to the hash chain (`chain.linked`) and write the rows of `effects.effects` for each, in order;
-   after an event `AnswersErased`, replace the links that tell answers of the person by `chain.erased`;
-4. commit, then answer the person. If it fails on a unique key (somebody was faster), begin again at 1.
+   after an event `AnswersErased`, replace the links that reveal the person's answers by `chain.erased`;
+4. commit, then answer the user. If it fails on a unique key (another request was faster), begin again at 1.
 
 The same request key gives the same answer, which is marked as `repeated`: skip step 3, its events are recorded already.
 A refusal has an event, too, so step 3 is the same for it.
@@ -46,16 +46,16 @@ LONGEST_KEY = 100
 
 @dataclass(frozen=True)
 class Accepted:
-    """What happens."""
+    """The answer to an accepted request."""
 
     events: tuple[Event, ...]
     repeated: bool = False
-    """The request was answered before; these events are recorded already."""
+    """Whether the request was answered before, so that these events are recorded already."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """Why nothing happens, and the event that records it."""
+    """The answer to a refused request: the reason, and the event that records it."""
 
     refusal: Refusal
     events: tuple[Event, ...]
@@ -96,12 +96,12 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
 
 
 def is_request_key(text: str) -> bool:
-    """Tell whether a text can be the key of a request."""
+    """Whether a text can be the key of a request."""
     return 0 < len(text) <= LONGEST_KEY and text.isascii() and text.isprintable()
 
 
 def digest_of(request: Request) -> str:
-    """Tell a request from another with the same key: who, where, what; not times, nor what `digest_data` omits."""
+    """A digest of who, where and what, without times and what `digest_data` omits; it differs for another request."""
     what = {
         "action": request.wish.action.value,
         "actor": request.member.name,
@@ -121,7 +121,7 @@ def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
 
 
 def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
-    """Tell whether a repeated request has other texts than were recorded for it; texts erased since may be any."""
+    """Whether a repeated request differs from the recorded one in its texts; texts erased since are not compared."""
     asked: dict[str, dict[str, object]] = {}
     if isinstance(wish, RecordAnswers | CorrectAnswers):
         asked = {wish.person: {"answers": _in_order(wish.answers)}}
@@ -142,7 +142,7 @@ def _in_order(answers: Answers | None) -> Answers | None:
 
 
 def _refused_before(records: Records, study: StudyRow | None, request: Request, now: datetime) -> Refusal | None:
-    """Refuse what no request may do: beyond the role or the site, or with a wrong clock."""
+    """Refuse requests beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
     scope = action.declared.scope
     if not is_allowed(action, member.role, own_site=True):
@@ -173,7 +173,7 @@ def _refused_before(records: Records, study: StudyRow | None, request: Request, 
 
 
 def _bad_clock(settings: Settings, request: Request, now: datetime) -> Refusal | None:
-    """Refuse a device whose clock, or the server's, must be wrong; only the server's time decides anything else."""
+    """Refuse a request if the device's clock or the server's must be wrong; all other rules use the server's time."""
     device = request.device_time
     if device is None:
         return None
@@ -190,7 +190,7 @@ def _server_stepped_back(study: StudyRow, now: datetime) -> Refusal | None:
 
 
 def _storable(device_time: datetime | None) -> datetime | None:
-    """Leave out a time so far off that it cannot be written in UTC; the refusal tells it."""
+    """Leave out a time so far off that it cannot be written in UTC; the refusal names it."""
     return device_time if device_time is None or 1900 < device_time.year < 9000 else None
 
 

@@ -1,7 +1,7 @@
-"""Which rows an event makes and which it changes: the one place where events become records.
+"""The rows that an event creates and changes: the only place where events become records.
 
-`State` applies this in memory and a database in a transaction, so both hold the same. Nothing is judged here: an event
-has happened. Rows that are made must be new; where one is there already, two events contradict each other.
+`State` applies this in memory and a database in a transaction, so both hold the same rows. Nothing is checked here: an
+event has happened. Created rows must be new; if one exists already, two events contradict each other.
 """
 
 from dataclasses import dataclass, replace
@@ -63,16 +63,16 @@ class Effects:
 
 
 def key_of(row: Row) -> Key:
-    """Return the values of the fields by which a row is told from others of its class."""
+    """Return the key of a row: the values of the fields that are unique in its class."""
     return tuple(str(value) if isinstance(value := getattr(row, name), str) else value for name in row.KEY)
 
 
 class Contradiction(Exception):
-    """An event cannot follow those before it: a row that it makes is there, or one that it needs is missing."""
+    """An event contradicts earlier ones: a row that it creates exists already, or one that it needs is missing."""
 
 
 def effects(records: Records, event: Event) -> Effects:
-    """Return the rows that an event makes and changes, given the rows before it."""
+    """Return the rows that an event creates and changes, given the rows before it."""
     stamp, fact = event.stamp, event.fact
     at = stamp.server_time
     if isinstance(fact, RequestRefused):
@@ -177,7 +177,7 @@ def promised_to(records: Records, study: StudyRow, person: str) -> int | None:
 
 
 def _with_promise(records: Records, study: StudyRow, person: str, promised: int) -> tuple[Row, ...]:
-    """Change what the approved plan promises to a person who has not got coupons in this round."""
+    """Change the approved plan's promise to a person who has not had coupons in this round."""
     if study.approved_plan is None or records.decision(study.rounds, person) is not None:
         return ()
     plan = _there(records.plan(study.approved_plan), "the plan")

@@ -1,7 +1,7 @@
-"""What happened in a study: facts, each with who, when, where and which request.
+"""The events of a study: facts, each with who, when, where and by which request.
 
-Events are only ever added. Everything else (people, coupons, payments, plans) follows from them: see `effects`. Who a
-person is, is not here: a person is a pseudonym, and contact details are kept elsewhere, so that they can be deleted.
+Events are only ever added. Everything else (people, coupons, payments, plans) follows from them: see `effects`. They do
+not identify anybody: a person is a pseudonym, and contact details are kept elsewhere, so that they can be deleted.
 """
 
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ class PaymentKind(StrEnum):
     """What a payment is for; each is paid once for a coupon."""
 
     INTERVIEW = "interview"
-    """To the person who came with the coupon."""
+    """Paid to the person who came with the coupon."""
     RECRUITING = "recruiting"
-    """To the person who had handed it on."""
+    """Paid to the person who had handed on the coupon."""
 
 
 class DecidedBy(StrEnum):
@@ -38,18 +38,18 @@ ERASABLE = {"not_in_digest": True}
 
 @dataclass(frozen=True)
 class PlannedCoupons:
-    """How many coupons a plan gives a person, and all that estimates and audits need to know of it."""
+    """How many coupons a plan gives a person, with everything that estimates and audits need."""
 
     person: str
     coupons: int
     stratum: str = field(metadata=ERASABLE)
-    """Made of answers; empty if there are no strata, and once it was erased (`erasing`)."""
+    """Made of answers; empty without strata, and after erasure (`chain.erased`)."""
     probability: float
     """The chance that this person would get this number."""
     reason: str = field(metadata=ERASABLE)
-    """May quote answers; empty once it was erased."""
+    """May quote answers; empty after erasure."""
     salt: str = field(default="", metadata=ERASABLE)
-    """Characters that nobody can guess, drawn when the plan is proposed; empty once stratum and reason were erased."""
+    """Random characters, drawn when the plan is proposed; empty after stratum and reason were erased."""
     commitment: str = field(default="", metadata=ERASABLE)
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
@@ -57,7 +57,7 @@ class PlannedCoupons:
 @dataclass(frozen=True)
 class StudyBegun:
     prefix: str
-    """With which all its coupon codes begin."""
+    """The first characters of all its coupon codes."""
     settings: Settings
 
 
@@ -77,12 +77,12 @@ class SiteAdded:
 class SeedAdded:
     person: str
     code: str
-    """A code of the study's own, used at once: so every person came with a code, and is paid by it."""
+    """A code of the study's own, used at once, so that every person came with a code, by which they are paid."""
 
 
 @dataclass(frozen=True)
 class CouponScanned:
-    """A coupon was shown that could be used."""
+    """A valid coupon was shown."""
 
     code: str
 
@@ -99,9 +99,9 @@ class AnswersRecorded:
     person: str
     network_size: int | None
     answers: Answers | None
-    """None once they were erased (`erasing`)."""
+    """None after erasure (`chain.erased`)."""
     salt: str = ""
-    """Characters that nobody can guess; empty once the answers were erased."""
+    """Random characters; empty after the answers were erased."""
     commitment: str = ""
     """Hash of salt and answers, which stands for them in the chain."""
 
@@ -163,7 +163,7 @@ class PlanStopped:
 
 @dataclass(frozen=True)
 class CouponsOverridden:
-    """A person gets another number of coupons in this round than the plan says; the stamp tells who decided."""
+    """A person gets another number of coupons in this round than planned; the stamp says who decided."""
 
     person: str
     round: int
@@ -173,15 +173,15 @@ class CouponsOverridden:
 
 @dataclass(frozen=True)
 class CouponsIssued:
-    """A person got coupons, or none: the decision with all that led to it."""
+    """A person got coupons, or none: the decision with everything behind it."""
 
     person: str
     round: int
     codes: tuple[str, ...]
     planned: int | None
-    """What the plan said; None if nothing was planned for this person."""
+    """The planned number; None if nothing was planned for this person."""
     decided: int
-    """What was to be handed out; fewer codes mean that the person took fewer."""
+    """The decided number; fewer codes mean that the person took fewer."""
     decided_by: DecidedBy
     model: str
     seed: int
@@ -193,7 +193,7 @@ class CouponsIssued:
     first_day: date
     last_day: date
     salt: str = field(default="", metadata=ERASABLE)
-    """Empty once stratum and reason were erased (`erasing`)."""
+    """Empty after stratum and reason were erased (`chain.erased`)."""
     commitment: str = field(default="", metadata=ERASABLE)
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
@@ -216,7 +216,7 @@ class PaymentMade:
     code: str
     kind: PaymentKind
     person: str
-    """Who was paid."""
+    """The person who was paid."""
     amount: int
     currency: str
 
@@ -239,46 +239,46 @@ class PersonImported:
     person: str
     site: str
     code: str
-    """With which the person came."""
+    """The code with which the person came."""
     drawn: bool
-    """The file had no code, so this one of the study's own stands for it; a recruiter counts as having handed it on."""
+    """Whether the file had no code, so that a new one of the study's own replaces it, handed on by the recruiter."""
     recruiter: str | None
     enrolled_at: datetime
     network_size: int | None
     answers: Answers | None
     coupons: tuple[ImportedCoupon, ...]
-    """Handed out to this person."""
+    """Coupons handed out to this person."""
     paid: tuple[PaymentKind, ...]
-    """What was paid for the code already."""
+    """Payments made for the code before the import."""
     digest: str
-    """Tells, with salt and commitment, whether a file that is imported again says the same of the person."""
+    """Shows, with salt and commitment, whether a later import says the same about the person."""
     salt: str = ""
     commitment: str = ""
 
 
 @dataclass(frozen=True)
 class ActionNoted:
-    """Something was done or looked at that changes no row here: contact details, printing, export, users, back-ups.
+    """An action that changes no row here: contact details, printing, export, users, back-ups.
 
-    Never personal data: a note stays for ever. Write that a telephone number was changed, not the number.
+    It must not hold personal data, because it stays for ever: note that a telephone number was changed, not the number.
     """
 
     action: Action
     subject: str
-    """Whom or what it concerns: a person's pseudonym, a file, the name of an account; or nothing."""
+    """What it concerns: a person's pseudonym, a file, the name of an account; or nothing."""
     details: tuple[tuple[str, str], ...]
     """Names and values that the audit shows, such as the format of an export."""
 
 
 @dataclass(frozen=True)
 class RequestRefused:
-    """Something was asked for and refused: every refused scan is here."""
+    """A request was refused, such as a scan of an expired coupon."""
 
     action: Action
     reason: str
     arguments: tuple[tuple[str, str], ...]
     code: str
-    """The code that was typed, where it is an imported one or has the form of our own; otherwise empty.
+    """The typed code, if it is an imported one or has the form of our own; otherwise empty.
 
     Other text is not kept: somebody may have typed a name.
     """
@@ -300,16 +300,16 @@ class Stamp:
     role: Role
     site: str | None
     device_time: datetime | None
-    """What the device's clock said; None if it did not tell. Only the server's time decides anything."""
+    """The time of the device's clock; None if unknown. The rules use the server's time only."""
     server_time: datetime
     request_key: str
     request_digest: str
-    """Tells a repeated request from another one that uses the same key."""
+    """Distinguishes a repeated request from a different one with the same key."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One fact. A request has several events at times; key and part together are unique."""
+    """One fact. A request may have several events; key and part together are unique."""
 
     stamp: Stamp
     part: int

@@ -1,4 +1,4 @@
-"""Rules of imports: go on with a study that began in a spreadsheet, and import the same or a longer file again."""
+"""Rules of imports: continue a study that began in a spreadsheet, and import the same or a longer file again."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ EARLIEST_YEAR = 1900
 
 @rule_of(ImportPeople, ActionNoted, PersonImported)
 def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
-    """Add people who are not in the study yet, recruiters first; refuse a file that says otherwise of people who are.
+    """Add people who are not in the study yet, recruiters first; refuse a file that contradicts what is recorded.
 
-    Refusals tell ids and numbers only: a name may stand in the column of codes.
+    Refusals quote only ids and numbers: the column of codes may hold names.
     """
     if bad := bad_text("source", wish.source, longest=100) or out_of_range(
         "number_of_people", len(wish.people), 1, MOST_PEOPLE
@@ -72,8 +72,8 @@ def _digest(entry: ImportedPerson) -> str:
     return hashlib.sha256(one_spelling(digest_data(entry))).hexdigest()[:16]
 
 
-def _is_said_again(row: PersonRow, entry: ImportedPerson) -> bool:
-    """Tell whether a file says the same of a person as when they were imported; erased answers are not compared."""
+def _is_unchanged(row: PersonRow, entry: ImportedPerson) -> bool:
+    """Whether a file says the same about a person as the first import; erased answers are not compared."""
     digest, *of_answers = row.imported.split(":")
     if digest != _digest(entry):
         return False
@@ -81,7 +81,7 @@ def _is_said_again(row: PersonRow, entry: ImportedPerson) -> bool:
 
 
 def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
-    """Write entries as they are stored: times in UTC, codes in one spelling, lists in order."""
+    """Convert entries to their stored form: times in UTC, codes in one spelling, lists in order."""
     entries, names = [], set()
     for number, given in enumerate(people, start=1):
         entry = _entry(situation, given)
@@ -98,7 +98,7 @@ def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[Import
 
 
 def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
-    """Write an entry as it is stored, or name what cannot be used in it."""
+    """Convert an entry to its stored form, or name what cannot be used in it."""
     for name, text in (("person", given.person), ("site", given.site), ("recruiter", given.recruiter)):
         if text is not None and bad_identifier(name, text):
             return name
@@ -133,7 +133,7 @@ def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
 
 
 def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon | str:
-    """Write a coupon as it is stored, or name what cannot be used in it."""
+    """Convert a coupon to its stored form, or name what cannot be used in it."""
     code = situation.stored_code(given.code)
     if code is None:
         return "coupon_code"
@@ -147,12 +147,12 @@ def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon | str
 
 
 def _unstorable(text: str) -> bool:
-    """Tell whether a text has characters that a database refuses: null, and halves of surrogate pairs."""
+    """Whether a text has characters that a database refuses: null, and halves of surrogate pairs."""
     return any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_past(situation: Situation, at: datetime) -> bool:
-    """Tell whether a time is of today or earlier; later today counts, because files know days and are read as noon."""
+    """Whether a time is today or earlier; later today counts, because days in files are read as noon."""
     if at.tzinfo is None:
         raise ValueError(f"{at} has no time zone; use UTC.")
     return EARLIEST_YEAR <= at.year <= situation.today.year + 1 and situation.day(at) <= situation.today
@@ -163,7 +163,7 @@ def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]
     by_name = {entry.person: entry for entry in entries}
     placed: dict[str, ImportedPerson] = {}
     for entry in entries:
-        path: dict[str, ImportedPerson] = {}  # from the entry up to a seed, or to somebody who has a place
+        path: dict[str, ImportedPerson] = {}  # from the entry up to a seed, or to somebody already sorted
         upwards: ImportedPerson | None = entry
         while upwards is not None and upwards.person not in placed:
             if upwards.person in path:
@@ -177,19 +177,19 @@ def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]
 def _new_people(
     situation: Situation, entries: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]
 ) -> list[ImportedPerson] | Refusal:
-    """Select people who are not in the study; refuse a file in which one of the others differs."""
+    """Select people who are not in the study; refuse a file that differs about one who is."""
     new = []
     for entry in entries:
         row = existing.get(entry.person)
         if row is None:
             new.append(entry)
-        elif not _is_said_again(row, entry) and (name := _difference(situation, row, entry)):
+        elif not _is_unchanged(row, entry) and (name := _difference(situation, row, entry)):
             return refusal(Reason.IMPORT_CONFLICT, person=entry.person, name=name)
     return new
 
 
 def _difference(situation: Situation, row: PersonRow, entry: ImportedPerson) -> str | None:
-    """Name something that a file says otherwise than the study; None if nothing differs."""
+    """Name a field in which the file differs from the study; None if nothing differs."""
     coupons = {
         ImportedCoupon(each.code, each.issued_at, each.first_day, each.last_day, each.voided_at is not None)
         for each in situation.records.coupons_of(row.person)
@@ -217,7 +217,7 @@ def _bad_recruiter(new: Sequence[ImportedPerson], existing: Mapping[str, PersonR
 
 
 def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal | None:
-    """Every code is issued once and used once, by a recruit of the person who got it."""
+    """Refuse codes that are issued twice, used twice, or used by somebody else's recruit."""
     named = {coupon.code for entry in new for coupon in entry.coupons} | {entry.code for entry in new if entry.code}
     existing = situation.records.coupons(sorted(named))
     holders: dict[str, str] = {}
@@ -252,7 +252,7 @@ def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal |
 
 
 def _owner(situation: Situation, row: CouponRow | None) -> str | None:
-    """Who got a coupon of the study, or came with it as a seed; None if there is no such coupon."""
+    """The person who got a coupon of the study, or came with it as a seed; None if there is no such coupon."""
     if row is None:
         return None
     redemption = situation.records.redemption(row.code)

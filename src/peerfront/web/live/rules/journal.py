@@ -1,6 +1,6 @@
-"""A whole study in memory: the records that its events make, and the chain of these events.
+"""A whole study in memory: the chain of its events, and the records that follow from them.
 
-For tests, for small studies, and to verify a database: `rebuild` the state from the events and compare its tables.
+Used in tests, and to verify a database: `rebuild` the state from the events and compare its tables.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ R = TypeVar("R", bound=Row)
 
 
 class State:
-    """Rows by class and key, and what was recorded for each request; made by `add` alone."""
+    """Rows by class and key, and the events of each request; changed only by `add`."""
 
     def __init__(self) -> None:
         self._tables: dict[type, dict[Key, Row]] = {}
@@ -43,7 +43,7 @@ class State:
         self._rounds_of: dict[str, list[int]] = {}
 
     def add(self, event: Event) -> None:
-        """Take in what happened next; raise `Contradiction`, changing nothing, where it contradicts events before."""
+        """Apply the next event; if it contradicts earlier ones, raise `Contradiction` and change nothing."""
         before = self._requests.get(event.stamp.request_key, ())
         if event.part != len(before) + 1:
             raise Contradiction(f"Request {event.stamp.request_key} has a part {event.part} after {len(before)} parts.")
@@ -70,7 +70,7 @@ class State:
         self._requests.setdefault(event.stamp.request_key, []).append(event)
 
     def copy(self) -> "State":
-        """Copy the state, so that it can be changed or kept apart."""
+        """Copy the state."""
         other = State()
         other._tables = {kind: dict(rows) for kind, rows in self._tables.items()}
         other._requests = {key: list(recorded) for key, recorded in self._requests.items()}
@@ -146,7 +146,7 @@ class State:
 
 
 def rebuild(events: Iterable[Event]) -> State:
-    """Make the state after some events; the same events always give the same state."""
+    """Build the state from events; the same events always give the same state."""
     state = State()
     for event in events:
         state.add(event)
@@ -154,7 +154,7 @@ def rebuild(events: Iterable[Event]) -> State:
 
 
 class Journal:
-    """Links and state, added to by one request at a time."""
+    """The chain and its state, extended by one request at a time."""
 
     def __init__(self, links: Iterable[Link] = ()) -> None:
         self.links: list[Link] = []
@@ -170,14 +170,14 @@ class Journal:
         return self.links[-1].hash if self.links else FIRST
 
     def answer(self, request: Request, now: datetime, draw_code: Callable[[str], str] = new_code) -> Answer:
-        """Decide on a request and record what follows: what a server does in one transaction."""
+        """Decide on a request and record its events, as a server does in one transaction."""
         answer = decide(self.state, request, now, draw_code)
         if not answer.repeated:
             self.add(answer.events, self.head)
         return answer
 
     def add(self, events: Sequence[Event], head: str) -> None:
-        """Add events that were decided on when the chain ended with `head`; all of them or none."""
+        """Add all events, or none, if the chain still ends with `head`, the hash at which they were decided."""
         if head != self.head:
             raise Contradiction("Something was recorded since this was decided. Decide again.")
         state = self.state.copy() if len(events) > 1 else self.state  # `State.add` alone is all or nothing

@@ -54,7 +54,7 @@ def add_seed(situation: Situation, wish: AddSeed) -> Outcome:
 
 @rule_of(EnrolPerson, PersonEnrolled)
 def enrol_person(situation: Situation, wish: EnrolPerson) -> Outcome:
-    """Enrol a new person with somebody else's coupon; refuse whoever takes part, so that the tree stays a tree."""
+    """Enrol a new person with somebody else's coupon; refuse people who take part, so that the tree stays a tree."""
     coupon = usable(situation, wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -101,7 +101,7 @@ def correct_answers(situation: Situation, wish: CorrectAnswers) -> Outcome:
 
 @rule_of(EraseAnswers, AnswersErased)
 def erase_answers(situation: Situation, wish: EraseAnswers) -> Outcome:
-    """Erase what somebody who withdrew had answered, and what tells it; that it was erased, and why, stays known."""
+    """Erase the answers of a person who withdrew, and texts that reveal them; the erasure and its reason stay."""
     person = situation.reachable_person(wish.person, withdrawn_too=True)
     if isinstance(person, Refusal):
         return person
@@ -127,7 +127,7 @@ def withdraw_person(situation: Situation, wish: WithdrawPerson) -> Outcome:
 
 @rule_of(Pay, PaymentMade)
 def pay(situation: Situation, wish: Pay) -> Outcome:
-    """Pay what is owed for a coupon, once for each kind, also to somebody who withdrew afterwards."""
+    """Pay what is owed for a coupon, once for each kind, even if the person has withdrawn since."""
     coupon = situation.typed_coupon(wish.typed)
     if isinstance(coupon, Refusal):
         return coupon
@@ -157,7 +157,7 @@ def pay(situation: Situation, wish: Pay) -> Outcome:
 
 
 def _is_ancestor(situation: Situation, person: str, other: str) -> bool:
-    """Tell whether a person recruited another, directly or through others: one look-up for each wave."""
+    """Whether a person recruited another, directly or through others: one look-up for each wave."""
     row: PersonRow | None = situation.records.person(other)
     while row is not None and row.recruiter is not None:
         if row.recruiter == person:

@@ -1,9 +1,8 @@
-"""What a study knows, as rows, and the few look-ups through which the rules see them.
+"""The rows of a study, and the few look-ups through which the rules read them.
 
-`Records` is all that `deciding.decide` and `effects.effects` read: single rows by their key, never a whole table (but
-the lines of one plan, and the coupons, plan lines and decisions of one person). `State` has the rows in memory; a
-database answers the same look-ups inside a transaction. `effects.effects` gives the rows that an event makes or
-changes, so both are written alike.
+`Records` is all that `deciding.decide` and `effects.effects` read: single rows by their key, the lines of one plan, and
+the coupons, plan lines and decisions of one person; never a whole table. `State` has the rows in memory; a database
+answers the same look-ups inside a transaction. Both are written by `effects.effects`.
 
 `KEY` names the fields that are unique among the rows of a class. They carry the invariants: one redemption for a code,
 one payment for a code and kind, one decision for a person and round.
@@ -28,7 +27,7 @@ class StudyRow:
     prefix: str
     settings: Settings
     kept: int
-    """Coupons of the budget that nobody has got: issued + kept = budget; imported coupons are not counted."""
+    """Coupons of the budget that are not handed out: issued + kept = budget; imported coupons do not count."""
     last_plan: int
     approved_plan: int | None
     """The plan by which coupons are handed out now."""
@@ -65,7 +64,7 @@ class PersonRow:
     last_issued_at: datetime | None = None
     withdrawn_at: datetime | None = None
     imported: str = ""
-    """Tells what a file said of a person who took part before the study was run here; empty for others.
+    """A digest of an imported person's data in the file; empty for others.
 
     Digest of all but the answers, their salt and the beginning of their commitment, 62 characters; once the answers
     are erased, the digest alone.
@@ -78,7 +77,7 @@ class PersonRow:
 class CouponRow:
     code: str
     holder: str | None
-    """Who handed it on; None for the code of a seed."""
+    """The person who handed it on; None for the code of a seed."""
     site: str
     issued_at: datetime
     first_day: date
@@ -86,7 +85,7 @@ class CouponRow:
     voided_at: datetime | None = None
     why_void: str = ""
     imported: bool = False
-    """Handed out or used before the study was run here; such coupons are not of the budget."""
+    """Whether it was handed out or used before the study was run here; it then does not count in the budget."""
 
     KEY: ClassVar = ("code",)
 
@@ -102,12 +101,12 @@ class RedemptionRow:
 
 
 class PlanStatus(StrEnum):
-    """The life of a plan."""
+    """The states of a plan."""
 
     PROPOSED = "proposed"
     APPROVED = "approved"
     CLOSED = "closed"
-    """A later plan was proposed before this one was approved, or approved after it."""
+    """Replaced: a later plan was proposed before this one was approved, or approved after it."""
     STOPPED = "stopped"
 
 
@@ -120,7 +119,7 @@ class PlanRow:
     status: PlanStatus = PlanStatus.PROPOSED
     round: int | None = None
     promised: int = 0
-    """Coupons of an approved plan, with overrides, for people who have not got theirs yet."""
+    """Coupons of an approved plan, with overrides, that people have not had yet."""
 
     KEY: ClassVar = ("plan",)
 
@@ -131,7 +130,7 @@ class PlanLineRow:
     person: str
     coupons: int
     planned: int
-    """Before the coordinator changed it."""
+    """The number before the coordinator changed it."""
     stratum: str
     probability: float
     reason: str
@@ -202,7 +201,7 @@ Row = (
 
 
 class Records(Protocol):
-    """What the rules read. Each look-up is one indexed query; inside a transaction they see one moment."""
+    """The look-ups of the rules. Each is one indexed query; inside a transaction all see the same moment."""
 
     def study(self) -> StudyRow | None:
         """The study; None before it begins."""
@@ -212,12 +211,12 @@ class Records(Protocol):
     def person(self, person: str) -> PersonRow | None: ...
 
     def people(self, people: Collection[str]) -> Mapping[str, PersonRow]:
-        """Those of some people who are known, in one query."""
+        """The rows of those people who are in the study, in one query."""
 
     def coupon(self, code: str) -> CouponRow | None: ...
 
     def coupons(self, codes: Collection[str]) -> Mapping[str, CouponRow]:
-        """Those of some coupons that are known, by their codes, in few queries."""
+        """The rows of those codes that are in the study, by code, in few queries."""
 
     def coupons_of(self, person: str) -> Sequence[CouponRow]:
         """The coupons that a person got, in order of their codes."""
@@ -244,4 +243,4 @@ class Records(Protocol):
     def payment(self, code: str, kind: PaymentKind) -> PaymentRow | None: ...
 
     def events_of(self, request_key: str) -> Sequence[Event]:
-        """What was recorded for a request, in order of its parts; nothing if it is new."""
+        """The events of a request, in order of its parts; empty if it is new."""

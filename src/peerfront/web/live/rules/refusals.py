@@ -78,19 +78,19 @@ TERMS = frozenset({"action", "allowed", "kind", "name", "role", "status"})
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason with what fills its sentences."""
+    """A reason with the values of its sentences."""
 
     reason: Reason
     arguments: tuple[tuple[str, str], ...] = ()
 
     @property
     def messages(self) -> tuple[Message, Message]:
-        """What was found, and what to do about it."""
+        """Two messages: why the request is refused, and what to do about it."""
         values = self._shown()
         return Message(f"refusal_found.{self.reason}", values), Message(f"refusal_to_do.{self.reason}", values)
 
     @property
-    def found(self) -> str:
+    def why(self) -> str:
         return str(self.messages[0])
 
     @property
@@ -98,7 +98,7 @@ class Refusal:
         return str(self.messages[1])
 
     def __str__(self) -> str:
-        return f"{self.found} {self.what_to_do}"
+        return f"{self.why} {self.what_to_do}"
 
     def _shown(self) -> dict[str, str]:
         return {name: visible(value.replace("_", " ") if name in TERMS else value) for name, value in self.arguments}

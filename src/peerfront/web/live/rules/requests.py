@@ -1,4 +1,4 @@
-"""What people ask for: one class for each button, and the envelope that says who asks, where, when and under which key.
+"""Requests: one class for each button, and the envelope that says who asks, where, when and under which key.
 
 A key is made once, when a form is shown; sending the form again, by a double click or after a lost connection, sends
 the same key and gets the same answer. A form that is shown again after a refusal gets a new key, so that it can be sent
@@ -13,7 +13,7 @@ from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
 from peerfront.web.live.rules.study_settings import Settings
 
-_BY_SERVER = {"not_in_digest": True}  # made anew by the server each time a request is sent, so not what was asked
+_BY_SERVER = {"not_in_digest": True}  # made by the server each time a request is sent, so not part of its digest
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class BeginStudy:
     action: ClassVar[Action] = Action.BEGIN_STUDY
     settings: Settings
     prefix: str = field(metadata=_BY_SERVER)
-    """Of `codes.new_prefix`, and of no other study here."""
+    """A prefix from `codes.new_prefix` that no other study here has."""
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,21 @@ class WithdrawPerson:
     action: ClassVar[Action] = Action.WITHDRAW_PERSON
     person: str
     void_coupons: bool
-    """Whether coupons that the person handed on are void, too."""
+    """Whether coupons that the person handed on become void, too."""
     why: str
 
 
 @dataclass(frozen=True)
 class EraseAnswers:
-    """Erase what somebody who withdrew had answered, and strata and reasons that tell it, from the events, too.
+    """Erase the answers of a person who withdrew, and strata and reasons that reveal them, from the events as well.
 
-    The network size stays, and what members of the staff wrote as their reasons.
+    The network size and the reasons that staff typed stay.
     """
 
     action: ClassVar[Action] = Action.ERASE_ANSWERS
     person: str
     why: str
-    """Never what was answered: it stays."""
+    """Must not quote answers, because it stays."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class ProposePlan:
     seed: int
     lines: tuple[PlannedCoupons, ...]
     read_at: datetime | None = field(default=None, metadata=_BY_SERVER)
-    """When the records were read from which the plan was made; None for a plan that was made in no time."""
+    """When the records for the plan were read; None for a plan made at once."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,10 @@ class IssueCoupons:
     action: ClassVar[Action] = Action.ISSUE_COUPONS
     person: str
     coupons: int | None = None
-    """How many are handed out; None for the number that was decided."""
+    """How many are handed out; None for the decided number."""
     why_fewer: str = ""
     plan_for_one: PlanForOne | None = field(default=None, metadata=_BY_SERVER)
-    """Used only where the approved plan has no line for the person."""
+    """Used only if the approved plan has no line for the person."""
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,12 @@ class Pay:
 
 @dataclass(frozen=True)
 class ImportedPerson:
-    """What a file says of somebody who took part before the study was run here."""
+    """A file's data about a person who took part before the study was run here."""
 
     person: str
     site: str
     code: str
-    """With which the person came; empty if the file does not know."""
+    """The code with which the person came; empty if the file has none."""
     recruiter: str | None
     """None for a seed."""
     enrolled_at: datetime
@@ -199,25 +199,25 @@ class ImportedPerson:
     coupons: tuple[ImportedCoupon, ...] = ()
     """Handed out to this person."""
     paid: tuple[PaymentKind, ...] = ()
-    """What was paid for the person's code already, so that it is not paid again."""
+    """Payments made for the person's code, which must not be paid again."""
 
 
 @dataclass(frozen=True)
 class ImportPeople:
-    """Go on with a study that began in a spreadsheet; people who are there already and alike are passed over."""
+    """Continue a study that began in a spreadsheet; people who are recorded with the same data are skipped."""
 
     action: ClassVar[Action] = Action.IMPORT_STUDY
     people: tuple[ImportedPerson, ...]
     source: str
-    """Such as the name of the file."""
+    """The source, such as the name of the file."""
 
 
 @dataclass(frozen=True)
 class NoteAction:
-    """Note for the audit what changes none of the rules' rows; whoever may do it may note it.
+    """Note an action for the audit that changes no row of the rules; whoever may do it may note it.
 
-    Send it in the transaction that does it, and do it only if the note is accepted. Never personal data: a note stays
-    for ever, also when contact details are deleted.
+    Send it in the transaction of the action, and act only if the note is accepted. It must not hold personal data: a
+    note stays for ever, even if contact details are deleted.
     """
 
     noted: Action
@@ -246,11 +246,11 @@ NOTED = frozenset(Action) - {kind.action for kind in get_args(Wish) if kind is n
 
 @dataclass(frozen=True)
 class Request:
-    """A wish with who has it, where and when."""
+    """A wish with its envelope: who asks, where and when."""
 
     key: str
     member: Member
     site: str | None
-    """Where it is done; None for the study as a whole."""
+    """The site where it is done; None for the study as a whole."""
     device_time: datetime | None
     wish: Wish

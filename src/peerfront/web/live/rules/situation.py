@@ -1,4 +1,4 @@
-"""What a rule sees: the records, the request, the time, and look-ups that end in a row or in a refusal."""
+"""The arguments of a rule: the records, the request, the time, and look-ups that return a row or raise a refusal."""
 
 import re
 from collections.abc import Callable, Container
@@ -32,7 +32,7 @@ _MOST_DRAWS = 1_000
 
 @dataclass(frozen=True)
 class Situation:
-    """A request of a study that has begun."""
+    """A request to a study that has begun, with its records and time."""
 
     records: Records
     study: StudyRow
@@ -54,21 +54,21 @@ class Situation:
         return site if row is None else row.name
 
     def concerns(self, site: str) -> Refusal | None:
-        """Refuse what belongs to another site, where the role does not reach."""
+        """Refuse what belongs to another site, if the role does not cover it."""
         member = self.request.member
         if is_allowed(self.request.wish.action, member.role, own_site=member.covers(site)):
             return None
         return refusal(Reason.SITE, site=self.site_name(site), own_site=self.site_name(member.site or ""))
 
     def concerns_all_sites(self) -> Refusal | None:
-        """Refuse what belongs to all sites, where the role is for one."""
+        """Refuse what belongs to all sites, if the role is for one."""
         member = self.request.member
         if is_allowed(self.request.wish.action, member.role, own_site=member.covers(None)):
             return None
         return refusal(Reason.WHOLE_STUDY, own_site=member.site)
 
     def reachable_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow | Refusal:
-        """Look up a person; refuse one who is unknown, out of the member's reach, or (by default) withdrawn."""
+        """Look up a person; refuse one who is unknown, at a site the role does not cover, or (by default) withdrawn."""
         if bad := bad_identifier("person", person):
             return bad
         row = self.records.person(person)
@@ -107,16 +107,16 @@ class Situation:
         return None
 
     def stored_code(self, text: str) -> str | None:
-        """Spell an imported code as it is stored: as the study's own if it is, otherwise as one of another system."""
+        """The stored spelling of an imported code: that of the study's own codes, or that of another system."""
         own = read_code(text)
         return own if own is not None and is_of_study(own, self.study.prefix) else foreign_code(text)
 
     def salt(self) -> str:
-        """Draw characters that nobody can guess (126 bits), from the source that codes are drawn from."""
+        """Draw unguessable characters (126 bits), from the same source as codes."""
         return "".join(self.draw_code(self.study.prefix)[PREFIX_LENGTH : LENGTH - 1] for _ in range(4))
 
     def unknown_codes(self, number: int, besides: Container[str] = ()) -> tuple[str, ...]:
-        """Draw codes that nobody has, nor somebody who is about to get `besides`."""
+        """Draw codes that are neither in the records nor in `besides`."""
         codes: dict[str, None] = {}
         draws = 0
         while draws <= number + _MOST_DRAWS:
@@ -131,7 +131,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class DeclaredRule:
-    """The function that decides on a kind of request, and the kinds of facts that it gives."""
+    """The function that decides on a kind of request, and the kinds of facts that it returns."""
 
     decide: Rule
     gives: tuple[type, ...]
@@ -143,7 +143,7 @@ D = TypeVar("D", bound=Rule)
 
 
 def rule_of(request: type, *gives: type) -> Callable[[D], D]:
-    """Mark the function that decides on a kind of request and gives these facts."""
+    """Mark the function that decides on a kind of request and returns these facts."""
 
     def mark(decide: D) -> D:
         RULES[request] = DeclaredRule(decide, gives)
@@ -153,10 +153,10 @@ def rule_of(request: type, *gives: type) -> Callable[[D], D]:
 
 
 def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | None:
-    """Find the coupon with a code as people type it: of the study's own form, or imported from another system.
+    """Find the coupon with a typed code: one of the study's own form, or imported from another system.
 
-    An imported code is found as it is written. If it has our form, as coupons of another study of ours have, it is
-    found with and without hyphens, however the file wrote it: exports write hyphens, QR codes hold none.
+    An imported code is found as it is written. If it has our form, as coupons of another peerfront study do, it is
+    found with and without hyphens, because exports write hyphens and QR codes hold none.
     """
     own = read_code(typed)
     if own is not None and is_of_study(own, study.prefix):
@@ -169,26 +169,26 @@ def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | No
 
 
 def bad_identifier(name: str, text: str) -> Refusal | None:
-    """Refuse what is no short name; the text itself is not recorded, it might be anything."""
+    """Refuse an invalid short name; the text itself is not recorded, because it may hold anything."""
     if _IDENTIFIER.fullmatch(text):
         return None
     return refusal(Reason.BAD_NAME, name=name, length=len(text))
 
 
 def bad_text(name: str, text: str, *, longest: int = LONGEST_TEXT, needed: bool = False) -> Refusal | None:
-    """Refuse text that is too long, or that is needed and empty."""
+    """Refuse text that is too long, or required and empty."""
     if len(text) > longest or (needed and not text.strip()):
         return refusal(Reason.TEXT_LENGTH, name=name, length=len(text), least=int(needed), most=longest)
     return None
 
 
 def no_reason(why: str) -> Refusal | None:
-    """Refuse where a reason is needed and none is given, or a very long one."""
+    """Refuse a missing or very long reason."""
     return bad_text("reason", why) if why.strip() else refusal(Reason.NO_REASON)
 
 
 def out_of_range(name: str, value: float, least: float, most: float) -> Refusal | None:
-    """Refuse a number outside its limits; also NaN."""
+    """Refuse NaN and numbers outside the limits."""
     if least <= value <= most:
         return None
     return refusal(Reason.OUT_OF_RANGE, name=name, value=str(value)[:40], least=f"{least:.15g}", most=f"{most:.15g}")

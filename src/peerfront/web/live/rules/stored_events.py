@@ -1,4 +1,4 @@
-"""Events as plain data (for JSON, a database column, the hash chain) and back, checked in every respect.
+"""Convert events to plain data (for JSON, a database column, the hash chain) and back, with full checks.
 
 The names of facts (`KINDS`) and of their fields stand in every study's records: never rename one, add new ones.
 """
@@ -38,7 +38,7 @@ def event_data(event: Event) -> dict[str, Any]:
 
 
 def event_from(data: Mapping[str, Any]) -> Event:
-    """Make the event again; refuse data that no event gives."""
+    """Read an event from plain data; refuse data that no event gives."""
     if not isinstance(data, Mapping) or data.keys() != {"stamp", "part", "kind", "fact"}:
         raise DataFileError("live_events.no_event", data=_cut(data))
     kind = KINDS.get(data["kind"]) if isinstance(data["kind"], str) else None
@@ -62,9 +62,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, datetime):
         try:
             return value.astimezone(UTC).isoformat(timespec="microseconds")
-        except (
-            OverflowError
-        ):  # a time that UTC cannot write is refused, and its request is told from others all the same
+        except OverflowError:  # a time that UTC cannot express is refused later, but its request still needs a digest
             return value.isoformat()
     if isinstance(value, date):
         return value.isoformat()
@@ -73,7 +71,7 @@ def plain_value(value: Any) -> Any:
 
 
 def digest_data(value: Any) -> Any:
-    """Write what somebody asked for as plain data, without what the server made and without what can be erased."""
+    """Write a request as plain data, without the server's own parts and without texts that can be erased."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         included = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
         return {each.name: digest_data(getattr(value, each.name)) for each in included}
@@ -81,7 +79,7 @@ def digest_data(value: Any) -> Any:
 
 
 def value_from(data: Any, kind: type[T]) -> T:
-    """Make a value of one of our dataclasses again from plain data; refuse data that none gives."""
+    """Read a value of one of our dataclasses from plain data; refuse data that none gives."""
     return cast(T, _value(data, kind, kind.__name__))
 
 
@@ -93,7 +91,7 @@ def _value(data: Any, kind: Any, place: str) -> object:
 
 
 class _Unfit(Exception):
-    """Data that are no value of a type, and where they stand."""
+    """Data that do not fit a type, and their position."""
 
     def __init__(self, data: Any, place: str = "") -> None:
         self.data, self.place = data, place
@@ -104,7 +102,7 @@ class _Unfit(Exception):
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], object]:
-    """Make a function that reads a type from plain data; once for each type, because a chain has many events."""
+    """Make the function that reads a type from plain data; cached, because a chain has many events."""
     if isinstance(kind, types.UnionType):
         return _optional(typing.get_args(kind))
     if typing.get_origin(kind) is tuple:

@@ -126,7 +126,7 @@ LARGEST_SEED = 10**18 - 1
 def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
     """Propose a plan: one line for each of some people who take part, within cap and budget.
 
-    Nobody is planned coupons who got some while the plan was made: it did not know of them.
+    Refuse coupons for people who got some while the plan was made, because it did not count them.
     """
     if bad := (
         bad_identifier("model", wish.model)
@@ -155,7 +155,7 @@ def propose_plan(situation: Situation, wish: ProposePlan) -> Outcome:
 
 @rule_of(ChangePlan, PlanChanged)
 def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
-    """Give people of a plan that is not approved yet other numbers, with a reason."""
+    """Change the numbers of some people in a proposed plan, with a reason."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
     if isinstance(plan, Refusal):
         return plan
@@ -183,7 +183,7 @@ def change_plan(situation: Situation, wish: ChangePlan) -> Outcome:
 
 @rule_of(ApprovePlan, PlanApproved)
 def approve_plan(situation: Situation, wish: ApprovePlan) -> Outcome:
-    """Begin a round in which coupons are handed out by a proposed plan; refuse one that no longer fits."""
+    """Approve a proposed plan and begin its round; refuse a plan that is out of date."""
     plan = _plan(situation, wish.plan, PlanStatus.PROPOSED)
     if isinstance(plan, Refusal):
         return plan

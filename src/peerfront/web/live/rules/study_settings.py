@@ -27,15 +27,15 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Question:
-    """What everybody is asked at enrolment; the answers are columns of the export and may be used for planning."""
+    """A question asked at enrolment; its answers are a column of the export and may be used for planning."""
 
     name: str
     """The column: small letters, digits and underscores."""
     text: str
-    """As the interviewer asks it."""
+    """The wording for the interviewer."""
     kind: QuestionKind = QuestionKind.CHOICE
     choices: tuple[str, ...] = ()
-    """What can be chosen; empty for other kinds."""
+    """The choices; empty for other kinds."""
     for_planning: bool = True
     """Whether plans may use the answers. Sensitive ones should not be used without a reason."""
 
@@ -55,7 +55,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the manager decides before the study begins, and may change later with a reason."""
+    """The settings that the manager decides before the study begins, and may change later with a reason."""
 
     budget: int
     """Coupons for the whole study; codes of seeds do not count."""
@@ -71,25 +71,25 @@ class Settings:
     """To the holder of a coupon with which somebody came, in the smallest unit of the currency."""
     currency: str = "EUR"
     timezone: str = "UTC"
-    """The days on coupons are days here, such as Europe/Lisbon."""
+    """The time zone of the days on coupons, such as Europe/Lisbon."""
     clock_ahead_minutes: int = 15
-    """A device whose clock is further ahead of the server's is refused."""
+    """The most by which a device's clock may be ahead of the server's."""
     clock_behind_hours: int = 72
-    """A device whose clock is further behind, or that sends what it recorded longer ago, is refused."""
+    """The most by which a device's clock may be behind, or by which it may send a record late."""
     name: str = "Study"
-    """What pages, coupons and reports call the study."""
+    """The study's name on pages, coupons and reports."""
     questions: tuple[Question, ...] = ()
-    """What everybody is asked, in this order; how many acquaintances somebody has is always asked."""
+    """The questions, in this order; the number of acquaintances is always asked."""
     rounds: int = 5
     """Rounds for which plans look ahead, this one included."""
     target: int | None = None
-    """Recruits that the study would like to reach; None if it has no target."""
+    """Target number of recruits; None if there is none."""
     deadline: date | None = None
     """The last day of recruitment; None if it is open."""
     plan_strata: tuple[str, ...] = ()
-    """Questions whose answers make groups in which everybody is planned alike, so that estimates stay valid."""
+    """Questions that form the strata: everybody in a stratum is planned alike, so that estimates stay valid."""
     plan_randomise: float = 0.0
-    """Share of people who get a random number of coupons, from which the study learns what a coupon does."""
+    """Share of people who get a random number of coupons, which shows what a coupon does."""
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Return the smallest and the largest value of each setting that is a number."""
@@ -109,14 +109,14 @@ class Settings:
 
     @property
     def has_currency(self) -> bool:
-        """Tell whether the currency is written as three capital letters."""
+        """Whether the currency consists of three capital letters."""
         return (
             len(self.currency) == 3 and self.currency.isascii() and self.currency.isalpha() and self.currency.isupper()
         )
 
     @property
     def has_timezone(self) -> bool:
-        """Tell whether the time zone is known."""
+        """Whether the time zone exists."""
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
