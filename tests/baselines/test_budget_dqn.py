@@ -166,9 +166,9 @@ def test_exploration() -> None:
     assert np.allclose(paper.exploration.shares(500)[[0, -1]], [0.2, 0.05])
 
 
-def test_progress_is_told() -> None:
-    told = []
+def test_progress_is_reported() -> None:
+    reports = []
     settings = BudgetDQNSettings(brief(DEFAULT.learning, episodes=45, at_once=20))
-    fit_budget_dqn(WORLD, RULES, 0.9, settings, lambda share, what: told.append((share, what)))
-    assert [share for share, _ in told] == [0.0, 20 / 45, 40 / 45, 1.0]
-    assert told[1][1] == "budget_dqn: episode 21 of 45"
+    fit_budget_dqn(WORLD, RULES, 0.9, settings, lambda share, what: reports.append((share, str(what))))
+    assert [share for share, _ in reports] == [0.0, 20 / 45, 40 / 45, 1.0]
+    assert reports[1][1] == "budget_dqn: episode 21 of 45"

@@ -124,5 +124,5 @@ def test_settings() -> None:
     assert np.allclose(paper.learning.exploration.shares(500)[[0, -1]], [0.2, 0.05])
     with pytest.raises(SettingError, match="most activated"):
         FactorizedRLSettings(most_activated=0)
-    with pytest.raises(SettingError, match="temperature must be a number above 0"):
+    with pytest.raises(SettingError, match="temperature must be a number of at least 1e-06"):
         FactorizedRLSettings(temperature=0.0)

@@ -155,15 +155,15 @@ def test_impossible_settings() -> None:
     assert ResponseSettings.paper().folds == 1
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     reports: list[tuple[float, str]] = []
     history = simulate_history(make_world("bridge"), HistorySettings(triples=60, pairs=0))
     settings = dataclasses.replace(QUICK, shapes=(LINEAR, LOG_LINEAR), drop_fields=False)
-    fit_response(history, settings, lambda share, what: reports.append((share, what)))
+    fit_response(history, settings, lambda share, what: reports.append((share, str(what))))
     assert reports == [(0.0, "Poisson, linear, scaled softplus"), (0.5, "Poisson, log-linear")]
     reports.clear()
     fit_response(
-        history, dataclasses.replace(settings, drop_fields=True), lambda share, what: reports.append((share, what))
+        history, dataclasses.replace(settings, drop_fields=True), lambda share, what: reports.append((share, str(what)))
     )
     assert [share for share, _ in reports] == sorted(share for share, _ in reports)
     assert "Poisson, everybody alike" in [what for _, what in reports]

@@ -251,8 +251,8 @@ def test_auto_takes_the_best_held_out_score_and_shows_the_rivals() -> None:
     assert "held-out log score" in str(chosen.reason)
     shares = [share for share, _ in reports]
     assert shares == sorted(shares)
-    assert reports[0] == (0.0, "judging inheritance")
-    assert reports[-1][1].startswith("fitting")
+    assert (reports[0][0], str(reports[0][1])) == (0.0, "judging inheritance")
+    assert str(reports[-1][1]).startswith("fitting")
     assert fit_offspring(history, "inheritance").kind == "inheritance"
     assert set(QUICK_RIVALS) <= set(GENERATORS)
     with pytest.raises(UnknownName, match="Did you mean 'masked'"):

@@ -96,7 +96,7 @@ def test_sites_shift_the_scale_and_unknown_ones_do_not() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"median": 0.0}, "median must be from 0.1 to 3650 days"),
+        ({"median": 0.0}, "median must be a number of at least 0.1 and at most 3,650"),
         ({"median": np.nan}, "median must be"),
         ({"spread": 9.0}, "spread must be"),
         ({"sites": ("a",), "shifts": np.zeros(2)}, "1 sites, and"),

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.float32]
 ACTIVATIONS = ("relu", "gelu")
-_BLOCK = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +57,13 @@ class FrozenNetwork:
 
 
 def row_by_row(rows: Rows, weights: Rows) -> Rows:
-    """rows @ weights, of which no row depends on the others.
+    """rows @ weights, of which no row depends on the others, nor on its place among them.
 
-    Libraries multiply the rows of a block together and those left over in another order, whose sums differ in the last
-    digit. So the rows are filled up to whole blocks: of 4, 6, 8, 12, 16, 24 or 48, whatever a processor likes.
+    Libraries add up the products of some rows in one order and those of others in another, as the processor likes it,
+    and single-precision sums then differ in the last digit. Sums in double precision, rounded once, do not.
     """
-    missing = -len(rows) % _BLOCK
-    if not missing:
-        return rows @ weights
-    filled = np.concatenate([rows, np.zeros((missing, rows.shape[1]), dtype=rows.dtype)])
-    return (filled @ weights)[: len(rows)]
+    product: Rows = (rows.astype(np.float64) @ weights.astype(np.float64)).astype(np.float32)
+    return product
 
 
 def _activated(rows: Rows, activation: str) -> Rows:
