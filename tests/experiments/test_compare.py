@@ -72,7 +72,7 @@ def test_an_interrupted_comparison_resumes_to_the_identical_result(finished, tmp
         run_comparison(SMALL, folder, progress=stop_after_five)
     assert len(list((folder / "parts").iterdir())) == 5
     played: list[str] = []
-    run_comparison(SMALL, folder, resume=True, progress=lambda _, what: played.append(what))
+    run_comparison(SMALL, folder, resume=True, progress=lambda _, what: played.append(str(what)))
     assert len([what for what in played if ": " in what]) == len(tasks(SMALL)) - 5  # nothing is done twice
     assert contents(folder) == contents(finished)
 

@@ -64,11 +64,15 @@ def test_ctrl_c_stops_and_a_second_one_ends(monkeypatch) -> None:
     import signal
 
     stops = []
-    with stopped_by_signals(lambda: stops.append("stop")):
-        signal.raise_signal(signal.SIGINT)
-        assert stops == ["stop"]
-        with pytest.raises(KeyboardInterrupt):
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+    try:
+        with stopped_by_signals(lambda: stops.append("stop")):
             signal.raise_signal(signal.SIGINT)
+            assert stops == ["stop"]
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def test_a_port_that_is_taken_is_told() -> None:

@@ -266,7 +266,7 @@ def test_a_job_without_people_says_so(one_folder) -> None:
     study = LiveStudy()
     job = finished(jobs.ask_for_plan(study.user(Role.COORDINATOR).username))
     assert job.state == jobs.FAILED
-    assert "Nobody takes part yet" in job.message
+    assert "Nobody takes part yet" in str(jobs.message_of(job))
 
 
 LISBON = ZoneInfo("Europe/Lisbon")

@@ -45,7 +45,7 @@ def english() -> dict[str, re.Pattern[str]]:
         for single in filter(None, (entry.msgid, entry.msgid_plural)):
             if single not in spanish and re.search("[a-z]{3}", single) and "<" not in single:
                 parts = re.split(r"%\([^)]*\)[sd]|\{[^}]*\}", single.replace("%%", "%"))
-                if any(len(part.strip()) > 3 for part in parts):
+                if any(len(part.strip()) > 5 for part in parts):
                     found[single] = re.compile(".+".join(map(re.escape, parts)))
     return found
 

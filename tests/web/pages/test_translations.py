@@ -50,7 +50,8 @@ def test_translations_keep_markup_and_ends_of_sentences(language) -> None:
         for text in texts(entry):
             assert sorted(re.findall(r"<[^>]+>", text)) == sorted(re.findall(r"<[^>]+>", entry.msgid)), entry.msgid
             assert (text[-1] in ".:?!") == (entry.msgid[-1] in ".:?!"), (entry.msgid, text)
-            assert text == text.strip(), entry.msgid
+            blanks = r"^\s*|\s*$"
+            assert re.findall(blanks, text) == re.findall(blanks, entry.msgid), entry.msgid
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
